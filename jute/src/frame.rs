@@ -1,0 +1,64 @@
+//! Frames: a length, then that many bytes (protocol section 1.2).
+
+#[cfg(feature = "alloc")]
+use crate::record::Encode;
+
+/// The largest payload that a server reads by default (`jute.maxbuffer`): one byte less than 1 MiB.
+pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
+
+/// A length that ends the connection: after it, nobody can tell where the next frame begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// A length below zero: the peer does not speak this protocol.
+    #[error("negative frame length {0}: the peer does not speak ZooKeeper's protocol")]
+    Negative(i32),
+    /// A length above the limit.
+    #[error("frame of {length} bytes is above the limit of {limit}")]
+    TooLong {
+        /// The payload's length.
+        length: usize,
+        /// The largest one accepted.
+        limit: usize,
+    },
+}
+
+/// The length of the payload of the frame that `input` starts with; `None` while fewer than four
+/// bytes are there.
+pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
+    let Some((head, _)) = input.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let length = i32::from_be_bytes(*head);
+    match usize::try_from(length) {
+        Err(_) => Err(FrameError::Negative(length)),
+        Ok(length) if length > limit => Err(FrameError::TooLong { length, limit }),
+        Ok(length) => Ok(Some(length)),
+    }
+}
+
+/// Appends a frame that holds a header and a body. An error leaves `output` as it was.
+///
+/// The length is known only after encoding and is filled in then, which is cheaper than to
+/// measure first.
+#[cfg(feature = "alloc")]
+pub fn put_frame(
+    output: &mut bytes::BytesMut,
+    limit: usize,
+    header: &impl Encode,
+    body: &impl Encode,
+) -> Result<(), FrameError> {
+    let start = output.len();
+    0.encode(output);
+    header.encode(output);
+    body.encode(output);
+    let length = output.len() - start - 4;
+    let wire_length = i32::try_from(length).ok().filter(|_| length <= limit);
+    if let (Some(wire_length), Some(head)) = (wire_length, output.get_mut(start..start + 4)) {
+        head.copy_from_slice(&wire_length.to_be_bytes());
+        Ok(())
+    } else {
+        output.truncate(start);
+        Err(FrameError::TooLong { length, limit })
+    }
+}

@@ -1,0 +1,115 @@
+//! Numbers that must not be mixed up.
+
+use core::fmt;
+
+use crate::error::DecodeError;
+use crate::reader::Reader;
+use crate::record::{Decode, Encode};
+use crate::writer::Writer;
+
+macro_rules! id {
+    ($($(#[$meta:meta])* pub struct $name:ident($inner:ty);)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name($inner);
+
+        impl $name {
+            /// The id with this number.
+            pub const fn new(number: $inner) -> Self {
+                Self(number)
+            }
+
+            /// The number.
+            pub const fn get(self) -> $inner {
+                self.0
+            }
+        }
+
+        impl Encode for $name {
+            fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+                self.0.encode(writer);
+            }
+        }
+
+        impl<'a> Decode<'a> for $name {
+            const MIN_ENCODED_LEN: usize = <$inner as Decode<'a>>::MIN_ENCODED_LEN;
+
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                Decode::decode(reader).map(Self)
+            }
+        }
+    )*};
+}
+
+id! {
+    /// The number of a transaction; grows with every write of the whole ensemble.
+    pub struct Zxid(i64);
+    /// The id of a session; 0 asks for a new one, and marks a znode without an owner.
+    pub struct SessionId(i64);
+    /// The number by which a reply names its request.
+    pub struct Xid(i32);
+    /// How often a znode's data, children or ACL changed.
+    pub struct Version(i32);
+}
+
+impl Zxid {
+    /// Before the first transaction.
+    pub const ZERO: Self = Self(0);
+}
+
+impl fmt::Display for Zxid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:x}", self.0)
+    }
+}
+
+impl SessionId {
+    /// No session: asks the server for a new one.
+    pub const NONE: Self = Self(0);
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:016x}", self.0)
+    }
+}
+
+/// Reserved numbers: protocol section 3.2.
+impl Xid {
+    /// A watch notification, which answers no request.
+    pub const NOTIFICATION: Self = Self(-1);
+    /// A ping and its reply.
+    pub const PING: Self = Self(-2);
+    /// An auth packet and its reply.
+    pub const AUTH: Self = Self(-4);
+    /// A `setWatches` and its reply.
+    pub const SET_WATCHES: Self = Self(-8);
+    /// The first number of an ordinary request.
+    pub const FIRST: Self = Self(1);
+
+    /// The number of the next ordinary request: positive, and 1 again after the largest.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self.0 {
+            i32::MAX | i32::MIN..=0 => Self::FIRST,
+            number => Self(number + 1),
+        }
+    }
+}
+
+impl fmt::Display for Xid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Version {
+    /// Matches every version.
+    pub const ANY: Self = Self(-1);
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

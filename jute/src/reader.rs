@@ -1,0 +1,128 @@
+//! A cursor over bytes from the wire.
+
+use crate::error::{DecodeError, DecodeErrorKind};
+
+/// Reads jute primitives from the front of a byte slice (protocol section 1.1).
+///
+/// Every read checks the length against what is left first; a failed read leaves the cursor
+/// where it was.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `input`.
+    pub const fn new(input: &'a [u8]) -> Self {
+        Self {
+            rest: input,
+            offset: 0,
+        }
+    }
+
+    /// Bytes consumed so far.
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The bytes not yet consumed.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Reads a boolean; any byte but zero is true, as in the servers.
+    pub fn boolean(&mut self) -> Result<bool, DecodeError> {
+        self.array().map(|[byte]| byte != 0)
+    }
+
+    /// Reads an `int`.
+    pub fn int(&mut self) -> Result<i32, DecodeError> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    /// Reads a `long`.
+    pub fn long(&mut self) -> Result<i64, DecodeError> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    /// Reads a `buffer`; `None` is null, which is not the same as empty.
+    pub fn buffer(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
+        let start = self.clone();
+        let Some(length) = self.length(1)? else {
+            return Ok(None);
+        };
+        self.take(length).map(Some).inspect_err(|_| *self = start)
+    }
+
+    /// Reads a `ustring`; `None` is null.
+    pub fn ustring(&mut self) -> Result<Option<&'a str>, DecodeError> {
+        let start = self.clone();
+        let Some(bytes) = self.buffer()? else {
+            return Ok(None);
+        };
+        core::str::from_utf8(bytes).map(Some).map_err(|_| {
+            *self = start;
+            self.error(DecodeErrorKind::InvalidUtf8)
+        })
+    }
+
+    /// Reads a length or count, refusing one that cannot fit in what is left when each element
+    /// takes at least `element_len` bytes. `None` is null.
+    pub(crate) fn length(&mut self, element_len: usize) -> Result<Option<usize>, DecodeError> {
+        let start = self.clone();
+        let length = self.int()?;
+        let left = self.rest.len();
+        let kind = match usize::try_from(length) {
+            Err(_) if length == -1 => return Ok(None),
+            Err(_) => DecodeErrorKind::NegativeLength(length),
+            Ok(count) if count <= left / element_len.max(1) => return Ok(Some(count)),
+            Ok(_) => DecodeErrorKind::Oversized { length, left },
+        };
+        *self = start;
+        Err(self.error(kind))
+    }
+
+    /// Ends the reading; bytes left over are an error.
+    ///
+    /// Servers and clients ignore trailing bytes (protocol section 1.1), so this is for callers
+    /// that want to know.
+    pub fn finish(self) -> Result<(), DecodeError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            extra => Err(self.error(DecodeErrorKind::Trailing { extra })),
+        }
+    }
+
+    pub(crate) const fn error(&self, kind: DecodeErrorKind) -> DecodeError {
+        DecodeError {
+            kind,
+            offset: self.offset,
+        }
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
+            return Err(self.truncated(N));
+        };
+        self.rest = rest;
+        self.offset += N;
+        Ok(*head)
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let Some((head, rest)) = self.rest.split_at_checked(count) else {
+            return Err(self.truncated(count));
+        };
+        self.rest = rest;
+        self.offset += count;
+        Ok(head)
+    }
+
+    const fn truncated(&self, needed: usize) -> DecodeError {
+        self.error(DecodeErrorKind::Truncated {
+            needed,
+            left: self.rest.len(),
+        })
+    }
+}

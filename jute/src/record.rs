@@ -1,0 +1,266 @@
+//! Encoding and decoding of values, and the macro that declares records.
+
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::opcode::OpCode;
+use crate::reader::Reader;
+use crate::writer::{Counter, Writer};
+
+/// A value that can be written to the wire.
+pub trait Encode {
+    /// Appends the value to `writer`.
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W);
+
+    /// Bytes that [`Encode::encode`] will append.
+    fn encoded_len(&self) -> usize {
+        let mut counter = Counter::default();
+        self.encode(&mut counter);
+        counter.count()
+    }
+}
+
+/// A value that can be read from the wire; it may borrow from the input.
+pub trait Decode<'a>: Sized {
+    /// The fewest bytes that any value of this type takes: what a count is checked against.
+    const MIN_ENCODED_LEN: usize;
+
+    /// Reads one value from the front of `reader`.
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// Reads one value and ignores what follows, as servers and clients do.
+    fn decode_prefix(input: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::decode(&mut Reader::new(input))
+    }
+
+    /// Reads one value that has to take up the whole input.
+    fn decode_exact(input: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(input);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
+/// The body of a request, tied to its opcode and to the body of its reply.
+pub trait Request: Encode {
+    /// Which operation this is the body of.
+    const OPCODE: OpCode;
+    /// The body of the reply when its error code is 0.
+    type Response<'a>: Decode<'a>;
+}
+
+macro_rules! primitive {
+    ($($type:ty, $len:literal, $read:ident, |$value:ident| $bytes:expr;)*) => {$(
+        impl Encode for $type {
+            fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+                let $value = *self;
+                writer.put(&$bytes);
+            }
+        }
+
+        impl Decode<'_> for $type {
+            const MIN_ENCODED_LEN: usize = $len;
+
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                reader.$read()
+            }
+        }
+    )*};
+}
+
+primitive! {
+    bool, 1, boolean, |value| [u8::from(value)];
+    i32, 4, int, |value| value.to_be_bytes();
+    i64, 8, long, |value| value.to_be_bytes();
+}
+
+/// The empty body: of a ping, of a reply that is a header only.
+impl Encode for () {
+    fn encode<W: Writer + ?Sized>(&self, _: &mut W) {}
+}
+
+impl Decode<'_> for () {
+    const MIN_ENCODED_LEN: usize = 0;
+
+    fn decode(_: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(())
+    }
+}
+
+/// A `buffer` that may be null.
+impl Encode for Option<&[u8]> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        match self {
+            Some(bytes) => {
+                encode_length(bytes.len(), writer);
+                writer.put(bytes);
+            }
+            None => (-1).encode(writer),
+        }
+    }
+}
+
+impl<'a> Decode<'a> for Option<&'a [u8]> {
+    const MIN_ENCODED_LEN: usize = 4;
+
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.buffer()
+    }
+}
+
+/// A `ustring` that may be null.
+impl Encode for Option<&str> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        self.map(str::as_bytes).encode(writer);
+    }
+}
+
+impl<'a> Decode<'a> for Option<&'a str> {
+    const MIN_ENCODED_LEN: usize = 4;
+
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.ustring()
+    }
+}
+
+macro_rules! never_null {
+    ($($type:ty),*) => {$(
+        impl Encode for &$type {
+            fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+                Some(*self).encode(writer);
+            }
+        }
+
+        impl<'a> Decode<'a> for &'a $type {
+            const MIN_ENCODED_LEN: usize = 4;
+
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                let null = reader.error(DecodeErrorKind::UnexpectedNull);
+                Option::<Self>::decode(reader)?.ok_or(null)
+            }
+        }
+    )*};
+}
+
+never_null!(str, [u8]);
+
+/// Appends a length or count.
+///
+/// Jute counts with an `int`. A longer value is written with the largest count, which makes a
+/// frame far above every server's limit: the session refuses it by its length before it is sent.
+pub(crate) fn encode_length<W: Writer + ?Sized>(length: usize, writer: &mut W) {
+    i32::try_from(length).unwrap_or(i32::MAX).encode(writer);
+}
+
+/// Declares records: the list of fields is written once, in wire order, for the type, the
+/// encoder and the decoder, so that they cannot drift apart.
+macro_rules! record {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident $(<$lifetime:lifetime>)? {
+            $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)*
+        }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name $(<$lifetime>)? {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl $(<$lifetime>)? $crate::Encode for $name $(<$lifetime>)? {
+            fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
+                $($crate::Encode::encode(&self.$field, writer);)*
+            }
+        }
+
+        record!(@decode $name $(<$lifetime>)? { $($field: $type,)* });
+    )*};
+    (@decode $name:ident { $($field:ident: $type:ty,)* }) => {
+        impl $crate::Decode<'_> for $name {
+            const MIN_ENCODED_LEN: usize =
+                0 $(+ <$type as $crate::Decode<'_>>::MIN_ENCODED_LEN)*;
+
+            fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
+                Ok(Self { $($field: $crate::Decode::decode(reader)?,)* })
+            }
+        }
+    };
+    (@decode $name:ident <$lifetime:lifetime> { $($field:ident: $type:ty,)* }) => {
+        impl<$lifetime> $crate::Decode<$lifetime> for $name<$lifetime> {
+            const MIN_ENCODED_LEN: usize =
+                0 $(+ <$type as $crate::Decode<$lifetime>>::MIN_ENCODED_LEN)*;
+
+            fn decode(
+                reader: &mut $crate::Reader<$lifetime>,
+            ) -> Result<Self, $crate::DecodeError> {
+                Ok(Self { $($field: $crate::Decode::decode(reader)?,)* })
+            }
+        }
+    };
+}
+
+/// Declares numbers with names: unknown ones are kept, not lost (and cannot be built twice, as a
+/// known variant and as an "other" one, which an enum would allow).
+macro_rules! numbers {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident;
+        $($(#[$const_meta:meta])* $constant:ident = $value:literal, $text:literal;)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(i32);
+
+        impl $name {
+            $($(#[$const_meta])* pub const $constant: Self = Self($value);)*
+
+            /// The value for a number from the wire, known or not.
+            pub const fn new(number: i32) -> Self {
+                Self(number)
+            }
+
+            /// The number on the wire.
+            pub const fn get(self) -> i32 {
+                self.0
+            }
+
+            /// The name in ZooKeeper's sources, for a known number.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($text),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "unknown ({})", self.0),
+                }
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                write!(f, "{}({})", self.name().unwrap_or(stringify!($name)), self.0)
+            }
+        }
+
+        impl $crate::Encode for $name {
+            fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
+                $crate::Encode::encode(&self.0, writer);
+            }
+        }
+
+        impl $crate::Decode<'_> for $name {
+            const MIN_ENCODED_LEN: usize = 4;
+
+            fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
+                reader.int().map(Self)
+            }
+        }
+    };
+}
+
+pub(crate) use {numbers, record};

@@ -1,0 +1,135 @@
+//! Who may do what.
+
+use core::fmt;
+use core::ops::BitOr;
+
+use crate::error::DecodeError;
+use crate::reader::Reader;
+use crate::record::{Decode, Encode, record};
+use crate::vector::Vector;
+use crate::writer::Writer;
+
+/// A set of permissions (protocol section 5.3). Bits without a meaning are kept.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Permissions(i32);
+
+impl Permissions {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// Read the data and list the children.
+    pub const READ: Self = Self(1);
+    /// Write the data.
+    pub const WRITE: Self = Self(2);
+    /// Create children.
+    pub const CREATE: Self = Self(4);
+    /// Delete children.
+    pub const DELETE: Self = Self(8);
+    /// Replace the access list.
+    pub const ADMIN: Self = Self(16);
+    /// Everything.
+    pub const ALL: Self = Self(31);
+
+    /// The set with these bits.
+    pub const fn new(bits: i32) -> Self {
+        Self(bits)
+    }
+
+    /// The bits.
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+
+    /// Whether all of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Permissions {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The letters that ZooKeeper's command line uses: `cdrwa`.
+impl fmt::Display for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = [
+            (Self::CREATE, 'c'),
+            (Self::DELETE, 'd'),
+            (Self::READ, 'r'),
+            (Self::WRITE, 'w'),
+            (Self::ADMIN, 'a'),
+        ];
+        for (permission, letter) in letters {
+            if self.contains(permission) {
+                write!(f, "{letter}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Permissions({}: {self})", self.0)
+    }
+}
+
+impl Encode for Permissions {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        self.0.encode(writer);
+    }
+}
+
+impl Decode<'_> for Permissions {
+    const MIN_ENCODED_LEN: usize = 4;
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.int().map(Self)
+    }
+}
+
+record! {
+    /// One entry of an access list: what an identity may do.
+    pub struct Acl<'a> {
+        /// What it may do.
+        pub permissions: Permissions,
+        /// The kind of identity: `world`, `auth`, `digest`, `ip`, `sasl`, `x509`.
+        pub scheme: &'a str,
+        /// The identity, in its scheme's own form.
+        pub id: &'a str,
+    }
+}
+
+impl Acl<'static> {
+    /// Everybody may do everything.
+    pub const OPEN: Self = Self {
+        permissions: Permissions::ALL,
+        scheme: "world",
+        id: "anyone",
+    };
+    /// Everybody may read.
+    pub const READ_ONLY: Self = Self {
+        permissions: Permissions::READ,
+        scheme: "world",
+        id: "anyone",
+    };
+    /// Whoever authenticated on this connection may do everything.
+    pub const CREATOR_ALL: Self = Self {
+        permissions: Permissions::ALL,
+        scheme: "auth",
+        id: "",
+    };
+}
+
+impl Vector<'static, Acl<'static>> {
+    /// The list with [`Acl::OPEN`] alone.
+    pub const OPEN: Self = Self::new(&[Acl::OPEN]);
+    /// The list with [`Acl::READ_ONLY`] alone.
+    pub const READ_ONLY: Self = Self::new(&[Acl::READ_ONLY]);
+    /// The list with [`Acl::CREATOR_ALL`] alone.
+    pub const CREATOR_ALL: Self = Self::new(&[Acl::CREATOR_ALL]);
+}

@@ -1,0 +1,177 @@
+//! The first frame in either direction, and the requests that keep and end a session.
+
+use core::fmt;
+
+use crate::error::DecodeError;
+use crate::id::{SessionId, Zxid};
+use crate::opcode::OpCode;
+use crate::reader::Reader;
+use crate::record::{Decode, Encode, Request};
+use crate::writer::Writer;
+
+/// Bytes of a session's password.
+pub const PASSWORD_LEN: usize = 16;
+
+/// Asks for a session, or for going on with one; sent without a header (protocol section 2.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ConnectRequest<'a> {
+    /// 0.
+    pub protocol_version: i32,
+    /// The highest zxid seen in any reply; a server that has not come as far closes the
+    /// connection.
+    pub last_zxid_seen: Zxid,
+    /// The requested session timeout in milliseconds.
+    pub timeout: i32,
+    /// The session to go on with, or [`SessionId::NONE`] for a new one.
+    pub session_id: SessionId,
+    /// That session's password.
+    pub password: Option<&'a [u8]>,
+    /// Whether a read-only server will do; `None` in clients before 3.4, which do not send the
+    /// byte (and then get none).
+    pub read_only: Option<bool>,
+}
+
+/// Grants a session, or refuses it; sent without a header (protocol section 2.2).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ConnectResponse<'a> {
+    /// 0.
+    pub protocol_version: i32,
+    /// The negotiated session timeout in milliseconds; 0 if the session is refused.
+    pub timeout: i32,
+    /// The session, or [`SessionId::NONE`] if it is refused.
+    pub session_id: SessionId,
+    /// The session's password.
+    pub password: Option<&'a [u8]>,
+    /// Whether this server is read-only; `None` if the byte is missing, as servers before 3.4
+    /// leave it out.
+    pub read_only: Option<bool>,
+}
+
+impl ConnectResponse<'static> {
+    /// The answer to an unknown session, or to a wrong password.
+    pub const REFUSED: Self = Self {
+        protocol_version: 0,
+        timeout: 0,
+        session_id: SessionId::NONE,
+        password: Some(&[0; PASSWORD_LEN]),
+        read_only: Some(false),
+    };
+}
+
+impl ConnectResponse<'_> {
+    /// Whether the server refused the session: it is expired, or never was.
+    pub const fn is_refused(&self) -> bool {
+        self.timeout <= 0 || self.session_id.get() == SessionId::NONE.get()
+    }
+}
+
+impl Encode for ConnectRequest<'_> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        self.protocol_version.encode(writer);
+        self.last_zxid_seen.encode(writer);
+        self.timeout.encode(writer);
+        self.session_id.encode(writer);
+        self.password.encode(writer);
+        encode_last(self.read_only, writer);
+    }
+}
+
+impl<'a> Decode<'a> for ConnectRequest<'a> {
+    const MIN_ENCODED_LEN: usize = 28;
+
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            protocol_version: reader.int()?,
+            last_zxid_seen: Decode::decode(reader)?,
+            timeout: reader.int()?,
+            session_id: Decode::decode(reader)?,
+            password: reader.buffer()?,
+            read_only: decode_last(reader)?,
+        })
+    }
+}
+
+impl Encode for ConnectResponse<'_> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        self.protocol_version.encode(writer);
+        self.timeout.encode(writer);
+        self.session_id.encode(writer);
+        self.password.encode(writer);
+        encode_last(self.read_only, writer);
+    }
+}
+
+impl<'a> Decode<'a> for ConnectResponse<'a> {
+    const MIN_ENCODED_LEN: usize = 20;
+
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            protocol_version: reader.int()?,
+            timeout: reader.int()?,
+            session_id: Decode::decode(reader)?,
+            password: reader.buffer()?,
+            read_only: decode_last(reader)?,
+        })
+    }
+}
+
+fn encode_last<W: Writer + ?Sized>(value: Option<bool>, writer: &mut W) {
+    if let Some(value) = value {
+        value.encode(writer);
+    }
+}
+
+fn decode_last(reader: &mut Reader<'_>) -> Result<Option<bool>, DecodeError> {
+    if reader.rest().is_empty() {
+        Ok(None)
+    } else {
+        reader.boolean().map(Some)
+    }
+}
+
+impl fmt::Debug for ConnectRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectRequest")
+            .field("last_zxid_seen", &self.last_zxid_seen)
+            .field("timeout", &self.timeout)
+            .field("session_id", &self.session_id)
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ConnectResponse<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectResponse")
+            .field("timeout", &self.timeout)
+            .field("session_id", &self.session_id)
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The body of a ping, which is empty; its xid is [`Xid::PING`](crate::Xid::PING).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ping;
+
+impl Encode for Ping {
+    fn encode<W: Writer + ?Sized>(&self, _: &mut W) {}
+}
+
+impl Request for Ping {
+    const OPCODE: OpCode = OpCode::PING;
+    type Response<'r> = ();
+}
+
+/// The body of a `closeSession`, which is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CloseSession;
+
+impl Encode for CloseSession {
+    fn encode<W: Writer + ?Sized>(&self, _: &mut W) {}
+}
+
+impl Request for CloseSession {
+    const OPCODE: OpCode = OpCode::CLOSE_SESSION;
+    type Response<'r> = ();
+}

@@ -1,0 +1,107 @@
+//! Making znodes.
+
+use crate::error::DecodeError;
+use crate::opcode::OpCode;
+use crate::reader::Reader;
+use crate::record::{Decode, Encode, Request, numbers, record};
+use crate::records::{Acl, Stat};
+use crate::vector::Vector;
+use crate::writer::Writer;
+
+numbers! {
+    /// What kind of znode to make (protocol section 5.1). Time-to-live modes have a request of
+    /// their own.
+    pub struct CreateMode;
+    /// Stays until it is deleted.
+    PERSISTENT = 0, "Persistent";
+    /// Goes with its session.
+    EPHEMERAL = 1, "Ephemeral";
+    /// Stays; the server appends a number.
+    PERSISTENT_SEQUENTIAL = 2, "PersistentSequential";
+    /// Goes with its session; the server appends a number.
+    EPHEMERAL_SEQUENTIAL = 3, "EphemeralSequential";
+    /// Goes once its last child is gone; only for `createContainer`.
+    CONTAINER = 4, "Container";
+}
+
+impl CreateMode {
+    /// Whether the server appends a number to the path.
+    pub const fn is_sequential(self) -> bool {
+        matches!(
+            self,
+            Self::PERSISTENT_SEQUENTIAL | Self::EPHEMERAL_SEQUENTIAL
+        )
+    }
+
+    /// Whether the znode goes with its session.
+    pub const fn is_ephemeral(self) -> bool {
+        matches!(self, Self::EPHEMERAL | Self::EPHEMERAL_SEQUENTIAL)
+    }
+}
+
+record! {
+    /// Makes a znode; the reply tells its path.
+    pub struct CreateRequest<'a> {
+        /// The path, without the number of a sequential znode.
+        pub path: &'a str,
+        /// The data; null and empty are kept apart by servers.
+        pub data: Option<&'a [u8]>,
+        /// The access list; null and empty are refused.
+        pub acl: Vector<'a, Acl<'a>>,
+        /// The kind of znode.
+        pub mode: CreateMode,
+    }
+
+    /// The reply to a `create`.
+    pub struct CreateResponse<'a> {
+        /// The path, with the number of a sequential znode.
+        pub path: &'a str,
+    }
+
+    /// The reply to a `create2`, `createContainer` or `createTTL`.
+    pub struct Create2Response<'a> {
+        /// The path, with the number of a sequential znode.
+        pub path: &'a str,
+        /// The new znode's metadata.
+        pub stat: Stat,
+    }
+}
+
+impl Request for CreateRequest<'_> {
+    const OPCODE: OpCode = OpCode::CREATE;
+    type Response<'r> = CreateResponse<'r>;
+}
+
+macro_rules! same_body {
+    ($($(#[$meta:meta])* $name:ident = $opcode:ident;)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name<'a>(pub CreateRequest<'a>);
+
+        impl Encode for $name<'_> {
+            fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+                self.0.encode(writer);
+            }
+        }
+
+        impl<'a> Decode<'a> for $name<'a> {
+            const MIN_ENCODED_LEN: usize = CreateRequest::<'a>::MIN_ENCODED_LEN;
+
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                CreateRequest::decode(reader).map(Self)
+            }
+        }
+
+        impl Request for $name<'_> {
+            const OPCODE: OpCode = OpCode::$opcode;
+            type Response<'r> = Create2Response<'r>;
+        }
+    )*};
+}
+
+same_body! {
+    /// Makes a znode; the reply tells its path and metadata (since 3.5.0).
+    Create2Request = CREATE2;
+    /// Makes a container znode (since 3.5.1); the mode has to be [`CreateMode::CONTAINER`].
+    CreateContainerRequest = CREATE_CONTAINER;
+}

@@ -1,0 +1,103 @@
+//! Watch events, and setting watches again after a reconnect.
+
+use crate::id::Zxid;
+use crate::opcode::OpCode;
+use crate::record::{Request, numbers, record};
+use crate::vector::Vector;
+
+numbers! {
+    /// What happened to a watched znode (protocol section 7.1).
+    pub struct EventType;
+    /// Nothing did: the state of the session changed. Made by clients.
+    NONE = -1, "None";
+    /// It was created.
+    NODE_CREATED = 1, "NodeCreated";
+    /// It was deleted.
+    NODE_DELETED = 2, "NodeDeleted";
+    /// Its data was written.
+    NODE_DATA_CHANGED = 3, "NodeDataChanged";
+    /// A child was created or deleted.
+    NODE_CHILDREN_CHANGED = 4, "NodeChildrenChanged";
+    /// Made by clients.
+    DATA_WATCH_REMOVED = 5, "DataWatchRemoved";
+    /// Made by clients.
+    CHILD_WATCH_REMOVED = 6, "ChildWatchRemoved";
+    /// Made by clients.
+    PERSISTENT_WATCH_REMOVED = 7, "PersistentWatchRemoved";
+}
+
+numbers! {
+    /// The state of a session as a watch event tells it (protocol section 7.1); on the wire
+    /// always [`KeeperState::SYNC_CONNECTED`].
+    pub struct KeeperState;
+    /// Not known.
+    UNKNOWN = -1, "Unknown";
+    /// No connection.
+    DISCONNECTED = 0, "Disconnected";
+    /// Not used.
+    NO_SYNC_CONNECTED = 1, "NoSyncConnected";
+    /// Connected.
+    SYNC_CONNECTED = 3, "SyncConnected";
+    /// The credentials were refused.
+    AUTH_FAILED = 4, "AuthFailed";
+    /// Connected to a read-only server.
+    CONNECTED_READ_ONLY = 5, "ConnectedReadOnly";
+    /// Authenticated by SASL.
+    SASL_AUTHENTICATED = 6, "SaslAuthenticated";
+    /// Closed by the client.
+    CLOSED = 7, "Closed";
+    /// The session is over.
+    EXPIRED = -112, "Expired";
+}
+
+record! {
+    /// The body of a notification.
+    pub struct WatcherEvent<'a> {
+        /// What happened.
+        pub kind: EventType,
+        /// Always [`KeeperState::SYNC_CONNECTED`] on the wire.
+        pub state: KeeperState,
+        /// The znode; for [`EventType::NODE_CHILDREN_CHANGED`], the parent.
+        pub path: &'a str,
+    }
+
+    /// Sets one-shot watches again after a reconnect (protocol section 7.5). Null lists are
+    /// refused by servers.
+    pub struct SetWatches<'a> {
+        /// What the client had seen; later changes are reported at once.
+        pub relative_zxid: Zxid,
+        /// Watches left by `getData`, and by `exists` on a znode that did.
+        pub data: Vector<'a, &'a str>,
+        /// Watches left by `exists` on a znode that did not.
+        pub exist: Vector<'a, &'a str>,
+        /// Watches left by listing children.
+        pub child: Vector<'a, &'a str>,
+    }
+
+    /// Sets watches of all kinds again after a reconnect (since 3.6.0).
+    pub struct SetWatches2<'a> {
+        /// What the client had seen; later changes are reported at once, but not to persistent
+        /// watches.
+        pub relative_zxid: Zxid,
+        /// Watches left by `getData`, and by `exists` on a znode that did.
+        pub data: Vector<'a, &'a str>,
+        /// Watches left by `exists` on a znode that did not.
+        pub exist: Vector<'a, &'a str>,
+        /// Watches left by listing children.
+        pub child: Vector<'a, &'a str>,
+        /// Persistent watches.
+        pub persistent: Vector<'a, &'a str>,
+        /// Persistent recursive watches.
+        pub persistent_recursive: Vector<'a, &'a str>,
+    }
+}
+
+impl Request for SetWatches<'_> {
+    const OPCODE: OpCode = OpCode::SET_WATCHES;
+    type Response<'r> = ();
+}
+
+impl Request for SetWatches2<'_> {
+    const OPCODE: OpCode = OpCode::SET_WATCHES2;
+    type Response<'r> = ();
+}

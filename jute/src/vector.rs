@@ -1,0 +1,183 @@
+//! `vector<T>`: a list that is read in place.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use crate::error::DecodeError;
+use crate::reader::Reader;
+use crate::record::{Decode, Encode, encode_length};
+use crate::writer::Writer;
+
+/// A list on the wire: decoded, a view of the input; to be encoded, a slice.
+///
+/// A decoded list was checked element by element, so that iterating cannot fail; it allocates
+/// nothing. Null and empty are different on the wire and are kept apart.
+#[derive(Clone, Copy)]
+pub struct Vector<'a, T> {
+    repr: Repr<'a, T>,
+}
+
+#[derive(Clone, Copy)]
+enum Repr<'a, T> {
+    Null,
+    Wire { count: usize, elements: &'a [u8] },
+    Slice(&'a [T]),
+}
+
+impl<'a, T> Vector<'a, T> {
+    /// The null list; servers refuse it in most places.
+    pub const NULL: Self = Self { repr: Repr::Null };
+    /// The empty list.
+    pub const EMPTY: Self = Self::new(&[]);
+
+    /// A list to encode.
+    pub const fn new(elements: &'a [T]) -> Self {
+        Self {
+            repr: Repr::Slice(elements),
+        }
+    }
+
+    /// Whether this is the null list.
+    pub const fn is_null(&self) -> bool {
+        matches!(self.repr, Repr::Null)
+    }
+
+    /// Number of elements; 0 for null.
+    pub const fn len(&self) -> usize {
+        match self.repr {
+            Repr::Null => 0,
+            Repr::Wire { count, .. } => count,
+            Repr::Slice(elements) => elements.len(),
+        }
+    }
+
+    /// Whether there are no elements; true for null.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy> Vector<'a, T> {
+    /// The elements, in wire order.
+    pub fn iter(&self) -> VectorIter<'a, T> {
+        VectorIter {
+            repr: match self.repr {
+                Repr::Null => IterRepr::Slice([].iter()),
+                Repr::Wire { count, elements } => IterRepr::Wire {
+                    left: count,
+                    reader: Reader::new(elements),
+                },
+                Repr::Slice(elements) => IterRepr::Slice(elements.iter()),
+            },
+        }
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy> IntoIterator for Vector<'a, T> {
+    type Item = T;
+    type IntoIter = VectorIter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy> IntoIterator for &Vector<'a, T> {
+    type Item = T;
+    type IntoIter = VectorIter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy + PartialEq> PartialEq for Vector<'a, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_null() == other.is_null() && self.iter().eq(other.iter())
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy + Eq> Eq for Vector<'a, T> {}
+
+impl<'a, T: Decode<'a> + Copy + fmt::Debug> fmt::Debug for Vector<'a, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_null() {
+            return f.write_str("null");
+        }
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: Encode> Encode for Vector<'_, T> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
+        match self.repr {
+            Repr::Null => (-1).encode(writer),
+            Repr::Wire { count, elements } => {
+                encode_length(count, writer);
+                writer.put(elements);
+            }
+            Repr::Slice(elements) => {
+                encode_length(elements.len(), writer);
+                for element in elements {
+                    element.encode(writer);
+                }
+            }
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Vector<'a, T> {
+    const MIN_ENCODED_LEN: usize = 4;
+
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let Some(count) = reader.length(T::MIN_ENCODED_LEN)? else {
+            return Ok(Self::NULL);
+        };
+        let all = reader.rest();
+        let start = reader.offset();
+        for _ in 0..count {
+            T::decode(reader)?;
+        }
+        let elements = all.get(..reader.offset() - start).unwrap_or(all);
+        Ok(Self {
+            repr: Repr::Wire { count, elements },
+        })
+    }
+}
+
+/// Iterator over a [`Vector`].
+#[derive(Clone, Debug)]
+pub struct VectorIter<'a, T> {
+    repr: IterRepr<'a, T>,
+}
+
+#[derive(Clone, Debug)]
+enum IterRepr<'a, T> {
+    Wire { left: usize, reader: Reader<'a> },
+    Slice(core::slice::Iter<'a, T>),
+}
+
+impl<'a, T: Decode<'a> + Copy> Iterator for VectorIter<'a, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        match &mut self.repr {
+            IterRepr::Wire { left, reader } => {
+                *left = left.checked_sub(1)?;
+                T::decode(reader).ok()
+            }
+            IterRepr::Slice(elements) => elements.next().copied(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = match &self.repr {
+            IterRepr::Wire { left, .. } => *left,
+            IterRepr::Slice(elements) => elements.len(),
+        };
+        (left, Some(left))
+    }
+}
+
+impl<'a, T: Decode<'a> + Copy> ExactSizeIterator for VectorIter<'a, T> {}
+impl<'a, T: Decode<'a> + Copy> FusedIterator for VectorIter<'a, T> {}
