@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The laboratory: what the tests of this workspace stand on.
+//!
+//! - [`zookeeper`] runs real Apache ZooKeeper servers, one or an ensemble of three, and kills,
+//!   pauses and restarts them.
+//! - [`proxy`] stands between a client and a server, counts the frames that pass and breaks the
+//!   connection in chosen ways at chosen frames.
+//! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
+//!   mistake in the codec cannot hide itself.
+//! - [`wait`] waits for a condition, within a bound, instead of sleeping.
+//! - [`failure`] lets a test use `?` on any error and still print it in full.
+//!
+//! Nothing here is published. Unix only.
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod failure;
+pub mod opcode;
+mod ports;
+pub mod proxy;
+pub mod raw;
+pub mod wait;
+pub mod zookeeper;

@@ -1,0 +1,60 @@
+//! `?` in tests, without losing where and why.
+
+use core::error::Error;
+use core::fmt;
+use core::panic::Location;
+
+/// What a test returns.
+pub type TestResult = Result<(), TestFailure>;
+
+/// Any error, with the place of the `?` that met it.
+///
+/// Its `Debug` form is what the test runner prints: the error, its sources, the place.
+pub struct TestFailure {
+    error: Box<dyn Error>,
+    place: &'static Location<'static>,
+}
+
+impl<E: Error + 'static> From<E> for TestFailure {
+    #[track_caller]
+    fn from(error: E) -> Self {
+        Self {
+            error: Box::new(error),
+            place: Location::caller(),
+        }
+    }
+}
+
+impl fmt::Debug for TestFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.error)?;
+        let mut source = self.error.source();
+        while let Some(error) = source {
+            write!(formatter, "\n  because: {error}")?;
+            source = error.source();
+        }
+        write!(formatter, "\n  at {}", self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[from] core::num::ParseIntError);
+
+    fn fails() -> TestResult {
+        Err(Outer("x".parse::<i32>().expect_err("not a number")))?;
+        Ok(())
+    }
+
+    #[test]
+    fn a_failure_names_the_error_its_source_and_the_place() {
+        let text = format!("{:?}", fails().expect_err("it fails"));
+        assert!(text.contains("outer"), "{text}");
+        assert!(text.contains("because: invalid digit"), "{text}");
+        assert!(text.contains(file!()), "{text}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Real Apache ZooKeeper servers: one, or an ensemble of three.
+//!
+//! Each server runs under a small shell supervisor that holds the reading end of a pipe from this
+//! process. When the pipe closes, for whatever reason (dropped, panicked, exited with the server
+//! in a `static`, killed), the supervisor kills the server, a paused one too, and removes its
+//! folder. Signals are sent by the supervisor, which is the server's parent, so that none can
+//! hit a process that only inherited the number.
+//!
+//! All calls block; in async tests use a multi-thread runtime or `spawn_blocking`.
+
+mod ensemble;
+mod error;
+mod four_letter;
+mod install;
+mod options;
+mod server;
+mod shared;
+mod supervisor;
+
+pub use ensemble::{Ensemble, Member, PeerAddress};
+pub use error::{FourLetterError, InstallError, StartError};
+pub use four_letter::Mode;
+pub use options::Options;
+pub use server::Server;
+pub use shared::{ChrootError, shared, unique_path};

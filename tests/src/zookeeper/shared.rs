@@ -1,0 +1,50 @@
+//! One server for all the tests of a test binary, and a place of its own for each of them.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::process;
+use std::sync::OnceLock;
+
+use super::error::StartError;
+use super::options::Options;
+use super::server::Server;
+use crate::raw::{RawClient, RawError};
+
+/// A znode for a test could not be made.
+pub type ChrootError = RawError;
+
+/// The server that the tests of this process share; started by the first who asks.
+///
+/// Tests that pause, kill or reconfigure a server need one of their own.
+///
+/// # Errors
+///
+/// The same for each caller: a start that failed is not tried again.
+pub fn shared() -> Result<&'static Server, &'static StartError> {
+    static SHARED: OnceLock<Result<Server, StartError>> = OnceLock::new();
+    SHARED
+        .get_or_init(|| Options::new().start_server())
+        .as_ref()
+}
+
+/// A path that no other test uses: `/LABEL-PROCESS-NUMBER`. The znode is not created.
+pub fn unique_path(label: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(
+        "/{label}-{}-{}",
+        process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+impl Server {
+    /// Creates an empty znode at a [`unique_path`] and gives that path, to be used as a chroot
+    /// (append it to the connect string) or as the parent of whatever the test creates.
+    pub fn fresh_chroot(&self, label: &str) -> Result<String, ChrootError> {
+        let path = unique_path(label);
+        let mut client = RawClient::connect(self.addr(), Duration::from_secs(10))?;
+        client.create(&path, crate::raw::CreateMode::Persistent)?;
+        client.close()?;
+        Ok(path)
+    }
+}
