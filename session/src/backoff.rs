@@ -1,0 +1,67 @@
+//! How long to wait before the next attempt to connect.
+
+use core::time::Duration;
+
+/// Exponential backoff with full jitter: before attempt *k* after the last accepted session, wait
+/// for a random time between zero and `base · 2ᵏ`, at most `cap`.
+///
+/// Full jitter spreads the clients of a failed server over time (C-52); only an accepted session
+/// starts the count anew, since a server that accepts connections may still refuse sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The bound of the first wait.
+    pub base: Duration,
+    /// The bound of every wait.
+    pub cap: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            base: Duration::from_millis(10),
+            cap: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Backoff {
+    pub(crate) fn delay(self, attempt: u32, rng: &mut fastrand::Rng) -> Duration {
+        let factor = 1_u32.checked_shl(attempt.min(20)).unwrap_or(u32::MAX);
+        let bound = self.base.saturating_mul(factor).min(self.cap);
+        let micros = u64::try_from(bound.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(rng.u64(0..=micros))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_stay_below_a_doubling_bound_and_the_cap() {
+        let backoff = Backoff::default();
+        let mut rng = fastrand::Rng::with_seed(7);
+        for attempt in 0..40 {
+            let bound = Duration::from_millis(10 << attempt.min(10)).min(backoff.cap);
+            for _ in 0..100 {
+                assert!(backoff.delay(attempt, &mut rng) <= bound);
+            }
+        }
+    }
+
+    /// C-52: clients that lost the same server do not come back together.
+    #[test]
+    fn delays_of_different_seeds_spread_over_the_whole_range() {
+        let backoff = Backoff::default();
+        let delays = (0..1000).map(|seed| {
+            backoff
+                .delay(10, &mut fastrand::Rng::with_seed(seed))
+                .as_millis()
+        });
+        let mut tenths = [0; 10];
+        for delay in delays {
+            tenths[usize::try_from(delay / 100).unwrap().min(9)] += 1;
+        }
+        assert!(tenths.iter().all(|&count| count > 50), "{tenths:?}");
+    }
+}

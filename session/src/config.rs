@@ -1,0 +1,98 @@
+//! What a session is made with.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::num::NonZeroUsize;
+use core::time::Duration;
+
+use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
+
+use crate::backoff::Backoff;
+use crate::lease::{Grade, Margin};
+
+/// How a [`Session`](crate::Session) behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Number of servers to choose from; the driver knows their addresses.
+    pub servers: NonZeroUsize,
+    /// The session timeout to ask for; the server decides, within its bounds.
+    pub session_timeout: Duration,
+    /// How long to wait between attempts to connect.
+    pub backoff: Backoff,
+    /// What becomes of requests submitted while there is no connection.
+    pub while_disconnected: WhileDisconnected,
+    /// Bounds on memory and frames.
+    pub limits: Limits,
+    /// What evidence the lease deadline rests on.
+    pub grade: Grade,
+    /// How much earlier than the server's clock the lease ends.
+    pub margin: Margin,
+}
+
+impl Config {
+    /// The defaults for this many servers: a timeout of 10 s, requests refused while
+    /// disconnected.
+    pub fn new(servers: NonZeroUsize) -> Self {
+        Self {
+            servers,
+            session_timeout: Duration::from_secs(10),
+            backoff: Backoff::default(),
+            while_disconnected: WhileDisconnected::default(),
+            limits: Limits::default(),
+            grade: Grade::default(),
+            margin: Margin::default(),
+        }
+    }
+}
+
+/// What becomes of a request submitted while there is no connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhileDisconnected {
+    /// It is refused with [`SubmitError::NotConnected`](crate::SubmitError::NotConnected), so the
+    /// caller knows that it was not executed.
+    #[default]
+    Refuse,
+    /// It is sent once there is a connection; it fails if the session ends before.
+    Queue,
+}
+
+/// Bounds that hold whatever the peer and the callers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest payload to send, in bytes: the server's `jute.maxbuffer`, above which it drops
+    /// the connection without a word.
+    pub max_frame: usize,
+    /// Requests that may be waiting for their replies.
+    pub max_in_flight: usize,
+    /// Bytes that may be waiting to be sent; one request may go beyond.
+    pub max_queued_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_frame: DEFAULT_MAX_FRAME,
+            max_in_flight: 4096,
+            max_queued_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// What it takes to go on with a session on another connection. The password is not shown by
+/// `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The session.
+    pub session: SessionId,
+    /// Its password.
+    pub password: Vec<u8>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! What comes out of a session, and what can go wrong with it.
+
+use core::time::Duration;
+
+use bytes::Bytes;
+use zk_jute::{DecodeError, ErrorCode, SessionId, Xid, Zxid, records::EventType};
+
+use crate::servers::ServerIndex;
+use crate::time::Instant;
+
+/// What the driver is to do with its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Drop the transport, if there is one, and open one to this server; then report
+    /// [`handle_opened`](crate::Session::handle_opened) or
+    /// [`handle_closed`](crate::Session::handle_closed).
+    Connect(ServerIndex),
+    /// Drop the transport, after sending what [`poll_transmit`](crate::Session::poll_transmit)
+    /// still has.
+    Disconnect,
+}
+
+/// What happened, in the order in which it did.
+///
+/// `R` tells the caller's requests apart, `W` its watches. The sequence of the events about the
+/// connection is `(ConnectFailed* Connected Disconnected)* ConnectFailed* [Connected] Ended`, with
+/// `LeaseLapsed` at most once after each `Connected` (C-55).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<R, W> {
+    /// A server accepted the session; for the first time, or again.
+    Connected {
+        /// The session.
+        session: SessionId,
+        /// The negotiated timeout, which may differ from the requested one and from connection to
+        /// connection.
+        timeout: Duration,
+        /// Whether the server is cut off from its ensemble and answers reads only.
+        read_only: bool,
+    },
+    /// An attempt to connect failed; another will follow.
+    ConnectFailed {
+        /// The server.
+        server: ServerIndex,
+        /// Why.
+        end: ConnectionEnd,
+        /// When the next attempt will begin.
+        retry_at: Instant,
+    },
+    /// The connection is gone. The session may live on: reconnecting has begun.
+    Disconnected {
+        /// Why.
+        end: ConnectionEnd,
+        /// Until when no server can have expired the session; `None` if that has passed.
+        lease_deadline: Option<Instant>,
+    },
+    /// A request has its outcome.
+    Completed {
+        /// Which request.
+        tag: R,
+        /// The reply's body, or why there is none.
+        outcome: Result<Completion, Failure>,
+    },
+    /// A watch fired; being one-shot, it is gone.
+    Fired {
+        /// Which watch.
+        watcher: W,
+        /// What happened to the znode.
+        kind: EventType,
+        /// The transaction, from servers since 3.9; else −1.
+        zxid: Zxid,
+    },
+    /// The session ended, and this watch with it.
+    WatchLost {
+        /// Which watch.
+        watcher: W,
+    },
+    /// From now on a server may have expired the session: whoever acts by virtue of it has to
+    /// stop.
+    LeaseLapsed,
+    /// The session is over. Nothing follows.
+    Ended(End),
+}
+
+/// The answer to a request that succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What the server had applied; for a write, its transaction.
+    pub zxid: Zxid,
+    /// The body, to be decoded as the request's [`Response`](zk_jute::Request::Response).
+    pub body: Bytes,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Failure {
+    /// The server refused it.
+    #[error("the server refused: {0}")]
+    Refused(ErrorCode),
+    /// The connection was lost before the answer: it may or may not have been executed.
+    #[error("connection lost: the request may or may not have been executed")]
+    ConnectionLoss,
+    /// The session ended before the request was sent: it was not executed.
+    #[error("the session ended before the request was sent")]
+    NotSent,
+}
+
+/// Why a request was not accepted; it was not and will not be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum SubmitError {
+    /// There is no connection, and the session is not to queue.
+    #[error("not connected: the request was not sent")]
+    NotConnected,
+    /// Too many requests or bytes are waiting; try again after an answer.
+    #[error("too many requests in flight")]
+    Full,
+    /// The request is larger than a server would read.
+    #[error("request of {length} bytes is above the limit of {limit}")]
+    TooLarge {
+        /// Its payload's length.
+        length: usize,
+        /// The limit ([`Limits::max_frame`](crate::Limits::max_frame)).
+        limit: usize,
+    },
+    /// The session is over, or closing.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why a connection ended, or was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionEnd {
+    /// The transport failed or was closed by the other side. Before the handshake's answer this
+    /// also is how a server refuses a client that has seen more than itself, and how one that is
+    /// not serving answers.
+    #[error("closed by the other side")]
+    Closed,
+    /// Opening the transport, or the handshake, took too long.
+    #[error("timed out")]
+    TimedOut,
+    /// Nothing was received for two thirds of the session timeout.
+    #[error("silent for two thirds of the session timeout")]
+    Silent,
+    /// A server refused to make a new session.
+    #[error("the server refused to make a session")]
+    Refused,
+    /// The peer broke the protocol.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+}
+
+/// What a peer did that the protocol does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// A frame that does not decode.
+    #[error("undecodable frame: {0}")]
+    Undecodable(#[from] DecodeError),
+    /// A reply out of order, or to no request.
+    #[error("reply to request {got} where {} was due", expected.map_or(0, Xid::get))]
+    UnexpectedReply {
+        /// The oldest request without a reply, if there is one.
+        expected: Option<Xid>,
+        /// The request that the reply names.
+        got: Xid,
+    },
+    /// The server refused to set watches again.
+    #[error("watches were not set again: {0}")]
+    WatchesRefused(ErrorCode),
+    /// The session was used over another connection meanwhile.
+    #[error("the session has moved to another connection")]
+    SessionMoved,
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum End {
+    /// Closed, and the server confirmed: its ephemeral znodes are gone.
+    #[error("session closed")]
+    Closed,
+    /// Given up without a server's confirmation: its ephemeral znodes live on for at most the
+    /// session timeout.
+    #[error("session abandoned: its ephemeral znodes go when the server expires it")]
+    Abandoned,
+    /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them.
+    #[error("session expired: {0}")]
+    Expired(Expiry),
+    /// The server refused the credentials.
+    #[error("authentication failed: {0}")]
+    AuthFailed(ErrorCode),
+}
+
+/// Who said that a session is expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Expiry {
+    /// A server refused to go on with it.
+    #[error("a server refused to go on with it")]
+    Refused,
+    /// A server answered with another session (C-15).
+    #[error("a server answered with another session, {0}")]
+    Replaced(SessionId),
+    /// No server was in reach for four thirds of the timeout (C-56).
+    #[error("no server was in reach for four thirds of its timeout")]
+    Unreachable,
+}
