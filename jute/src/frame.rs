@@ -6,6 +6,10 @@ use crate::record::Encode;
 /// The largest payload that a server reads by default (`jute.maxbuffer`): one byte less than 1 MiB.
 pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
 
+/// The largest length that fits into a frame's head.
+#[cfg(feature = "alloc")]
+const LONGEST: usize = 0x7FFF_FFFF;
+
 /// A length that ends the connection: after it, nobody can tell where the next frame begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -23,8 +27,12 @@ pub enum FrameError {
     },
 }
 
-/// The length of the payload of the frame that `input` starts with; `None` while fewer than four
-/// bytes are there.
+/// The length of the payload of the frame that `input` starts with, its four bytes of length not
+/// counted; `None` while fewer than four bytes are there. The payload itself need not be there.
+///
+/// # Errors
+///
+/// A negative length, or one above `limit`: nothing behind it can be read.
 pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
     let Some((head, _)) = input.split_first_chunk::<4>() else {
         return Ok(None);
@@ -37,10 +45,12 @@ pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError
     }
 }
 
-/// Appends a frame that holds a header and a body. An error leaves `output` as it was.
+/// Appends a frame that holds a header and a body; `&()` is the header of the two connect frames,
+/// which have none.
 ///
-/// The length is known only after encoding and is filled in then, which is cheaper than to
-/// measure first.
+/// # Errors
+///
+/// [`FrameError::TooLong`] if the payload is longer than `limit`; `output` is then as it was.
 #[cfg(feature = "alloc")]
 pub fn put_frame(
     output: &mut bytes::BytesMut,
@@ -48,7 +58,9 @@ pub fn put_frame(
     header: &impl Encode,
     body: &impl Encode,
 ) -> Result<(), FrameError> {
+    let limit = limit.min(LONGEST);
     let start = output.len();
+    // The length is filled in afterwards, which is cheaper than to measure first.
     0.encode(output);
     header.encode(output);
     body.encode(output);

@@ -5,6 +5,8 @@ use crate::record::numbers;
 numbers! {
     /// An operation of the client protocol (protocol section 4.1).
     pub struct OpCode;
+    /// A notification; not a request.
+    NOTIFICATION = 0, "notification";
     /// Makes a znode.
     CREATE = 1, "create";
     /// Removes a znode.
@@ -41,6 +43,8 @@ numbers! {
     REMOVE_WATCHES = 18, "removeWatches";
     /// Makes a container znode.
     CREATE_CONTAINER = 19, "createContainer";
+    /// Removes a container znode; only inside servers.
+    DELETE_CONTAINER = 20, "deleteContainer";
     /// Makes a znode with a time to live.
     CREATE_TTL = 21, "createTTL";
     /// Several reads in one request.
@@ -61,6 +65,8 @@ numbers! {
     ADD_WATCH = 106, "addWatch";
     /// Lists the connection's identities.
     WHO_AM_I = 107, "whoAmI";
+    /// Starts a session; only inside servers.
+    CREATE_SESSION = -10, "createSession";
     /// Ends the session.
     CLOSE_SESSION = -11, "closeSession";
     /// An error in the results of a multi.

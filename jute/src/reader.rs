@@ -56,6 +56,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a `ustring`; `None` is null.
+    ///
+    /// Strict about UTF-8, where Java replaces what it cannot read: no path can hold the
+    /// characters that the two write differently (protocol section 1.1).
     pub fn ustring(&mut self) -> Result<Option<&'a str>, DecodeError> {
         let start = self.clone();
         let Some(bytes) = self.buffer()? else {
@@ -69,6 +72,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a length or count, refusing one that cannot fit in what is left when each element
     /// takes at least `element_len` bytes. `None` is null.
+    ///
+    /// Strict about negative counts, which Java reads as an empty list.
     pub(crate) fn length(&mut self, element_len: usize) -> Result<Option<usize>, DecodeError> {
         let start = self.clone();
         let length = self.int()?;

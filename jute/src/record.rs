@@ -223,7 +223,7 @@ macro_rules! numbers {
                 self.0
             }
 
-            /// The name in ZooKeeper's sources, for a known number.
+            /// The name of a known number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*

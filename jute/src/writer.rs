@@ -36,7 +36,7 @@ impl Counter {
 
 impl Writer for Counter {
     fn put(&mut self, bytes: &[u8]) {
-        self.0 += bytes.len();
+        self.0 = self.0.saturating_add(bytes.len());
     }
 }
 

@@ -72,7 +72,8 @@ record! {
 
     /// Waits until the server has applied what its leader had committed.
     pub struct SyncRequest<'a> {
-        /// Echoed; neither checked nor looked up by servers.
+        /// Echoed; neither checked nor looked up by servers. Servers echo a null path too; here it
+        /// is refused.
         pub path: &'a str,
     }
 
