@@ -282,11 +282,7 @@ impl<R, W> Session<R, W> {
     pub fn handle_frame(&mut self, now: Instant, frame: Bytes) {
         self.check_lease(now);
         match self.state {
-            State::Handshaking {
-                server, sent_at, ..
-            } => {
-                self.handle_handshake(now, server, sent_at, &frame);
-            }
+            State::Handshaking { sent_at, .. } => self.handle_handshake(now, sent_at, &frame),
             State::Live(_) => self.handle_live_frame(now, frame),
             State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
