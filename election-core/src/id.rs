@@ -1,0 +1,211 @@
+//! The numbers and the id that an election is told about.
+
+use core::fmt;
+use core::str::FromStr;
+
+use thiserror::Error;
+
+/// A ZooKeeper session, as the server numbers it.
+///
+/// Displayed in hexadecimal, as ZooKeeper's own log lines show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(i64);
+
+impl SessionId {
+    /// The session with this id.
+    pub const fn new(id: i64) -> Self {
+        Self(id)
+    }
+
+    /// The id as it is on the wire.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// The fencing token of a leadership: the `czxid` of the leader's candidate znode.
+///
+/// Every later leader of the same election has a greater one, also after the election node was
+/// deleted and created again, which a sequence number does not survive (C-78). A system that the
+/// leader writes to can refuse a token that is lower than the greatest it has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(i64);
+
+impl Token {
+    /// The token with this `czxid`.
+    pub const fn new(czxid: i64) -> Self {
+        Self(czxid)
+    }
+
+    /// The `czxid`.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The data version of a znode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(i32);
+
+impl Version {
+    /// The version with this number.
+    pub const fn new(version: i32) -> Self {
+        Self(version)
+    }
+
+    /// The number.
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+/// Tells the znodes of one nomination from those of every other.
+///
+/// The sixteen bytes come from the caller, since this crate has no source of randomness. They must
+/// be unique: two nominations under one id delete each other's candidates as ghosts. Random bytes,
+/// drawn anew for each nomination, are right; a fixed id from a configuration file is not.
+///
+/// Displayed, and parsed from, a uuid of 36 characters: `6ba7b810-9dad-11d1-80b4-00c04fd430c8`.
+/// The bytes are taken as they are: no version or variant bits are set or checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NomineeId([u8; 16]);
+
+impl NomineeId {
+    /// The id made of these bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+/// How many bytes each dash-separated group of a uuid stands for.
+const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
+
+impl fmt::Display for NomineeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = self.0.iter();
+        for (index, length) in GROUPS.into_iter().enumerate() {
+            if index > 0 {
+                f.write_str("-")?;
+            }
+            for byte in bytes.by_ref().take(length) {
+                write!(f, "{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for NomineeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NomineeId({self})")
+    }
+}
+
+/// A text is not a nominee id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("not a nominee id: expected 36 characters, such as 6ba7b810-9dad-11d1-80b4-00c04fd430c8")]
+pub struct ParseNomineeIdError;
+
+impl FromStr for NomineeId {
+    type Err = ParseNomineeIdError;
+
+    /// Reads the dashed form, in lower or upper case.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut bytes = [0; 16];
+        let mut slots = bytes.iter_mut();
+        let mut groups = text.split('-');
+        for length in GROUPS {
+            let group = groups.next().ok_or(ParseNomineeIdError)?;
+            if group.len() != 2 * length {
+                return Err(ParseNomineeIdError);
+            }
+            let mut digits = group.bytes().map(hex_digit);
+            for slot in slots.by_ref().take(length) {
+                let high = digits.next().flatten().ok_or(ParseNomineeIdError)?;
+                let low = digits.next().flatten().ok_or(ParseNomineeIdError)?;
+                *slot = high << 4 | low;
+            }
+        }
+        match groups.next() {
+            None => Ok(Self(bytes)),
+            Some(_) => Err(ParseNomineeIdError),
+        }
+    }
+}
+
+const fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate alloc;
+    use alloc::string::ToString;
+
+    use super::*;
+
+    const UUID: &str = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+
+    #[test]
+    fn an_id_is_displayed_as_the_uuid_that_it_was_parsed_from() {
+        let id: NomineeId = UUID.parse().unwrap();
+        assert_eq!(id.to_string(), UUID);
+        assert_eq!(id.to_bytes()[..4], [0x6b, 0xa7, 0xb8, 0x10]);
+        assert_eq!(UUID.to_uppercase().parse(), Ok(id));
+        assert_eq!(NomineeId::from_bytes(id.to_bytes()), id);
+    }
+
+    #[test]
+    fn a_text_that_is_no_uuid_is_refused() {
+        const CASES: [&str; 8] = [
+            "",
+            "6ba7b8109dad11d180b400c04fd430c8",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c88",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8-",
+            "6ba7b81-09dad-11d1-80b4-00c04fd430c8",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430cg",
+            "6ba7b810-9dad-11d1-80b4-00c04fd43é",
+        ];
+        for case in CASES {
+            assert_eq!(
+                case.parse::<NomineeId>(),
+                Err(ParseNomineeIdError),
+                "{case}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_session_is_displayed_in_hexadecimal_and_a_token_in_decimal() {
+        assert_eq!(
+            SessionId::new(0x0100_0027_f3f8_0001).to_string(),
+            "0x1000027f3f80001"
+        );
+        assert_eq!(SessionId::new(-1).to_string(), "0xffffffffffffffff");
+        assert_eq!(Token::new(4_294_967_298).to_string(), "4294967298");
+        assert!(Token::new(2) > Token::new(1));
+    }
+}

@@ -1,0 +1,196 @@
+//! The contract between a recipe and the driver that runs it: events in, commands out.
+//!
+//! Everything is said in names of znodes under one node; the driver knows the path. The enums are
+//! exhaustive on purpose: a driver must handle each command.
+
+use core::fmt;
+
+use crate::id::{NomineeId, SessionId, Token, Version};
+use crate::outcome::Notice;
+use crate::ticket::Ticket;
+
+/// What happened, for [`Nominee::handle_event`](crate::Nominee::handle_event).
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The link to a server is up, for the first time or again.
+    ///
+    /// Another session than before, without [`SessionExpired`](Self::SessionExpired) in between,
+    /// counts as the expiry of the old one (C-15).
+    Connected {
+        /// The session that the server confirmed.
+        session: SessionId,
+    },
+    /// The link is down. Each command in flight may or may not have happened, and each watch of
+    /// this recipe is void: the driver forgets them, the recipe reads again.
+    Disconnected,
+    /// The server declared the session dead, and its ephemeral znodes with it.
+    SessionExpired,
+    /// The driver's clock passed the lease deadline: from here on another client may lead.
+    LeaseLapsed,
+    /// A command was answered.
+    Reply {
+        /// The ticket of the command.
+        ticket: Ticket,
+        /// The answer.
+        result: Result<Reply<'a>, Failure>,
+    },
+    /// The watch fired that the [`Op::Read`] with this ticket left. It fires at most once.
+    ///
+    /// Changes and replies of one connection must be fed in the order in which they came in.
+    Changed {
+        /// The ticket of the read.
+        ticket: Ticket,
+        /// What happened to the znode.
+        change: Change,
+    },
+}
+
+/// The answer to a command that succeeded; each [`Op`] names its own.
+pub enum Reply<'a> {
+    /// To [`Op::Create`].
+    Created {
+        /// The name with the sequence that the server appended, without the path before it.
+        name: &'a str,
+    },
+    /// To [`Op::CreateElectionNode`].
+    ElectionNodeCreated,
+    /// To [`Op::Sync`].
+    Synced,
+    /// To [`Op::List`]: the names of all children, in any order. They are read once.
+    Children(&'a mut dyn Iterator<Item = &'a str>),
+    /// To [`Op::Read`] and [`Op::Inspect`].
+    Read(Stat),
+    /// To [`Op::Delete`].
+    Deleted,
+}
+
+impl fmt::Debug for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created { name } => f.debug_struct("Created").field("name", name).finish(),
+            Self::ElectionNodeCreated => f.write_str("ElectionNodeCreated"),
+            Self::Synced => f.write_str("Synced"),
+            Self::Children(_) => f.write_str("Children(..)"),
+            Self::Read(stat) => f.debug_tuple("Read").field(stat).finish(),
+            Self::Deleted => f.write_str("Deleted"),
+        }
+    }
+}
+
+/// The part of a znode's `Stat` that a recipe looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stat {
+    /// `ephemeralOwner`: the session that the znode dies with, or `None` if it is not ephemeral.
+    pub owner: Option<SessionId>,
+    /// `czxid`.
+    pub token: Token,
+    /// `version`.
+    pub version: Version,
+}
+
+/// Why a command failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The znode, or the node it was to be created in, does not exist (-101).
+    NoNode,
+    /// The znode exists already (-110).
+    NodeExists,
+    /// The znode has another version than the command named (-103).
+    BadVersion,
+    /// The link went down first: the command may or may not have happened (-4).
+    ///
+    /// Means the same as [`Event::Disconnected`]; either of the two, or both in any order, may be
+    /// fed. [`Event::Connected`] must follow before anything more is asked for.
+    ConnectionLoss,
+    /// The server refused, with this error code.
+    Rejected(i32),
+}
+
+/// What a watch reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// The znode was deleted.
+    Deleted,
+    /// The znode's data was written.
+    Data,
+}
+
+/// What the driver is to do, once; a command is never to be repeated by the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command<'a> {
+    /// To be handed back with the answer.
+    pub ticket: Ticket,
+    /// What to do.
+    pub op: Op<'a>,
+}
+
+/// A request to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op<'a> {
+    /// Create an ephemeral sequential child that is called
+    /// [`id.candidate_prefix()`](NomineeId::candidate_prefix) and what the server appends.
+    /// Answered by [`Reply::Created`].
+    Create {
+        /// The nominee.
+        id: NomineeId,
+    },
+    /// Create the election node, and its parents where they are missing; nodes that exist are
+    /// right as they are. Answered by [`Reply::ElectionNodeCreated`].
+    CreateElectionNode,
+    /// `sync` the election node, so that the next list shows what the ensemble had committed.
+    /// Answered by [`Reply::Synced`].
+    Sync,
+    /// List the children, without a watch. Answered by [`Reply::Children`].
+    List,
+    /// Read a child with `getData` and leave a watch on it. Never `exists`, which leaves a watch
+    /// on a missing znode too (C-47). Answered by [`Reply::Read`].
+    Read {
+        /// The child.
+        name: &'a str,
+        /// What the watch is for.
+        watch: Watch,
+    },
+    /// Read a child without leaving a watch. Answered by [`Reply::Read`].
+    Inspect {
+        /// The child.
+        name: &'a str,
+    },
+    /// Delete a child. Answered by [`Reply::Deleted`].
+    Delete {
+        /// The child.
+        name: &'a str,
+        /// Which version of it.
+        version: DeleteVersion,
+    },
+}
+
+/// Which znode a watch is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Watch {
+    /// The own znode.
+    Own,
+    /// The predecessor, whose end makes way.
+    Predecessor,
+}
+
+/// The version that a znode must have to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeleteVersion {
+    /// Whatever it has (-1 on the wire).
+    Any,
+    /// This one.
+    Exactly(Version),
+}
+
+/// What one event led to.
+///
+/// It borrows the recipe, so that the next event cannot be fed before this was read. The notice is
+/// to be passed on before the command is carried out.
+#[must_use = "a command that is not carried out leaves the recipe waiting"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output<'a> {
+    /// What to do, if anything.
+    pub command: Option<Command<'a>>,
+    /// What changed for the user, if anything.
+    pub notice: Option<Notice>,
+}

@@ -1,0 +1,288 @@
+//! The election: one nomination, from its first create to its end.
+//!
+//! Three rules carry the machine. The command is a function of the state, so that a retry is
+//! entering the state again and nothing is asked for without a stimulus (C-39). One request is in
+//! flight at a time, and an answer that the state no longer waits for is dropped. Leadership is a
+//! state of its own, which can be entered only with a token, from an own znode that was verified
+//! and is watched on this connection.
+
+mod ending;
+mod entering;
+mod link;
+mod request;
+mod stage;
+mod standing;
+
+use crate::id::{NomineeId, SessionId};
+use crate::io::{Command, DeleteVersion, Event, Failure, Op, Output, Reply, Stat};
+use crate::name::CandidateName;
+use crate::outcome::{End, NominationError, Notice, Role};
+use crate::policy::Policy;
+use crate::ticket::{Incarnation, Ticket};
+use request::{InFlight, Link, Request};
+use stage::{
+    Afterwards, Behind, Ended, Entering, Intent, Leading, Leaving, Position, PredecessorWatch,
+    Stage, Standing, Tenure,
+};
+
+/// One nomination in one election.
+///
+/// It wants a candidate znode from the start: the first [`Event::Connected`] makes it create one.
+/// Feed each event to [`handle_event`](Self::handle_event) and carry out what it answers. Two
+/// nominations, of one session or of several, are two nominees with two ids.
+///
+/// On the server a nominee keeps at most two watches: on its own znode and on its predecessor's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Nominee {
+    id: NomineeId,
+    policy: Policy,
+    incarnation: Incarnation,
+    steps: u32,
+    link: Link,
+    stage: Stage,
+}
+
+impl Nominee {
+    /// A nominee that has not been connected yet.
+    pub const fn new(id: NomineeId, policy: Policy) -> Self {
+        Self {
+            id,
+            policy,
+            incarnation: Incarnation::FIRST,
+            steps: 0,
+            link: Link::Unconnected,
+            stage: Stage::Entering(Entering::FIRST),
+        }
+    }
+
+    /// Takes in what happened and says what to do about it.
+    ///
+    /// No event can make it panic, in whatever order; answers to what is no longer asked change
+    /// nothing.
+    pub fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
+        let reaction = match event {
+            Event::Connected { session } => self.connected(session).into(),
+            Event::Disconnected => self.disconnected().into(),
+            Event::SessionExpired => self.session_expired().into(),
+            Event::LeaseLapsed => self.lease_lapsed().into(),
+            Event::Reply { ticket, result } => self.replied(ticket, result),
+            Event::Changed { ticket, change } => self.changed(ticket, change).into(),
+        };
+        self.output(reaction)
+    }
+
+    /// Resigns a leader, withdraws any other nominee. Asking again changes nothing.
+    ///
+    /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if need
+    /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
+    /// in doubt is cleared up first (C-21 to C-27, C-41).
+    pub fn withdraw(&mut self) -> Output<'_> {
+        let notice = self.leave();
+        self.output(notice.into())
+    }
+
+    /// What the nominee is at the moment.
+    pub fn role(&self) -> Role<'_> {
+        match &self.stage {
+            Stage::Ended(Ended { end, .. }) => Role::Ended(*end),
+            Stage::Leading(Leading {
+                token,
+                tenure: Tenure::Active,
+                ..
+            }) => Role::Leading { token: *token },
+            Stage::Leading(Leading {
+                token,
+                tenure: Tenure::Suspended,
+                ..
+            }) => Role::Suspended { token: *token },
+            Stage::Entering(Entering {
+                intent: Intent::Leave,
+                ..
+            })
+            | Stage::Leaving(Leaving {
+                afterwards: Afterwards::Resigned | Afterwards::Withdrawn | Afterwards::Lost(_),
+                ..
+            }) => Role::Leaving,
+            _ if !self.link.is_up() => Role::Connecting,
+            Stage::Standing(Standing {
+                position:
+                    Position::Behind(
+                        behind @ Behind {
+                            watch: PredecessorWatch::Armed(_) | PredecessorWatch::Due,
+                            ..
+                        },
+                    ),
+                ..
+            }) => Role::Following {
+                predecessor: &behind.predecessor,
+                leader: behind.leader(),
+            },
+            Stage::Entering(_) | Stage::Standing(_) | Stage::Leaving(_) => Role::Standing,
+        }
+    }
+
+    /// The own candidate znode, from the reply to its creation until it is deleted or lost.
+    pub fn candidate(&self) -> Option<&CandidateName> {
+        self.stage.candidate()
+    }
+
+    /// The id that was given at the start.
+    pub fn id(&self) -> NomineeId {
+        self.id
+    }
+
+    /// Which candidate of this nomination is the current one.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    /// Whether a [`Event::Changed`] with this ticket would still matter.
+    ///
+    /// A driver may take down a watch that is no longer awaited, such as that on the predecessor
+    /// of a candidate that was lost.
+    pub fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.stage.awaits_change(ticket)
+    }
+
+    fn replied<'a>(&mut self, ticket: Ticket, result: Result<Reply<'a>, Failure>) -> Reaction<'a> {
+        let Some((session, InFlight { request, .. })) = self.link.awaiting(ticket) else {
+            return self.answered_too_late(ticket, &result);
+        };
+        if let Err(Failure::ConnectionLoss) = result {
+            return self.disconnected().into();
+        }
+        self.link = Link::Up {
+            session,
+            in_flight: None,
+        };
+        let wanted = self.stage.demand(self.id).map(|(request, _)| request);
+        if wanted != Some(request) {
+            return Reaction::default();
+        }
+        match request {
+            Request::Create => self.create_answered(result),
+            Request::CreateElectionNode => self.election_node_answered(&result).into(),
+            Request::Sync => self.sync_answered(&result).into(),
+            Request::Search => self.search_answered(result).into(),
+            Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
+            Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
+            Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
+            Request::List => self.list_answered(result).into(),
+            Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
+            Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
+            Request::DeleteOwn => self.own_deletion_answered(&result).into(),
+        }
+    }
+
+    /// The late reply to a create of an earlier incarnation can do nothing but clean up after
+    /// itself (C-1 to C-4, C-29). One of the present incarnation is left to the search, which
+    /// finds the same znode.
+    fn answered_too_late<'a>(
+        &self,
+        ticket: Ticket,
+        result: &Result<Reply<'a>, Failure>,
+    ) -> Reaction<'a> {
+        let over = matches!(self.stage, Stage::Ended(_)) || !ticket.is_of(self.incarnation);
+        match result {
+            Ok(Reply::Created { name })
+                if over
+                    && !ticket.is_cleanup()
+                    && self.candidate().is_none_or(|own| own.as_str() != *name) =>
+            {
+                Reaction {
+                    notice: None,
+                    cleanup: Cleanup::Named(name),
+                }
+            }
+            _ => Reaction::default(),
+        }
+    }
+
+    fn output<'a>(&'a mut self, reaction: Reaction<'a>) -> Output<'a> {
+        let Reaction { notice, cleanup } = reaction;
+        let command = match cleanup {
+            Cleanup::Nothing => self.next_command(),
+            Cleanup::Named(name) => self.cleanup(name),
+            Cleanup::Abandoned => match &self.stage {
+                Stage::Ended(Ended {
+                    abandoned: Some(name),
+                    ..
+                }) => self.cleanup(name.as_str()),
+                _ => None,
+            },
+        };
+        Output { command, notice }
+    }
+
+    fn next_command(&mut self) -> Option<Command<'_>> {
+        let Link::Up {
+            in_flight: in_flight @ None,
+            ..
+        } = &mut self.link
+        else {
+            return None;
+        };
+        let (request, op) = self.stage.demand(self.id)?;
+        let ticket = Ticket::request(self.incarnation, self.steps);
+        self.steps = self.steps.wrapping_add(1);
+        *in_flight = Some(InFlight { ticket, request });
+        Some(Command { ticket, op })
+    }
+
+    fn cleanup<'a>(&self, name: &'a str) -> Option<Command<'a>> {
+        let op = Op::Delete {
+            name,
+            version: DeleteVersion::Any,
+        };
+        self.link.is_up().then_some(Command {
+            ticket: Ticket::CLEANUP,
+            op,
+        })
+    }
+}
+
+/// What a transition leads to, besides the command that follows from the new state.
+#[derive(Default)]
+struct Reaction<'a> {
+    notice: Option<Notice>,
+    cleanup: Cleanup<'a>,
+}
+
+#[derive(Default)]
+enum Cleanup<'a> {
+    #[default]
+    Nothing,
+    Named(&'a str),
+    /// What the failure of this nomination left behind.
+    Abandoned,
+}
+
+impl From<Notice> for Reaction<'_> {
+    fn from(notice: Notice) -> Self {
+        Some(notice).into()
+    }
+}
+
+impl From<Option<Notice>> for Reaction<'_> {
+    fn from(notice: Option<Notice>) -> Self {
+        // A failure is the only end that can leave a znode behind.
+        let cleanup = match notice {
+            Some(Notice::Ended(End::Failed(_))) => Cleanup::Abandoned,
+            _ => Cleanup::Nothing,
+        };
+        Self { notice, cleanup }
+    }
+}
+
+/// What a reply means that does not fit its request, or a failure that the request does not expect.
+fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
+    match result {
+        Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
+        _ => NominationError::UnexpectedReply,
+    }
+}
+
+/// Whether an own znode that was read is the one that this session created.
+fn is_owned(stat: &Stat, session: SessionId) -> bool {
+    stat.owner == Some(session)
+}

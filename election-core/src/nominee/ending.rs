@@ -1,0 +1,129 @@
+//! How a candidate, and a nomination, comes to its end.
+
+use super::request::{InFlight, Link, Request};
+use super::stage::{Afterwards, Ended, Entering, Entry, Intent, Leading, Leaving, Stage, Standing};
+use super::{Nominee, mismatch};
+use crate::io::{Failure, Reply};
+use crate::outcome::{Cause, Departure, End, NominationError, Notice};
+use crate::policy::OnLoss;
+
+impl Nominee {
+    pub(super) fn leave(&mut self) -> Option<Notice> {
+        let creating = matches!(
+            self.link,
+            Link::Up {
+                in_flight: Some(InFlight {
+                    request: Request::Create,
+                    ..
+                }),
+                ..
+            }
+        );
+        match &mut self.stage {
+            Stage::Entering(Entering { step, intent, .. }) => match step {
+                Entry::Create if creating => {
+                    *intent = Intent::Leave;
+                    None
+                }
+                Entry::Create | Entry::CreateElectionNode => {
+                    Some(self.end(End::Withdrawn(Departure::NeverCreated)))
+                }
+                Entry::Sync | Entry::Search | Entry::Suspect(_) => {
+                    *intent = Intent::Leave;
+                    None
+                }
+            },
+            Stage::Standing(Standing { own, .. }) => {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving {
+                    own,
+                    afterwards: Afterwards::Withdrawn,
+                });
+                None
+            }
+            Stage::Leading(Leading { own, .. }) => {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving {
+                    own,
+                    afterwards: Afterwards::Resigned,
+                });
+                None
+            }
+            Stage::Leaving(Leaving {
+                afterwards: afterwards @ Afterwards::StandAgain,
+                ..
+            }) => {
+                *afterwards = Afterwards::Withdrawn;
+                None
+            }
+            Stage::Leaving(_) | Stage::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn own_deletion_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&self.stage, result) {
+            (
+                Stage::Leaving(Leaving { afterwards, .. }),
+                Ok(Reply::Deleted) | Err(Failure::NoNode),
+            ) => self.departed(*afterwards, Departure::Deleted),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    /// The znode of a leaving candidate is gone.
+    pub(super) fn departed(
+        &mut self,
+        afterwards: Afterwards,
+        departure: Departure,
+    ) -> Option<Notice> {
+        match afterwards {
+            Afterwards::StandAgain => {
+                self.stand_again();
+                None
+            }
+            Afterwards::Resigned => Some(self.end(End::Resigned(departure))),
+            Afterwards::Withdrawn => Some(self.end(End::Withdrawn(departure))),
+            Afterwards::Lost(cause) => Some(self.end(End::Lost(cause))),
+        }
+    }
+
+    /// The candidate is gone against the nominee's will.
+    pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
+        match self.policy.on_loss {
+            OnLoss::End => Some(self.end(End::Lost(cause))),
+            OnLoss::StandAgain => {
+                let notice = match &self.stage {
+                    Stage::Leading(_) => Some(Notice::Lost(cause)),
+                    Stage::Standing(_) => Some(Notice::Unseated(cause)),
+                    Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+                };
+                self.stand_again();
+                notice
+            }
+        }
+    }
+
+    pub(super) fn fail(&mut self, error: NominationError) -> Notice {
+        let abandoned = self.stage.leftover().cloned();
+        let end = End::Failed(error);
+        self.stage = Stage::Ended(Ended { end, abandoned });
+        Notice::Ended(end)
+    }
+
+    pub(super) fn end(&mut self, end: End) -> Notice {
+        self.stage = Stage::Ended(Ended {
+            end,
+            abandoned: None,
+        });
+        Notice::Ended(end)
+    }
+
+    fn stand_again(&mut self) {
+        self.incarnation = self.incarnation.next();
+        self.steps = 0;
+        self.stage = Stage::Entering(Entering::FIRST);
+    }
+}

@@ -1,0 +1,187 @@
+//! From wanting a candidate znode to having one, through lost replies.
+
+use super::stage::{
+    Afterwards, Entering, Entry, Intent, Leaving, OwnWatch, Position, Stage, Standing, Suspect,
+};
+use super::{Cleanup, Nominee, Reaction, is_owned, mismatch};
+use crate::id::SessionId;
+use crate::io::{Failure, Reply};
+use crate::name::CandidateName;
+use crate::outcome::{Departure, End, NominationError, Notice};
+use crate::policy::ElectionNode;
+use crate::ticket::Ticket;
+
+/// How often the election node is created for one candidate. Containers are reaped while they are
+/// empty, so it may be gone again before the candidate is in it (C-43).
+const ROUNDS: u8 = 3;
+
+impl Nominee {
+    pub(super) fn create_answered<'a>(
+        &mut self,
+        result: Result<Reply<'a>, Failure>,
+    ) -> Reaction<'a> {
+        let Stage::Entering(Entering { intent, .. }) = &self.stage else {
+            return Reaction::default();
+        };
+        match (result, *intent) {
+            (Ok(Reply::Created { name }), intent) => match CandidateName::parse(name) {
+                Ok(own) if self.id.owns(name) => {
+                    self.adopt(own, OwnWatch::Unread, intent);
+                    Reaction::default()
+                }
+                _ => Reaction {
+                    notice: Some(self.fail(NominationError::UnexpectedName)),
+                    cleanup: Cleanup::Named(name),
+                },
+            },
+            // Refused, so nothing was created, and nothing is to be removed.
+            (Err(_), Intent::Leave) => self.end(End::Withdrawn(Departure::NeverCreated)).into(),
+            (Err(Failure::NoNode), Intent::Stand) => self.election_node_missing().into(),
+            (Err(Failure::NodeExists), Intent::Stand) => {
+                self.fail(NominationError::SequenceExhausted).into()
+            }
+            (result, _) => self.fail(mismatch(&result)).into(),
+        }
+    }
+
+    fn election_node_missing(&mut self) -> Option<Notice> {
+        match (&mut self.stage, self.policy.election_node) {
+            (Stage::Entering(entering), ElectionNode::CreateIfMissing)
+                if entering.rounds < ROUNDS =>
+            {
+                entering.rounds += 1;
+                entering.step = Entry::CreateElectionNode;
+                None
+            }
+            _ => Some(self.fail(NominationError::NoElectionNode)),
+        }
+    }
+
+    pub(super) fn election_node_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match result {
+            Ok(Reply::ElectionNodeCreated) | Err(Failure::NodeExists) => self.step(Entry::Create),
+            Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn sync_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
+        match result {
+            Ok(Reply::Synced) | Err(Failure::NoNode) => self.step(Entry::Search),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn search_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
+        let found = match result {
+            Ok(Reply::Children(names)) => {
+                let id = self.id;
+                names
+                    .filter(|name| id.owns(name))
+                    .find_map(|name| CandidateName::parse(name).ok())
+            }
+            Err(Failure::NoNode) => None,
+            other => return Some(self.fail(mismatch(&other))),
+        };
+        let Stage::Entering(Entering { intent, .. }) = &self.stage else {
+            return None;
+        };
+        match (found, intent) {
+            (Some(name), _) => self.step(Entry::Suspect(Suspect::Found { name })),
+            (None, Intent::Stand) => self.step(Entry::Create),
+            (None, Intent::Leave) => Some(self.end(End::Withdrawn(Departure::NeverCreated))),
+        }
+    }
+
+    pub(super) fn suspect_answered(
+        &mut self,
+        session: SessionId,
+        ticket: Ticket,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        let Stage::Entering(Entering {
+            step: Entry::Suspect(suspect),
+            intent,
+            ..
+        }) = &self.stage
+        else {
+            return None;
+        };
+        match result {
+            // The owner decides: one of an earlier session is about to vanish (C-2, C-3, C-19).
+            Ok(Reply::Read(stat)) if is_owned(stat, session) => {
+                let (own, intent) = (suspect.name().clone(), *intent);
+                self.adopt(
+                    own,
+                    OwnWatch::Armed {
+                        token: stat.token,
+                        ticket,
+                    },
+                    intent,
+                );
+                None
+            }
+            Ok(Reply::Read(stat)) => {
+                let ghost = suspect.condemned(stat.version);
+                self.step(Entry::Suspect(ghost))
+            }
+            Err(Failure::NoNode) => self.step(Entry::Search),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    /// Also for a ghost that a standing candidate met.
+    pub(super) fn ghost_deletion_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&mut self.stage, result) {
+            (Stage::Entering(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+                self.step(Entry::Search)
+            }
+            (
+                Stage::Entering(Entering {
+                    step: Entry::Suspect(suspect),
+                    ..
+                })
+                | Stage::Standing(Standing {
+                    position: Position::Haunted(suspect),
+                    ..
+                }),
+                Err(Failure::BadVersion),
+            ) => {
+                *suspect = suspect.found();
+                None
+            }
+            (Stage::Standing(standing), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+                standing.position = Position::Unknown;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {
+        self.stage = match intent {
+            Intent::Stand => Stage::Standing(Standing {
+                own,
+                own_watch,
+                position: Position::Unknown,
+            }),
+            Intent::Leave => Stage::Leaving(Leaving {
+                own,
+                afterwards: Afterwards::Withdrawn,
+            }),
+        };
+    }
+
+    fn step(&mut self, step: Entry) -> Option<Notice> {
+        if let Stage::Entering(entering) = &mut self.stage {
+            entering.step = step;
+        }
+        None
+    }
+}

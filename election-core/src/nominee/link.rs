@@ -1,0 +1,106 @@
+//! What the link, the session and the lease do to a nomination.
+
+use super::Nominee;
+use super::request::{InFlight, Link, Request};
+use super::stage::{
+    Afterwards, Entering, Entry, Intent, LeaderWatch, Leading, Leaving, OwnWatch, Position, Stage,
+    Tenure,
+};
+use crate::id::SessionId;
+use crate::outcome::{Cause, Departure, End, Notice};
+use crate::policy::OnLoss;
+
+impl Nominee {
+    pub(super) fn connected(&mut self, session: SessionId) -> Option<Notice> {
+        let notice = match self.link {
+            Link::Up { session: known, .. } | Link::Down { session: known } if known != session => {
+                self.session_expired()
+            }
+            Link::Unconnected | Link::Up { .. } | Link::Down { .. } => self.disconnected(),
+        };
+        self.link = Link::Up {
+            session,
+            in_flight: None,
+        };
+        notice
+    }
+
+    /// Nothing that was asked for is known to have happened, and no watch stands.
+    pub(super) fn disconnected(&mut self) -> Option<Notice> {
+        let Link::Up { session, in_flight } = self.link else {
+            return None;
+        };
+        self.link = Link::Down { session };
+        match &mut self.stage {
+            Stage::Entering(entering) => {
+                entering.step = after_loss(&entering.step, in_flight);
+                None
+            }
+            Stage::Standing(standing) => {
+                if let OwnWatch::Armed { token, .. } = standing.own_watch {
+                    standing.own_watch = OwnWatch::Due { token };
+                }
+                standing.position = Position::Unknown;
+                None
+            }
+            Stage::Leading(leading) => {
+                leading.watch = LeaderWatch::Due;
+                match core::mem::replace(&mut leading.tenure, Tenure::Suspended) {
+                    Tenure::Active => Some(Notice::Suspended),
+                    Tenure::Suspended => None,
+                }
+            }
+            Stage::Leaving(_) | Stage::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn session_expired(&mut self) -> Option<Notice> {
+        if self.link == Link::Unconnected {
+            return None;
+        }
+        self.link = Link::Unconnected;
+        match &self.stage {
+            Stage::Entering(Entering {
+                intent: Intent::Leave,
+                ..
+            }) => Some(self.end(End::Withdrawn(Departure::WithSession))),
+            Stage::Entering(_) | Stage::Standing(_) | Stage::Leading(_) => {
+                self.lose(Cause::SessionExpired)
+            }
+            Stage::Leaving(Leaving { afterwards, .. }) => {
+                self.departed(*afterwards, Departure::WithSession)
+            }
+            Stage::Ended(_) => None,
+        }
+    }
+
+    /// The old znode goes before a new one is created, so that the queue is never longer than its
+    /// nominees, and the next token is greater.
+    pub(super) fn lease_lapsed(&mut self) -> Option<Notice> {
+        let Stage::Leading(Leading { own, .. }) = &self.stage else {
+            return None;
+        };
+        let own = own.clone();
+        let afterwards = match self.policy.on_loss {
+            OnLoss::StandAgain => Afterwards::StandAgain,
+            OnLoss::End => Afterwards::Lost(Cause::LeaseLapsed),
+        };
+        self.stage = Stage::Leaving(Leaving { own, afterwards });
+        Some(Notice::Lost(Cause::LeaseLapsed))
+    }
+}
+
+/// A create that was sent is in doubt, and so is all that was learned about an earlier one.
+fn after_loss(step: &Entry, in_flight: Option<InFlight>) -> Entry {
+    match step {
+        Entry::Create => match in_flight {
+            Some(InFlight {
+                request: Request::Create,
+                ..
+            }) => Entry::Sync,
+            Some(_) | None => Entry::Create,
+        },
+        Entry::CreateElectionNode => Entry::Create,
+        Entry::Sync | Entry::Search | Entry::Suspect(_) => Entry::Sync,
+    }
+}

@@ -1,0 +1,348 @@
+//! The states of a nomination. Each holds what it needs and nothing else, and says what it asks
+//! for: the command is a function of the state, so a retry is entering the state again.
+
+use super::request::Request;
+use crate::id::{NomineeId, Token, Version};
+use crate::io::{DeleteVersion, Op, Watch};
+use crate::name::CandidateName;
+use crate::outcome::{Cause, End};
+use crate::ticket::Ticket;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage {
+    /// No own znode is known.
+    Entering(Entering),
+    /// The own znode is known, and does not lead.
+    Standing(Standing),
+    /// The own znode is the lowest.
+    Leading(Leading),
+    /// The own znode is to be deleted.
+    Leaving(Leaving),
+    /// Nothing more is asked for.
+    Ended(Ended),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entering {
+    pub(super) step: Entry,
+    pub(super) intent: Intent,
+    /// How often the election node was created for this candidate.
+    pub(super) rounds: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Entry {
+    Create,
+    CreateElectionNode,
+    /// The reply to a create was lost. `sync` first: a server that lags would hide the znode, and
+    /// a second one would be created (C-22).
+    Sync,
+    Search,
+    /// A znode with the own id: from the lost create, or a ghost of an earlier session.
+    Suspect(Suspect),
+}
+
+/// A znode with the own id that is not known to be the candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Suspect {
+    Found {
+        name: CandidateName,
+    },
+    /// A ghost: it is deleted by version, so that nothing else can be hit.
+    Condemned {
+        name: CandidateName,
+        version: Version,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Intent {
+    Stand,
+    /// Withdrawn while a create is in flight or in doubt: what it left is deleted.
+    Leave,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Standing {
+    pub(super) own: CandidateName,
+    pub(super) own_watch: OwnWatch,
+    pub(super) position: Position,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum OwnWatch {
+    /// Never read: the owner is not verified yet.
+    Unread,
+    /// To be read again, and to be the same znode still.
+    Due { token: Token },
+    /// Verified in this session and on this connection, and watched.
+    Armed { token: Token, ticket: Ticket },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Position {
+    /// To be listed.
+    Unknown,
+    /// A ghost stands in the election. It goes before a place is taken: it may be in the way, and
+    /// is never to be followed.
+    Haunted(Suspect),
+    Behind(Behind),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Behind {
+    pub(super) predecessor: CandidateName,
+    pub(super) watch: PredecessorWatch,
+    pub(super) ahead: Ahead,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PredecessorWatch {
+    /// Not yet: the predecessor may be gone already.
+    Unset,
+    Armed(Ticket),
+    /// It fired because the predecessor's data changed.
+    Due,
+}
+
+/// Who is before the predecessor, by the last listing on this connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ahead {
+    /// Nobody: once the predecessor is gone, the nominee leads (design, section 3.3).
+    Nobody,
+    Others {
+        leader: CandidateName,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Leading {
+    pub(super) own: CandidateName,
+    pub(super) token: Token,
+    pub(super) watch: LeaderWatch,
+    pub(super) tenure: Tenure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum LeaderWatch {
+    Due,
+    Armed(Ticket),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Tenure {
+    Active,
+    Suspended,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Leaving {
+    pub(super) own: CandidateName,
+    pub(super) afterwards: Afterwards,
+}
+
+/// What follows once the own znode is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Afterwards {
+    StandAgain,
+    Resigned,
+    Withdrawn,
+    Lost(Cause),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ended {
+    pub(super) end: End,
+    /// The znode that a failure may have left behind.
+    pub(super) abandoned: Option<CandidateName>,
+}
+
+impl Entering {
+    pub(super) const FIRST: Self = Self {
+        step: Entry::Create,
+        intent: Intent::Stand,
+        rounds: 0,
+    };
+}
+
+impl Stage {
+    /// The one thing that this state asks for, if it asks for anything.
+    pub(super) fn demand(&self, id: NomineeId) -> Option<(Request, Op<'_>)> {
+        match self {
+            Self::Entering(entering) => Some(entering.step.demand(id)),
+            Self::Standing(standing) => standing.demand(),
+            Self::Leading(Leading {
+                own,
+                watch: LeaderWatch::Due,
+                ..
+            }) => Some(read_own(own)),
+            Self::Leaving(Leaving { own, .. }) => {
+                let version = DeleteVersion::Any;
+                Some((
+                    Request::DeleteOwn,
+                    Op::Delete {
+                        name: own.as_str(),
+                        version,
+                    },
+                ))
+            }
+            Self::Leading(Leading {
+                watch: LeaderWatch::Armed(_),
+                ..
+            })
+            | Self::Ended(_) => None,
+        }
+    }
+
+    /// The own znode, once it is known.
+    pub(super) fn candidate(&self) -> Option<&CandidateName> {
+        match self {
+            Self::Standing(Standing { own, .. })
+            | Self::Leading(Leading { own, .. })
+            | Self::Leaving(Leaving { own, .. }) => Some(own),
+            Self::Entering(_) | Self::Ended(_) => None,
+        }
+    }
+
+    /// The znode that a failure in this state leaves behind, where its name is known.
+    pub(super) fn leftover(&self) -> Option<&CandidateName> {
+        match self {
+            Self::Entering(Entering {
+                step: Entry::Suspect(suspect),
+                ..
+            }) => Some(suspect.name()),
+            Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => Some(own),
+            // The deletion of a leaving candidate is what failed.
+            Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => None,
+        }
+    }
+
+    /// Whether this state waits for the watch of the read with this ticket.
+    pub(super) fn awaits_change(&self, ticket: Ticket) -> bool {
+        match self {
+            Self::Standing(standing) => {
+                matches!(standing.own_watch, OwnWatch::Armed { ticket: own, .. } if own == ticket)
+                    || matches!(
+                        standing.position,
+                        Position::Behind(Behind { watch: PredecessorWatch::Armed(theirs), .. })
+                            if theirs == ticket
+                    )
+            }
+            Self::Leading(Leading {
+                watch: LeaderWatch::Armed(own),
+                ..
+            }) => *own == ticket,
+            Self::Leading(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
+        }
+    }
+}
+
+impl Entry {
+    fn demand(&self, id: NomineeId) -> (Request, Op<'_>) {
+        match self {
+            Self::Create => (Request::Create, Op::Create { id }),
+            Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateElectionNode),
+            Self::Sync => (Request::Sync, Op::Sync),
+            Self::Search => (Request::Search, Op::List),
+            // Read with a watch: if it is ours, it is verified and watched by that.
+            Self::Suspect(Suspect::Found { name }) => (
+                Request::ReadFound,
+                Op::Read {
+                    name: name.as_str(),
+                    watch: Watch::Own,
+                },
+            ),
+            Self::Suspect(Suspect::Condemned { name, version }) => delete_ghost(name, *version),
+        }
+    }
+}
+
+impl Standing {
+    /// The own watch goes first: without it no place is worth knowing (C-11).
+    fn demand(&self) -> Option<(Request, Op<'_>)> {
+        match (&self.own_watch, &self.position) {
+            (OwnWatch::Unread | OwnWatch::Due { .. }, _) => Some(read_own(&self.own)),
+            (OwnWatch::Armed { .. }, position) => position.demand(),
+        }
+    }
+}
+
+impl Position {
+    fn demand(&self) -> Option<(Request, Op<'_>)> {
+        match self {
+            Self::Unknown => Some((Request::List, Op::List)),
+            Self::Haunted(Suspect::Found { name }) => Some((
+                Request::InspectGhost,
+                Op::Inspect {
+                    name: name.as_str(),
+                },
+            )),
+            Self::Haunted(Suspect::Condemned { name, version }) => {
+                Some(delete_ghost(name, *version))
+            }
+            Self::Behind(Behind {
+                predecessor, watch, ..
+            }) => match watch {
+                PredecessorWatch::Unset | PredecessorWatch::Due => {
+                    let op = Op::Read {
+                        name: predecessor.as_str(),
+                        watch: Watch::Predecessor,
+                    };
+                    Some((Request::ReadPredecessor, op))
+                }
+                PredecessorWatch::Armed(_) => None,
+            },
+        }
+    }
+}
+
+impl Behind {
+    pub(super) fn leader(&self) -> &CandidateName {
+        match &self.ahead {
+            Ahead::Nobody => &self.predecessor,
+            Ahead::Others { leader } => leader,
+        }
+    }
+}
+
+impl Suspect {
+    pub(super) fn name(&self) -> &CandidateName {
+        match self {
+            Self::Found { name } | Self::Condemned { name, .. } => name,
+        }
+    }
+
+    pub(super) fn condemned(&self, version: Version) -> Self {
+        Self::Condemned {
+            name: self.name().clone(),
+            version,
+        }
+    }
+
+    pub(super) fn found(&self) -> Self {
+        Self::Found {
+            name: self.name().clone(),
+        }
+    }
+}
+
+fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
+    (
+        Request::ReadOwn,
+        Op::Read {
+            name: own.as_str(),
+            watch: Watch::Own,
+        },
+    )
+}
+
+fn delete_ghost(name: &CandidateName, version: Version) -> (Request, Op<'_>) {
+    let version = DeleteVersion::Exactly(version);
+    (
+        Request::DeleteGhost,
+        Op::Delete {
+            name: name.as_str(),
+            version,
+        },
+    )
+}

@@ -1,0 +1,243 @@
+//! The own znode's place in the queue, and its watch.
+
+use super::stage::{
+    Ahead, Behind, LeaderWatch, Leading, OwnWatch, Position, PredecessorWatch, Stage, Standing,
+    Suspect, Tenure,
+};
+use super::{Nominee, is_owned, mismatch};
+use crate::id::{SessionId, Token};
+use crate::io::{Change, Failure, Reply, Stat};
+use crate::name::{CandidateName, NameError};
+use crate::outcome::{Cause, NominationError, Notice};
+use crate::place::{Place, Remaining, place};
+use crate::ticket::Ticket;
+
+impl Nominee {
+    /// Also the leader's way back from a lost link, and to a new watch after its data changed.
+    pub(super) fn own_read_answered(
+        &mut self,
+        session: SessionId,
+        ticket: Ticket,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match result {
+            Ok(Reply::Read(stat)) if is_owned(stat, session) && self.is_same_znode(stat) => {
+                self.verified(stat.token, ticket)
+            }
+            Ok(Reply::Read(_)) | Err(Failure::NoNode) => self.lose(Cause::Evicted),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    /// A znode of the same name with another `czxid` is another znode (C-12).
+    fn is_same_znode(&self, stat: &Stat) -> bool {
+        match &self.stage {
+            Stage::Standing(Standing { own_watch, .. }) => match own_watch {
+                OwnWatch::Unread => true,
+                OwnWatch::Due { token } | OwnWatch::Armed { token, .. } => *token == stat.token,
+            },
+            Stage::Leading(Leading { token, .. }) => *token == stat.token,
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+        }
+    }
+
+    fn verified(&mut self, token: Token, ticket: Ticket) -> Option<Notice> {
+        match &mut self.stage {
+            Stage::Standing(standing) => {
+                standing.own_watch = OwnWatch::Armed { token, ticket };
+                None
+            }
+            Stage::Leading(leading) => {
+                leading.watch = LeaderWatch::Armed(ticket);
+                match core::mem::replace(&mut leading.tenure, Tenure::Active) {
+                    Tenure::Active => None,
+                    Tenure::Suspended => Some(Notice::Resumed(token)),
+                }
+            }
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn list_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
+        match result {
+            Ok(Reply::Children(names)) => self.take_place(names),
+            // Without the election node there is no candidate in it (C-30).
+            Err(Failure::NoNode) => self.lose(Cause::Evicted),
+            other => Some(self.fail(mismatch(&other))),
+        }
+    }
+
+    fn take_place(&mut self, names: &mut dyn Iterator<Item = &str>) -> Option<Notice> {
+        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+            return None;
+        };
+        let id = self.id;
+        let mut ghost = None;
+        let names = names.inspect(|name| {
+            if ghost.is_none() && *name != own.as_str() && id.owns(name) {
+                ghost = CandidateName::parse(name).ok();
+            }
+        });
+        let found = place(
+            own.as_str(),
+            own.sequence(),
+            names,
+            CandidateName::sequence_of,
+        );
+        if let (Some(name), Place::Free | Place::Blocked { .. }) = (ghost, found) {
+            *position = Position::Haunted(Suspect::Found { name });
+            return None;
+        }
+        match found {
+            Place::Missing => self.lose(Cause::Evicted),
+            Place::Free => self.lead(),
+            Place::Blocked {
+                by,
+                lowest,
+                remaining,
+            } => match behind(by, lowest, remaining) {
+                Ok(behind) => {
+                    *position = Position::Behind(behind);
+                    None
+                }
+                Err(_) => Some(self.fail(NominationError::NameTooLong)),
+            },
+        }
+    }
+
+    fn lead(&mut self) -> Option<Notice> {
+        let Stage::Standing(Standing {
+            own,
+            own_watch: OwnWatch::Armed { token, ticket },
+            ..
+        }) = &self.stage
+        else {
+            return None;
+        };
+        let token = *token;
+        self.stage = Stage::Leading(Leading {
+            own: own.clone(),
+            token,
+            watch: LeaderWatch::Armed(*ticket),
+            tenure: Tenure::Active,
+        });
+        Some(Notice::Elected(token))
+    }
+
+    pub(super) fn ghost_inspection_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&mut self.stage, result) {
+            (
+                Stage::Standing(Standing {
+                    position: Position::Haunted(suspect),
+                    ..
+                }),
+                Ok(Reply::Read(stat)),
+            ) => {
+                *suspect = suspect.condemned(stat.version);
+                None
+            }
+            (Stage::Standing(standing), Err(Failure::NoNode)) => {
+                standing.position = Position::Unknown;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn predecessor_read_answered(
+        &mut self,
+        ticket: Ticket,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&mut self.stage, result) {
+            (
+                Stage::Standing(Standing {
+                    position: Position::Behind(behind),
+                    ..
+                }),
+                Ok(Reply::Read(_)),
+            ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
+                PredecessorWatch::Unset => Some(Notice::Following),
+                PredecessorWatch::Armed(_) | PredecessorWatch::Due => None,
+            },
+            (Stage::Standing(standing), Err(Failure::NoNode)) => {
+                standing.position = Position::Unknown;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
+        match &mut self.stage {
+            Stage::Standing(standing) => match &standing.own_watch {
+                OwnWatch::Armed { token, ticket: own } if *own == ticket => match change {
+                    Change::Deleted => self.lose(Cause::Evicted),
+                    Change::Data => {
+                        standing.own_watch = OwnWatch::Due { token: *token };
+                        None
+                    }
+                },
+                _ => self.predecessor_changed(ticket, change),
+            },
+            Stage::Leading(leading) if leading.watch == LeaderWatch::Armed(ticket) => {
+                match change {
+                    Change::Deleted => self.lose(Cause::Evicted),
+                    Change::Data => {
+                        leading.watch = LeaderWatch::Due;
+                        None
+                    }
+                }
+            }
+            Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+        }
+    }
+
+    fn predecessor_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
+        let Stage::Standing(Standing {
+            own_watch,
+            position,
+            ..
+        }) = &mut self.stage
+        else {
+            return None;
+        };
+        let Position::Behind(behind) = position else {
+            return None;
+        };
+        if behind.watch != PredecessorWatch::Armed(ticket) {
+            return None;
+        }
+        match (change, &behind.ahead, own_watch) {
+            (Change::Data, _, _) => {
+                behind.watch = PredecessorWatch::Due;
+                None
+            }
+            // No second look is needed (design, section 3.3): the listing came from this
+            // connection, or the position would be unknown, and the own znode still stands, or
+            // its watch would have fired first.
+            (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. }) => self.lead(),
+            (Change::Deleted, _, _) => {
+                *position = Position::Unknown;
+                None
+            }
+        }
+    }
+}
+
+fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, NameError> {
+    let ahead = match remaining {
+        Remaining::Last => Ahead::Nobody,
+        Remaining::More => Ahead::Others {
+            leader: CandidateName::parse(lowest)?,
+        },
+    };
+    Ok(Behind {
+        predecessor: CandidateName::parse(by)?,
+        watch: PredecessorWatch::Unset,
+        ahead,
+    })
+}

@@ -1,0 +1,128 @@
+//! What the user of a nomination is told: its role, what changed, and how it ended.
+
+use thiserror::Error;
+
+use crate::id::Token;
+use crate::name::CandidateName;
+
+/// What a nominee is at the moment.
+///
+/// A role says what is known here. Whether a leader may act is a question of time as well: a
+/// driver compares the lease deadline with its clock before it believes [`Leading`](Self::Leading).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role<'a> {
+    /// Not connected, and neither leading nor leaving.
+    Connecting,
+    /// Connected, and on the way to a place in the queue.
+    Standing,
+    /// Waiting for the predecessor to go, whose znode is watched.
+    Following {
+        /// The next lower candidate.
+        predecessor: &'a CandidateName,
+        /// The lowest candidate at the last listing. It may have changed since: a follower does
+        /// not watch it, unless it is the predecessor.
+        leader: &'a CandidateName,
+    },
+    /// The own candidate is the lowest.
+    Leading {
+        /// Fences this leadership.
+        token: Token,
+    },
+    /// Elected, but the link is down, or the candidate not yet verified after a reconnect. The
+    /// lease deadline says how long this leadership can still be relied on.
+    Suspended {
+        /// Fences this leadership.
+        token: Token,
+    },
+    /// Removing the own candidate, to end.
+    Leaving,
+    /// Over.
+    Ended(End),
+}
+
+/// What changed. Feeding an event gives at most one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Notice {
+    /// The nominee waits behind a predecessor, which [`Role::Following`] names. Reported again
+    /// when the predecessor is another one, and after each reconnect.
+    Following,
+    /// The nominee leads, with this token.
+    Elected(Token),
+    /// The link went down while leading.
+    Suspended,
+    /// The link is back and the candidate still stands: the same leadership goes on.
+    Resumed(Token),
+    /// Leadership is over. The nomination is not: by its policy it stands again or ends.
+    Lost(Cause),
+    /// The candidate is gone that had not led; a new one will stand.
+    Unseated(Cause),
+    /// The nomination is over, and with it any leadership. Reported exactly once, and last.
+    Ended(End),
+}
+
+/// Why a candidate was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Cause {
+    /// The server declared the session dead, or handed out another one.
+    #[error("the session expired")]
+    SessionExpired,
+    /// The lease deadline passed without proof that the session lives.
+    #[error("the lease deadline passed")]
+    LeaseLapsed,
+    /// Somebody else deleted the candidate znode, or the election node with it.
+    #[error("somebody else deleted the candidate znode")]
+    Evicted,
+}
+
+/// How a nomination ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// A leader resigned.
+    Resigned(Departure),
+    /// A nominee that did not lead withdrew.
+    Withdrawn(Departure),
+    /// The candidate was lost, and the policy is [`OnLoss::End`](crate::OnLoss::End).
+    Lost(Cause),
+    /// Something that standing again does not repair.
+    Failed(NominationError),
+}
+
+/// How the candidate znode of a nomination went that was withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Departure {
+    /// It was deleted.
+    Deleted,
+    /// The session ended first, and the znode with it.
+    WithSession,
+    /// There was none.
+    NeverCreated,
+}
+
+/// Why a nomination failed.
+///
+/// Where a candidate znode may remain and its name is known, its deletion is commanded once, with
+/// the same output that reports the failure. At the latest it goes with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum NominationError {
+    /// The election node does not exist, and either the policy is
+    /// [`ElectionNode::MustExist`](crate::ElectionNode::MustExist), or it was gone again after
+    /// each of several attempts to create it.
+    #[error("the election node does not exist: create it, or let the nomination create it")]
+    NoElectionNode,
+    /// The server has no sequence number left below this election node (it stops at 2147483647).
+    #[error("the election node has given out its last sequence number: use a fresh election node")]
+    SequenceExhausted,
+    /// The server named the created znode otherwise than it was asked to.
+    #[error("the server gave the candidate znode a name that was not asked for")]
+    UnexpectedName,
+    /// A candidate in the way has a name that is too long to be kept and watched (64 bytes).
+    #[error("a candidate in this election has a name longer than 64 bytes: remove it")]
+    NameTooLong,
+    /// The server refused, with this error code: no permission, a quota, failed authentication.
+    #[error("the server refused a request of the nomination, with error code {0}")]
+    Rejected(i32),
+    /// The driver answered a command with what belongs to another one.
+    #[error("the reply does not belong to the request")]
+    UnexpectedReply,
+}

@@ -1,0 +1,65 @@
+//! Tickets tie an answer to the command that it answers.
+
+use core::fmt;
+
+/// Counts the candidate znodes of one nomination: it grows whenever a new one is to be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Incarnation(u32);
+
+impl Incarnation {
+    pub(crate) const FIRST: Self = Self(0);
+
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// The count; the first incarnation is 0.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Incarnation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Names a command. Its reply carries the same ticket, and so does the change that a watch reports
+/// which the command left. Answers with a ticket that is no longer awaited change nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Request { incarnation: Incarnation, step: u32 },
+    Cleanup,
+}
+
+impl Ticket {
+    /// Of every command whose reply nobody waits for.
+    pub(crate) const CLEANUP: Self = Self(Kind::Cleanup);
+
+    pub(crate) const fn request(incarnation: Incarnation, step: u32) -> Self {
+        Self(Kind::Request { incarnation, step })
+    }
+
+    pub(crate) fn is_of(self, other: Incarnation) -> bool {
+        matches!(self.0, Kind::Request { incarnation, .. } if incarnation == other)
+    }
+
+    /// Whether the command cleans up behind the nominee: nobody waits for its reply, which may be
+    /// delivered or dropped.
+    pub const fn is_cleanup(self) -> bool {
+        matches!(self.0, Kind::Cleanup)
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Kind::Request { incarnation, step } => write!(f, "{incarnation}.{step}"),
+            Kind::Cleanup => f.write_str("cleanup"),
+        }
+    }
+}

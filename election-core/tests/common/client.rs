@@ -1,0 +1,262 @@
+//! A driver of one nominee, and the link between it and the server.
+
+use std::collections::VecDeque;
+
+use election_core::{
+    Cause, Change, End, Event, Failure, Nominee, NomineeId, Notice, Output, Policy, Reply, Role,
+    SessionId, Ticket, Token,
+};
+
+use super::server::{Answer, Name, Request};
+
+pub fn nominee_id(client: usize) -> NomineeId {
+    NomineeId::from_bytes([u8::try_from(client).expect("few clients") + 0xa0; 16])
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Delivery {
+    Reply(Ticket, Answer),
+    Changed(Ticket, Change),
+}
+
+/// A request that was sent on a connection that is lost: it may still be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InDoubt {
+    pub session: SessionId,
+    pub request: Request,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// Never connected.
+    New,
+    Up,
+    Down,
+}
+
+/// What the notices amount to so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Told {
+    NotLeading,
+    Leading,
+    Suspended,
+    Ended,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Client {
+    pub index: usize,
+    pub nominee: Nominee,
+    pub link: Link,
+    pub session: SessionId,
+    pub session_lives: bool,
+    pub requests: VecDeque<(Ticket, Request)>,
+    pub in_doubt: Vec<InDoubt>,
+    pub deliveries: VecDeque<Delivery>,
+    pub stragglers: Vec<Delivery>,
+    pub told: Told,
+    /// The own znode, as read on this connection.
+    pub verified: Option<Token>,
+    pub withdrawn: bool,
+    /// The notices, oldest first; kept only where a test asks for it.
+    pub log: Option<Vec<Notice>>,
+    pub creates: u8,
+}
+
+impl Client {
+    pub fn new(index: usize, policy: Policy) -> Self {
+        Self {
+            index,
+            nominee: Nominee::new(nominee_id(index), policy),
+            link: Link::New,
+            session: SessionId::new(i64::try_from(index).expect("few clients") * 1000 + 1),
+            session_lives: true,
+            requests: VecDeque::new(),
+            in_doubt: Vec::new(),
+            deliveries: VecDeque::new(),
+            stragglers: Vec::new(),
+            told: Told::NotLeading,
+            verified: None,
+            withdrawn: false,
+            log: None,
+            creates: 0,
+        }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.link == Link::Up
+    }
+
+    pub fn is_ended(&self) -> bool {
+        matches!(self.nominee.role(), Role::Ended(_))
+    }
+
+    pub fn candidate(&self) -> Option<Name> {
+        self.nominee
+            .candidate()
+            .map(|name| Name::parse(name.as_str()))
+    }
+
+    /// Feeds an event and queues the command that follows; the error is a broken rule.
+    pub fn feed(&mut self, event: Event<'_>) -> Result<Option<Notice>, String> {
+        let output = self.nominee.handle_event(event);
+        let (request, notice) = owned(&output);
+        self.take_in(request, notice)
+    }
+
+    pub fn withdraw(&mut self) -> Result<Option<Notice>, String> {
+        self.withdrawn = true;
+        if self.told != Told::Ended {
+            self.told = Told::NotLeading;
+        }
+        let output = self.nominee.withdraw();
+        let (request, notice) = owned(&output);
+        self.take_in(request, notice)
+    }
+
+    pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<Notice>, String> {
+        let (ticket, answer) = match delivery {
+            Delivery::Changed(ticket, change) => {
+                return self.feed(Event::Changed { ticket, change });
+            }
+            Delivery::Reply(ticket, answer) => (ticket, answer),
+        };
+        match answer {
+            Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
+            Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::ElectionNodeCreated)),
+            Answer::Synced => self.reply(ticket, Ok(Reply::Synced)),
+            Answer::Children(names) => {
+                let names: Vec<String> = names.into_iter().map(Name::text).collect();
+                self.reply(
+                    ticket,
+                    Ok(Reply::Children(&mut names.iter().map(String::as_str))),
+                )
+            }
+            Answer::Read(stat) => {
+                if stat.owner == Some(self.session) {
+                    self.verified = Some(stat.token);
+                }
+                self.reply(ticket, Ok(Reply::Read(stat)))
+            }
+            Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
+            Answer::Failed(failure) => self.reply(ticket, Err(failure)),
+        }
+    }
+
+    fn reply(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Result<Option<Notice>, String> {
+        self.feed(Event::Reply { ticket, result })
+    }
+
+    fn take_in(
+        &mut self,
+        request: Option<(Ticket, Request)>,
+        notice: Option<Notice>,
+    ) -> Result<Option<Notice>, String> {
+        if let Some((ticket, request)) = request {
+            self.queue(ticket, request)?;
+        }
+        if let Some(notice) = notice {
+            self.told = self.tell(notice)?;
+            if let Some(log) = &mut self.log {
+                log.push(notice);
+            }
+        }
+        self.compare_role_with_notices()?;
+        Ok(notice)
+    }
+
+    fn queue(&mut self, ticket: Ticket, request: Request) -> Result<(), String> {
+        if !self.is_up() {
+            return Err(format!("{request:?} is asked for while the link is down"));
+        }
+        let others = self.requests.iter().map(|(ticket, _)| *ticket);
+        let answers = self
+            .deliveries
+            .iter()
+            .filter_map(|delivery| match delivery {
+                Delivery::Reply(ticket, _) => Some(*ticket),
+                Delivery::Changed(..) => None,
+            });
+        if !ticket.is_cleanup() && others.chain(answers).any(|ticket| !ticket.is_cleanup()) {
+            return Err(format!(
+                "{request:?} is asked for while another request is in flight"
+            ));
+        }
+        if request == Request::Create {
+            self.creates = self.creates.saturating_add(1);
+            if self
+                .in_doubt
+                .iter()
+                .any(|lost| lost.request == Request::Create && lost.session == self.session)
+            {
+                return Err("creates again while a create is in doubt".into());
+            }
+        }
+        self.requests.push_back((ticket, request));
+        Ok(())
+    }
+
+    fn tell(&self, notice: Notice) -> Result<Told, String> {
+        match (self.told, notice) {
+            (Told::NotLeading, Notice::Following | Notice::Unseated(_)) => Ok(Told::NotLeading),
+            (Told::NotLeading, Notice::Elected(token)) => match self.verified {
+                Some(verified) if verified == token => Ok(Told::Leading),
+                _ => Err(format!(
+                    "elected with {token}, not verified on this connection"
+                )),
+            },
+            (Told::Leading, Notice::Suspended) => Ok(Told::Suspended),
+            (Told::Suspended, Notice::Resumed(token)) if self.verified == Some(token) => {
+                Ok(Told::Leading)
+            }
+            (Told::Leading | Told::Suspended, Notice::Lost(_)) => Ok(Told::NotLeading),
+            (Told::NotLeading | Told::Leading | Told::Suspended, Notice::Ended(_)) => {
+                Ok(Told::Ended)
+            }
+            (told, notice) => Err(format!("{notice:?} comes while {told:?}")),
+        }
+    }
+
+    fn compare_role_with_notices(&self) -> Result<(), String> {
+        let role = self.nominee.role();
+        let agrees = match role {
+            Role::Leading { .. } => self.told == Told::Leading,
+            Role::Suspended { .. } => self.told == Told::Suspended,
+            Role::Ended(_) => self.told == Told::Ended,
+            Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {
+                self.told == Told::NotLeading
+            }
+        };
+        if agrees {
+            Ok(())
+        } else {
+            Err(format!("role {role:?}, but told {:?}", self.told))
+        }
+    }
+
+    /// The end that was announced, if any.
+    pub fn end(&self) -> Option<End> {
+        match self.nominee.role() {
+            Role::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Whether the log holds a loss for this cause.
+    pub fn was_told_of(&self, cause: Cause) -> bool {
+        self.log.iter().flatten().any(|notice| {
+            matches!(notice, Notice::Lost(told) | Notice::Unseated(told) if *told == cause)
+        })
+    }
+}
+
+fn owned(output: &Output<'_>) -> (Option<(Ticket, Request)>, Option<Notice>) {
+    let request = output
+        .command
+        .map(|command| (command.ticket, Request::of(command.op)));
+    (request, output.notice)
+}
