@@ -5,6 +5,8 @@
 //!   frame, not a `Vec<String>`.
 //! - Input is hostile until proved otherwise: a length is compared with what is left before
 //!   anything is skipped, and a [`DecodeError`] says what was wrong and at which offset.
+//! - Bytes behind a record are ignored by [`Decode::decode_prefix`], as servers and clients ignore
+//!   them, and refused by [`Decode::decode_exact`]. Numbers without a name are kept.
 //! - `no_std`. The feature `alloc` (on by default) adds [`Writer`] for `Vec<u8>` and
 //!   `bytes::BytesMut`; without it, encode into a [`SliceWriter`].
 //!
@@ -41,6 +43,11 @@ mod record;
 pub mod records;
 mod vector;
 mod writer;
+
+/// The README's example is compiled and run with the documentation's.
+#[cfg(all(doctest, feature = "alloc"))]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;
 
 pub use code::ErrorCode;
 pub use error::{DecodeError, DecodeErrorKind};
