@@ -9,7 +9,7 @@
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
 //!
-//! Nothing here is published. Unix only.
+//! Nothing here is published. Unix only. `README.md` beside the manifest shows how to use it.
 #![forbid(unsafe_code)]
 
 extern crate alloc;
@@ -21,3 +21,8 @@ pub mod proxy;
 pub mod raw;
 pub mod wait;
 pub mod zookeeper;
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

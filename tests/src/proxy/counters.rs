@@ -1,0 +1,84 @@
+//! What has passed through a proxy.
+
+use alloc::collections::BTreeMap;
+
+use super::connection::ConnectionId;
+use super::frame::{Direction, FrameKind};
+use crate::opcode::Opcode;
+
+/// A snapshot of what a proxy has seen.
+///
+/// A frame *arrives* when the proxy has read it whole, and *passes* just before the proxy writes
+/// it whole: whoever has received a frame finds it counted. What is held back, delayed or cut off
+/// has arrived and not passed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Connections accepted and dropped at once, because the target could not be reached.
+    pub unreachable: u64,
+    /// Bytes written to servers.
+    pub bytes_to_server: u64,
+    /// Bytes written to clients.
+    pub bytes_to_client: u64,
+    pub(super) arrived: BTreeMap<FrameKind, u64>,
+    pub(super) passed: BTreeMap<FrameKind, u64>,
+    pub(super) errors: BTreeMap<(Opcode, i32), u64>,
+    pub(super) notifications: BTreeMap<ConnectionId, u64>,
+}
+
+impl Counters {
+    /// Frames of a kind that have arrived at the proxy.
+    pub fn arrived(&self, kind: FrameKind) -> u64 {
+        self.arrived.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Frames of a kind that have passed through the proxy.
+    pub fn passed(&self, kind: FrameKind) -> u64 {
+        self.passed.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Requests that have passed to servers, with that opcode.
+    pub fn requests(&self, opcode: Opcode) -> u64 {
+        self.passed(FrameKind::Request(opcode))
+    }
+
+    /// Requests that have passed to servers, of every opcode; connect requests are not among them.
+    pub fn all_requests(&self) -> u64 {
+        let requests = |(kind, count): (&FrameKind, &u64)| {
+            matches!(kind, FrameKind::Request(_)).then_some(*count)
+        };
+        self.passed.iter().filter_map(requests).sum()
+    }
+
+    /// Replies that have passed to clients, to requests with that opcode.
+    pub fn replies(&self, opcode: Opcode) -> u64 {
+        self.passed(FrameKind::Reply(opcode))
+    }
+
+    /// Replies with an error code that have arrived, to requests with that opcode.
+    pub fn errors(&self, opcode: Opcode, code: i32) -> u64 {
+        self.errors
+            .get(&(opcode, code))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Notifications that have passed to clients.
+    pub fn notifications(&self) -> u64 {
+        self.passed(FrameKind::Notification)
+    }
+
+    /// The same, for each connection that has had one.
+    pub const fn notifications_by_connection(&self) -> &BTreeMap<ConnectionId, u64> {
+        &self.notifications
+    }
+
+    /// Bytes that have passed in a direction.
+    pub const fn bytes(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ToServer => self.bytes_to_server,
+            Direction::ToClient => self.bytes_to_client,
+        }
+    }
+}
