@@ -125,15 +125,13 @@ impl Client {
             Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::ElectionNodeCreated)),
             Answer::Synced => self.reply(ticket, Ok(Reply::Synced)),
-            Answer::Children(names) => {
+            Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
-                self.reply(
-                    ticket,
-                    Ok(Reply::Children(&mut names.iter().map(String::as_str))),
-                )
+                let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
+                self.reply(ticket, Ok(Reply::Children(&mut { names })))
             }
-            Answer::Read(stat) => {
-                if stat.owner == Some(self.session) {
+            Answer::Read(name, stat) => {
+                if name.client == self.index && stat.owner == Some(self.session) {
                     self.verified = Some(stat.token);
                 }
                 self.reply(ticket, Ok(Reply::Read(stat)))

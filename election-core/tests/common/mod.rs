@@ -13,8 +13,9 @@ pub mod server;
 pub mod step;
 
 use client::Client;
-use election_core::{Policy, Sequence};
-use server::Server;
+use election_core::{Notice, Policy, Role, Sequence, Token};
+use server::{Name, Request, Server};
+use step::Step;
 
 /// How many faults a run may still contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,6 +65,79 @@ impl World {
             fault: None,
             greatest_token: 0,
         }
+    }
+
+    /// Connected and at rest, with a record of each notice; the clients stand in their order.
+    pub fn settled(clients: usize, policy: Policy) -> Self {
+        let mut world = Self::with_policy(clients, Budget::default(), policy);
+        for index in 0..clients {
+            world.clients[index].log = Some(Vec::new());
+            world.take(Step::Connect(index));
+            while let Some(step) = world.next_of(index) {
+                world.take(step);
+            }
+        }
+        world.check().expect("every rule holds");
+        world
+    }
+
+    /// Takes steps until the request before the server's eyes is one that `is_next`.
+    pub fn run_until(&mut self, client: usize, is_next: impl Fn(&Request) -> bool) {
+        for _ in 0..100 {
+            if self.clients[client].requests.front().is_some_and(|(_, request)| is_next(request)) {
+                return;
+            }
+            let step = self.next_of(client).expect("something is on its way");
+            self.take(step);
+        }
+        panic!("the request never comes");
+    }
+
+    fn next_of(&self, index: usize) -> Option<Step> {
+        let client = &self.clients[index];
+        if !client.is_up() {
+            None
+        } else if !client.requests.is_empty() {
+            Some(Step::Execute(index))
+        } else if !client.deliveries.is_empty() {
+            Some(Step::Deliver(index))
+        } else {
+            None
+        }
+    }
+
+    pub fn role(&self, client: usize) -> Role<'_> {
+        self.clients[client].nominee.role()
+    }
+
+    pub fn token(&self, client: usize) -> Token {
+        match self.role(client) {
+            Role::Leading { token } | Role::Suspended { token } => token,
+            role => panic!("{client} does not lead: {role:?}"),
+        }
+    }
+
+    pub fn candidate(&self, client: usize) -> Name {
+        self.clients[client].candidate().expect("a candidate")
+    }
+
+    /// What the client was told since the last call.
+    pub fn notices(&mut self, client: usize) -> Vec<Notice> {
+        self.clients[client].log.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// Which requests the client sends until it comes to rest.
+    pub fn requests_until_rest(&mut self, client: usize) -> Vec<Request> {
+        let mut requests = Vec::new();
+        while let Some(step) = self.next_of(client) {
+            if let (Step::Execute(_), Some((_, request))) =
+                (step, self.clients[client].requests.front())
+            {
+                requests.push(*request);
+            }
+            self.take(step);
+        }
+        requests
     }
 
     /// The same world, with the server's counter at `next`.

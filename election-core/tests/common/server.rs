@@ -74,8 +74,9 @@ pub enum Answer {
     Created(Name),
     ElectionNodeCreated,
     Synced,
-    Children(Vec<Name>),
-    Read(Stat),
+    /// The candidates, and the children that are none.
+    Children(Vec<Name>, &'static [&'static str]),
+    Read(Name, Stat),
     Deleted,
     Failed(Failure),
 }
@@ -138,16 +139,17 @@ impl Server {
             }
             Request::Sync => Answer::Synced,
             Request::List if self.has_election_node => {
-                Answer::Children(self.znodes.iter().map(|znode| znode.name).collect())
+                let names = self.znodes.iter().map(|znode| znode.name).collect();
+                Answer::Children(names, self.foreign)
             }
             Request::List => Answer::Failed(Failure::NoNode),
             Request::Read(name) | Request::Inspect(name) => match self.find(name) {
-                Some(znode) => Answer::Read(stat(znode)),
+                Some(znode) => Answer::Read(name, stat(znode)),
                 None => Answer::Failed(Failure::NoNode),
             },
             Request::Delete(name, version) => return self.delete_if(name, version),
         };
-        if let (Request::Read(name), Answer::Read(_), Some(ticket)) = (request, &answer, ticket) {
+        if let (Request::Read(name), Answer::Read(..), Some(ticket)) = (request, &answer, ticket) {
             self.watchers.push(Watcher {
                 client,
                 ticket,

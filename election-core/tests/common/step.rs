@@ -217,7 +217,7 @@ impl World {
                     matches!(
                         delivery,
                         Delivery::Changed(..)
-                            | Delivery::Reply(_, Answer::Created(_) | Answer::Read(_))
+                            | Delivery::Reply(_, Answer::Created(_) | Answer::Read(..))
                     )
                 }));
         }

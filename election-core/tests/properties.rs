@@ -1,0 +1,433 @@
+//! Long random runs: of drivers that keep the contract, in worlds larger than the explorer's, and
+//! of events in any order at all.
+
+mod common;
+
+use common::client::{Client, Delivery};
+use common::{Budget, World};
+use election_core::{
+    Change, Command, ElectionNode, End, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op,
+    Output, Policy, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
+};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+const BUDGET: Budget = Budget {
+    losses: 6,
+    expiries: 2,
+    swaps: 1,
+    withdrawals: 1,
+    lapses: 2,
+    deletions: 2,
+    writes: 2,
+    wipes: 1,
+    stragglers: 2,
+};
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
+    let election_node =
+        prop_oneof![4 => Just(ElectionNode::CreateIfMissing), 1 => Just(ElectionNode::MustExist)];
+    (on_loss, election_node)
+        .prop_map(|(on_loss, election_node)| Policy { on_loss, election_node })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every rule holds at every step; once the faults stop, somebody leads; and nobody creates
+    /// more znodes than it lost (C-28).
+    #[test]
+    fn a_random_run_keeps_every_rule_and_ends_with_a_leader(
+        picks in prop::collection::vec(any::<Index>(), 0..300),
+        policy in policy(),
+        next in select(vec![0, i32::MAX - 2]),
+    ) {
+        let mut world = World::with_policy(3, BUDGET, policy).counting_from(next);
+        for pick in picks {
+            let steps = world.steps();
+            if steps.is_empty() {
+                break;
+            }
+            world.take(steps[pick.index(steps.len())]);
+            prop_assert_eq!(world.check(), Ok(()));
+            for client in &world.clients {
+                a_lost_connection_is_the_same_however_it_is_told(client)?;
+            }
+        }
+        world.settle();
+        prop_assert_eq!(world.check(), Ok(()));
+        for client in &world.clients {
+            let lost = u32::from(BUDGET.losses - world.budget.losses);
+            let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
+            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes;
+            prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
+        }
+    }
+
+    /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
+    /// by a verified own znode, one end, and no request without a stimulus.
+    #[test]
+    fn no_sequence_of_events_breaks_the_nominee(
+        events in prop::collection::vec(any_input(), 0..120),
+        policy in policy(),
+    ) {
+        let mut bench = Bench::new(policy);
+        for input in events {
+            bench.feed(input)?;
+        }
+    }
+}
+
+/// `Disconnected`, the loss of the reply, or both in either order: the same state.
+fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
+    let replies = client.deliveries.iter().filter_map(|delivery| match delivery {
+        Delivery::Reply(ticket, _) => Some(*ticket),
+        Delivery::Changed(..) => None,
+    });
+    let sent = client.requests.iter().map(|(ticket, _)| *ticket);
+    let Some(ticket) = replies.chain(sent).find(|ticket| !ticket.is_cleanup()) else {
+        return Ok(());
+    };
+    let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
+    let after = |events: Vec<Event<'_>>| {
+        let mut nominee = client.nominee.clone();
+        let notices: Vec<Notice> =
+            events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
+        (nominee, notices)
+    };
+    let told = after(vec![Event::Disconnected]);
+    prop_assert_eq!(&told, &after(vec![loss()]));
+    prop_assert_eq!(&told, &after(vec![Event::Disconnected, loss()]));
+    prop_assert_eq!(&told, &after(vec![loss(), Event::Disconnected]));
+    Ok(())
+}
+
+/// An event of which the bench fills in what only it knows, such as tickets.
+#[derive(Clone, Debug)]
+enum Input {
+    Connected(i64),
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Withdraw,
+    /// The kind of reply that the command awaits.
+    FittingReply { ours: bool, names: Vec<String>, token: i64 },
+    Reply { ticket: Index, reply: AnyReply },
+    Changed { ticket: Index, change: Change },
+}
+
+#[derive(Clone, Debug)]
+enum AnyReply {
+    Created(String),
+    ElectionNodeCreated,
+    Synced,
+    Children(Vec<String>),
+    Read(Stat),
+    Deleted,
+    Failed(Failure),
+}
+
+fn any_input() -> impl Strategy<Value = Input> {
+    let names = || prop::collection::vec(any_name(), 0..5);
+    let change = prop_oneof![Just(Change::Deleted), Just(Change::Data)];
+    prop_oneof![
+        3 => (0..2_i64).prop_map(Input::Connected),
+        1 => Just(Input::Disconnected),
+        1 => Just(Input::SessionExpired),
+        1 => Just(Input::LeaseLapsed),
+        1 => prop::num::u8::ANY.prop_map(|n| if n < 60 { Input::Withdraw } else { Input::Disconnected }),
+        20 => (prop::bool::weighted(0.8), names(), 1..4_i64)
+            .prop_map(|(ours, names, token)| Input::FittingReply { ours, names, token }),
+        6 => (any::<Index>(), any_reply()).prop_map(|(ticket, reply)| Input::Reply { ticket, reply }),
+        4 => (any::<Index>(), change).prop_map(|(ticket, change)| Input::Changed { ticket, change }),
+    ]
+}
+
+fn any_reply() -> impl Strategy<Value = AnyReply> {
+    let stat = (prop::option::of(0..3_i64), 0..4_i64, any::<i32>()).prop_map(
+        |(owner, token, version)| Stat {
+            owner: owner.map(SessionId::new),
+            token: Token::new(token),
+            version: Version::new(version),
+        },
+    );
+    let failure = prop_oneof![
+        Just(Failure::NoNode),
+        Just(Failure::NodeExists),
+        Just(Failure::BadVersion),
+        Just(Failure::ConnectionLoss),
+        any::<i32>().prop_map(Failure::Rejected),
+    ];
+    prop_oneof![
+        any_name().prop_map(AnyReply::Created),
+        Just(AnyReply::ElectionNodeCreated),
+        Just(AnyReply::Synced),
+        prop::collection::vec(any_name(), 0..5).prop_map(AnyReply::Children),
+        stat.prop_map(AnyReply::Read),
+        Just(AnyReply::Deleted),
+        failure.prop_map(AnyReply::Failed),
+    ]
+}
+
+fn any_name() -> impl Strategy<Value = String> {
+    let own = format!("{}", ID.candidate_prefix());
+    prop_oneof![
+        4 => (0..4).prop_map(move |sequence| format!("{own}{sequence:010}")),
+        4 => (0..4).prop_map(|sequence| format!("_c_other-latch-{sequence:010}")),
+        1 => (0..4).prop_map(|sequence| format!("{:x<70}latch-{sequence:010}", "")),
+        1 => ".{0,12}",
+    ]
+}
+
+const ID: NomineeId = NomineeId::from_bytes([7; 16]);
+
+/// What a command was, and whether its reply verifies the own znode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Create,
+    CreateElectionNode,
+    Sync,
+    List,
+    ReadOwn,
+    Read,
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    NotLeading,
+    Leading,
+    Suspended,
+    Ended,
+}
+
+/// Feeds a nominee and remembers what is needed to judge it.
+struct Bench {
+    nominee: Nominee,
+    session: Option<SessionId>,
+    issued: Vec<Ticket>,
+    outstanding: Option<(Ticket, Kind)>,
+    verified: Option<Token>,
+    told: Told,
+}
+
+impl Bench {
+    fn new(policy: Policy) -> Self {
+        Self {
+            nominee: Nominee::new(ID, policy),
+            session: None,
+            issued: Vec::new(),
+            outstanding: None,
+            verified: None,
+            told: Told::NotLeading,
+        }
+    }
+
+    fn feed(&mut self, input: Input) -> Result<(), TestCaseError> {
+        match input {
+            Input::Connected(session) => {
+                let session = SessionId::new(session);
+                self.link_lost();
+                self.session = Some(session);
+                self.step(Event::Connected { session })
+            }
+            Input::Disconnected => {
+                self.link_lost();
+                self.step(Event::Disconnected)
+            }
+            Input::SessionExpired => {
+                self.link_lost();
+                self.step(Event::SessionExpired)
+            }
+            Input::LeaseLapsed => self.step(Event::LeaseLapsed),
+            Input::Withdraw => self.withdraw(),
+            Input::FittingReply { ours, names, token } => self.fitting_reply(ours, names, token),
+            Input::Reply { ticket, reply } => match self.issued.len() {
+                0 => Ok(()),
+                issued => self.reply(self.issued[ticket.index(issued)], reply),
+            },
+            Input::Changed { ticket, change } => match self.issued.len() {
+                0 => Ok(()),
+                issued => self.change(self.issued[ticket.index(issued)], change),
+            },
+        }
+    }
+
+    fn link_lost(&mut self) {
+        self.session = None;
+        self.outstanding = None;
+        self.verified = None;
+    }
+
+    fn withdraw(&mut self) -> Result<(), TestCaseError> {
+        if self.told != Told::Ended {
+            self.told = Told::NotLeading;
+        }
+        let output = Seen::of(&self.nominee.withdraw());
+        self.judge(output)?;
+        let before = self.nominee.clone();
+        let again = Seen::of(&self.nominee.withdraw());
+        prop_assert_eq!((again, &self.nominee), (Seen::default(), &before));
+        Ok(())
+    }
+
+    fn fitting_reply(
+        &mut self,
+        ours: bool,
+        mut names: Vec<String>,
+        token: i64,
+    ) -> Result<(), TestCaseError> {
+        let (Some((ticket, kind)), Some(session)) = (self.outstanding, self.session) else {
+            return Ok(());
+        };
+        let reply = match kind {
+            Kind::Create => AnyReply::Created(format!("{}{token:010}", ID.candidate_prefix())),
+            Kind::CreateElectionNode => AnyReply::ElectionNodeCreated,
+            Kind::Sync => AnyReply::Synced,
+            Kind::List => {
+                names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
+                AnyReply::Children(names)
+            }
+            Kind::ReadOwn | Kind::Read => AnyReply::Read(Stat {
+                owner: Some(session).filter(|_| ours),
+                token: Token::new(1),
+                version: Version::new(0),
+            }),
+            Kind::Delete => AnyReply::Deleted,
+        };
+        self.reply(ticket, reply)
+    }
+
+    fn reply(&mut self, ticket: Ticket, reply: AnyReply) -> Result<(), TestCaseError> {
+        let awaited = self.outstanding.filter(|(outstanding, _)| *outstanding == ticket);
+        let before = self.nominee.clone();
+        if let Some((_, kind)) = awaited {
+            self.outstanding = None;
+            match &reply {
+                AnyReply::Failed(Failure::ConnectionLoss) => self.link_lost(),
+                AnyReply::Read(stat) if kind == Kind::ReadOwn && stat.owner == self.session => {
+                    self.verified = Some(stat.token);
+                }
+                _ => {}
+            }
+        }
+        let seen = match reply {
+            AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
+            AnyReply::ElectionNodeCreated => self.answer(ticket, Ok(Reply::ElectionNodeCreated)),
+            AnyReply::Synced => self.answer(ticket, Ok(Reply::Synced)),
+            AnyReply::Children(names) => {
+                self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
+            }
+            AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read(stat))),
+            AnyReply::Deleted => self.answer(ticket, Ok(Reply::Deleted)),
+            AnyReply::Failed(failure) => self.answer(ticket, Err(failure)),
+        };
+        if awaited.is_none() {
+            prop_assert_eq!(&self.nominee, &before, "a stale reply changes nothing");
+            prop_assert_eq!(seen.notice, None);
+            prop_assert!(seen.command.is_none_or(|(ticket, _)| ticket.is_cleanup()));
+        }
+        self.judge(seen)
+    }
+
+    fn answer(&mut self, ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Seen {
+        Seen::of(&self.nominee.handle_event(Event::Reply { ticket, result }))
+    }
+
+    fn change(&mut self, ticket: Ticket, change: Change) -> Result<(), TestCaseError> {
+        let awaited = self.nominee.awaits_change(ticket);
+        let before = self.nominee.clone();
+        let seen = Seen::of(&self.nominee.handle_event(Event::Changed { ticket, change }));
+        if !awaited {
+            prop_assert_eq!(&self.nominee, &before, "a stale change changes nothing");
+            prop_assert_eq!(seen, Seen::default());
+        }
+        self.judge(seen)
+    }
+
+    fn step(&mut self, event: Event<'_>) -> Result<(), TestCaseError> {
+        let seen = Seen::of(&self.nominee.handle_event(event));
+        self.judge(seen)
+    }
+
+    fn judge(&mut self, seen: Seen) -> Result<(), TestCaseError> {
+        if let Some((ticket, kind)) = seen.command {
+            prop_assert!(self.session.is_some(), "{:?} while the link is down", kind);
+            if ticket.is_cleanup() {
+                prop_assert_eq!(kind, Kind::Delete);
+            } else {
+                prop_assert_eq!(self.outstanding, None, "one at a time");
+                prop_assert!(!self.issued.contains(&ticket), "a ticket is used once");
+                self.outstanding = Some((ticket, kind));
+            }
+            self.issued.push(ticket);
+        }
+        if let Some(notice) = seen.notice {
+            self.told = self.tell(notice)?;
+        }
+        let agrees = match self.nominee.role() {
+            Role::Leading { .. } => self.told == Told::Leading,
+            Role::Suspended { .. } => self.told == Told::Suspended,
+            Role::Ended(_) => self.told == Told::Ended && self.outstanding_is_void(),
+            _ => self.told == Told::NotLeading,
+        };
+        prop_assert!(agrees, "{:?}, but told {:?}", self.nominee.role(), self.told);
+        Ok(())
+    }
+
+    /// After the end the reply that was outstanding may still come; nothing new is asked for.
+    fn outstanding_is_void(&self) -> bool {
+        let mut nominee = self.nominee.clone();
+        let session = SessionId::new(99);
+        Seen::of(&nominee.handle_event(Event::Connected { session })) == Seen::default()
+    }
+
+    fn tell(&self, notice: Notice) -> Result<Told, TestCaseError> {
+        let told = match (self.told, notice) {
+            (Told::NotLeading, Notice::Following | Notice::Unseated(_)) => Told::NotLeading,
+            (Told::NotLeading, Notice::Elected(token))
+            | (Told::Suspended, Notice::Resumed(token)) => {
+                prop_assert_eq!(self.verified, Some(token), "led by an unverified znode");
+                Told::Leading
+            }
+            (Told::Leading, Notice::Suspended) => Told::Suspended,
+            (Told::Leading | Told::Suspended, Notice::Lost(_)) => Told::NotLeading,
+            (
+                Told::NotLeading | Told::Leading | Told::Suspended,
+                Notice::Ended(
+                    End::Failed(_) | End::Lost(_) | End::Resigned(_) | End::Withdrawn(_),
+                ),
+            ) => Told::Ended,
+            (told, notice) => {
+                return Err(TestCaseError::fail(format!("{notice:?} comes while {told:?}")));
+            }
+        };
+        Ok(told)
+    }
+}
+
+/// An output, without its borrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    command: Option<(Ticket, Kind)>,
+    notice: Option<Notice>,
+}
+
+impl Seen {
+    fn of(output: &Output<'_>) -> Self {
+        let command = output.command.map(|Command { ticket, op }| {
+            let kind = match op {
+                Op::Create { .. } => Kind::Create,
+                Op::CreateElectionNode => Kind::CreateElectionNode,
+                Op::Sync => Kind::Sync,
+                Op::List => Kind::List,
+                Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
+                Op::Read { watch: Watch::Predecessor, .. } | Op::Inspect { .. } => Kind::Read,
+                Op::Delete { .. } => Kind::Delete,
+            };
+            (ticket, kind)
+        });
+        Self { command, notice: output.notice }
+    }
+}
