@@ -17,8 +17,7 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use crate::opcode::Opcode;
 use crate::ports::ReservedPort;
@@ -193,10 +192,8 @@ impl Proxy {
         })
     }
 
-    fn door(&self) -> std::sync::MutexGuard<'_, Door> {
-        self.door
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn door(&self) -> MutexGuard<'_, Door> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -232,9 +229,4 @@ impl PlannedCut {
     pub fn cancel(self) {
         self.shared.lock().plans.remove(self.plan);
     }
-}
-
-/// The instant at which something that arrives now is to be delivered.
-fn due(delay: Duration) -> Instant {
-    Instant::now() + delay
 }

@@ -106,7 +106,7 @@ fn read(
         }
     }
     if splitter.rest().is_none_or(pass_on) {
-        let due = super::due(shared.lock().delay);
+        let due = shared.lock().due();
         // An error means that the connection was cut meanwhile.
         let _ = parcels.send(Parcel::End(due));
     }

@@ -185,7 +185,7 @@ impl Shared {
                 bytes,
             };
             *state.counters.arrived.entry(frame.kind()).or_default() += 1;
-            Some((super::due(state.delay), frame))
+            Some((state.due(), frame))
         })
     }
 
@@ -283,6 +283,11 @@ impl Shared {
 }
 
 impl State {
+    /// The instant at which something that arrives now is to be delivered.
+    pub(super) fn due(&self) -> Instant {
+        Instant::now() + self.delay
+    }
+
     fn count(&mut self, id: ConnectionId, frame: &Frame, passes: usize) {
         let bytes = u64::try_from(passes).unwrap_or(u64::MAX);
         match frame.direction {

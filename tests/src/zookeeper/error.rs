@@ -10,7 +10,8 @@ use std::path::PathBuf;
 pub enum InstallError {
     /// Neither `ZOOKEEPER_CLASSPATH` nor Debian's package.
     #[error(
-        "no Apache ZooKeeper found: install it (Debian, Ubuntu: `apt-get install zookeeper`), \
+        "no Apache ZooKeeper found: install it \
+         (Debian, Ubuntu: `apt-get install libzookeeper-java default-jre-headless`), \
          or set ZOOKEEPER_CLASSPATH to the Java class path of a server, such as \
          `/opt/apache-zookeeper/lib/*`"
     )]

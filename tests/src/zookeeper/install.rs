@@ -74,7 +74,7 @@ mod tests {
     fn without_the_package_the_error_says_what_to_install() {
         let error = debian(Path::new("/nonexistent")).expect_err("nothing there");
         let text = error.to_string();
-        assert!(text.contains("apt-get install zookeeper"), "{text}");
+        assert!(text.contains("apt-get install libzookeeper-java"), "{text}");
         assert!(text.contains("ZOOKEEPER_CLASSPATH"), "{text}");
     }
 

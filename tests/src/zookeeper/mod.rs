@@ -22,4 +22,4 @@ pub use error::{FourLetterError, InstallError, StartError};
 pub use four_letter::Mode;
 pub use options::Options;
 pub use server::Server;
-pub use shared::{ChrootError, shared, unique_path};
+pub use shared::{shared, unique_path};

@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 use std::ffi::OsString;
+use std::io;
 
 use super::ensemble::{Ensemble, Member, PeerAddress};
 use super::error::StartError;
@@ -136,7 +137,7 @@ impl Options {
     /// when a port turned out to be taken.
     pub fn start_ensemble_routed(
         &self,
-        route: impl FnMut(Member, Member, PeerAddress) -> std::io::Result<PeerAddress>,
+        route: impl FnMut(Member, Member, PeerAddress) -> io::Result<PeerAddress>,
     ) -> Result<Ensemble, StartError> {
         Ensemble::start(self, route)
     }

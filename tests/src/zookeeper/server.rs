@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
@@ -82,19 +83,19 @@ impl Server {
     }
 
     /// Kills the server (`SIGKILL`) and waits for its end. Nothing to do if it is down.
-    pub fn kill(&self) -> Result<(), StartError> {
-        Ok(self.supervisor.kill()?)
+    pub fn kill(&self) -> io::Result<()> {
+        self.supervisor.kill()
     }
 
     /// Stops the server (`SIGSTOP`); returns once all its threads stand. Its port still accepts
     /// connections, by the kernel's hand. Nothing to do unless it runs.
-    pub fn pause(&self) -> Result<(), StartError> {
-        Ok(self.supervisor.pause()?)
+    pub fn pause(&self) -> io::Result<()> {
+        self.supervisor.pause()
     }
 
     /// Lets a paused server go on (`SIGCONT`). Nothing to do unless it is paused.
-    pub fn resume(&self) -> Result<(), StartError> {
-        Ok(self.supervisor.resume()?)
+    pub fn resume(&self) -> io::Result<()> {
+        self.supervisor.resume()
     }
 
     /// Kills the server if it is there, starts it with the same ports and data, waits until it
@@ -175,7 +176,7 @@ impl Server {
     }
 
     /// Where the server's configuration, data and log are.
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn folder(&self) -> &Path {
         self.supervisor.folder()
     }
 

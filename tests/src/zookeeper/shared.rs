@@ -8,10 +8,7 @@ use std::sync::OnceLock;
 use super::error::StartError;
 use super::options::Options;
 use super::server::Server;
-use crate::raw::{RawClient, RawError};
-
-/// A znode for a test could not be made.
-pub type ChrootError = RawError;
+use crate::raw::{CreateMode, RawClient, RawError};
 
 /// The server that the tests of this process share; started by the first who asks.
 ///
@@ -40,10 +37,10 @@ pub fn unique_path(label: &str) -> String {
 impl Server {
     /// Creates an empty znode at a [`unique_path`] and gives that path, to be used as a chroot
     /// (append it to the connect string) or as the parent of whatever the test creates.
-    pub fn fresh_chroot(&self, label: &str) -> Result<String, ChrootError> {
+    pub fn fresh_chroot(&self, label: &str) -> Result<String, RawError> {
         let path = unique_path(label);
         let mut client = RawClient::connect(self.addr(), Duration::from_secs(10))?;
-        client.create(&path, crate::raw::CreateMode::Persistent)?;
+        client.create(&path, CreateMode::Persistent)?;
         client.close()?;
         Ok(path)
     }
