@@ -97,12 +97,15 @@ fn a_paused_server_is_silent_and_a_resumed_one_answers_what_was_asked() -> TestR
 #[test]
 fn a_session_without_pings_expires_after_its_negotiated_timeout() -> TestResult {
     let server = Options::new().start_server()?;
-    let mut client = RawClient::connect(server.addr(), Duration::from_millis(1))?;
+    let shortest = RawClient::connect(server.addr(), Duration::from_millis(1))?;
     assert_eq!(
-        client.session().timeout,
+        shortest.session().timeout,
         Duration::from_millis(400),
         "two ticks of 200 ms"
     );
+    shortest.wait_for_end()?;
+
+    let mut client = RawClient::connect(server.addr(), Duration::from_secs(3))?;
     client.create("/ephemeral", CreateMode::Ephemeral)?;
     let mut observer = RawClient::connect(server.addr(), SESSION)?;
     eventually(SOON, "the ephemeral znode is gone", || {
