@@ -12,6 +12,8 @@ mod link;
 mod request;
 mod stage;
 mod standing;
+#[cfg(test)]
+mod tests;
 
 use crate::id::{NomineeId, SessionId};
 use crate::io::{Command, DeleteVersion, Event, Failure, Op, Output, Reply, Stat};

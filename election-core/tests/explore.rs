@@ -5,11 +5,18 @@
 //! The machine is `Clone`, `Eq` and `Hash`, so a state is simply kept. A broken rule is reported
 //! with the shortest way that leads to it. `--nocapture` shows how many states were seen.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    reason = "a test tool: it fails by panicking"
+)]
+
 mod common;
 
+use core::hash::{Hash, Hasher};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashSet, VecDeque};
-use std::hash::{Hash, Hasher};
 
 use common::step::Step;
 use common::{Budget, World};
@@ -133,13 +140,14 @@ fn two_nominees_at_the_wrap_of_the_counter() {
 
 /// C-30: the election node vanishes.
 #[test]
-fn two_nominees_an_operator_wipes_the_election() {
+fn two_settled_nominees_an_operator_wipes_the_election() {
     let budget = Budget {
         wipes: 1,
         withdrawals: 1,
         ..NO_FAULTS
     };
-    explore("1 wipe, 1 withdrawal", World::new(2, budget));
+    let world = World::settled(2, Policy::default()).facing(budget);
+    explore("2 settled nominees, 1 wipe, 1 withdrawal", world);
 }
 
 #[test]
@@ -161,12 +169,45 @@ fn two_nominees_that_end_with_their_candidate() {
 }
 
 #[test]
-fn three_nominees_one_withdrawal() {
+fn three_settled_nominees_one_loss_one_withdrawal() {
     let budget = Budget {
+        losses: 1,
         withdrawals: 1,
         ..NO_FAULTS
     };
-    explore("3 nominees, 1 withdrawal", World::new(3, budget));
+    let world = World::settled(3, Policy::default()).facing(budget);
+    explore("3 settled nominees, 1 loss, 1 withdrawal", world);
+}
+
+/// C-11, C-36.
+#[test]
+fn three_settled_nominees_an_operator_and_a_withdrawal() {
+    let budget = Budget {
+        deletions: 1,
+        writes: 1,
+        withdrawals: 1,
+        ..NO_FAULTS
+    };
+    let world = World::settled(3, Policy::default()).facing(budget);
+    explore(
+        "3 settled nominees, 1 deletion, 1 write, 1 withdrawal",
+        world,
+    );
+}
+
+/// C-2, C-3, C-19: creates in doubt in two sessions, of which the first lives on.
+#[test]
+fn one_nominee_two_losses_one_handed_out_session_one_straggler() {
+    let budget = Budget {
+        losses: 2,
+        swaps: 1,
+        stragglers: 1,
+        ..NO_FAULTS
+    };
+    explore(
+        "1 nominee, 2 losses, 1 handed out session, 1 straggler",
+        World::new(1, budget),
+    );
 }
 
 #[test]
@@ -236,6 +277,16 @@ fn long_three_nominees_one_loss_one_withdrawal() {
         ..NO_FAULTS
     };
     explore("3 nominees, 1 loss, 1 withdrawal", World::new(3, budget));
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_three_nominees_one_withdrawal() {
+    let budget = Budget {
+        withdrawals: 1,
+        ..NO_FAULTS
+    };
+    explore("3 nominees, 1 withdrawal", World::new(3, budget));
 }
 
 #[test]

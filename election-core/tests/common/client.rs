@@ -43,6 +43,29 @@ pub enum Told {
     Ended,
 }
 
+impl Told {
+    /// Which notice may follow which; `verified` is the own znode, as read on this connection.
+    pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
+        match (self, notice) {
+            (Self::NotLeading, Notice::Following | Notice::Unseated(_)) => Ok(Self::NotLeading),
+            (Self::NotLeading, Notice::Elected(token))
+            | (Self::Suspended, Notice::Resumed(token)) => {
+                if verified == Some(token) {
+                    Ok(Self::Leading)
+                } else {
+                    Err(format!("leads with {token}, but verified is {verified:?}"))
+                }
+            }
+            (Self::Leading, Notice::Suspended) => Ok(Self::Suspended),
+            (Self::Leading | Self::Suspended, Notice::Lost(_)) => Ok(Self::NotLeading),
+            (Self::NotLeading | Self::Leading | Self::Suspended, Notice::Ended(_)) => {
+                Ok(Self::Ended)
+            }
+            (told, notice) => Err(format!("{notice:?} comes while {told:?}")),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
     pub index: usize,
@@ -127,7 +150,10 @@ impl Client {
             Answer::Synced => self.reply(ticket, Ok(Reply::Synced)),
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
-                let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
+                let names = foreign
+                    .iter()
+                    .copied()
+                    .chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(&mut { names })))
             }
             Answer::Read(name, stat) => {
@@ -158,7 +184,7 @@ impl Client {
             self.queue(ticket, request)?;
         }
         if let Some(notice) = notice {
-            self.told = self.tell(notice)?;
+            self.told = self.told.after(notice, self.verified)?;
             if let Some(log) = &mut self.log {
                 log.push(notice);
             }
@@ -196,27 +222,6 @@ impl Client {
         }
         self.requests.push_back((ticket, request));
         Ok(())
-    }
-
-    fn tell(&self, notice: Notice) -> Result<Told, String> {
-        match (self.told, notice) {
-            (Told::NotLeading, Notice::Following | Notice::Unseated(_)) => Ok(Told::NotLeading),
-            (Told::NotLeading, Notice::Elected(token)) => match self.verified {
-                Some(verified) if verified == token => Ok(Told::Leading),
-                _ => Err(format!(
-                    "elected with {token}, not verified on this connection"
-                )),
-            },
-            (Told::Leading, Notice::Suspended) => Ok(Told::Suspended),
-            (Told::Suspended, Notice::Resumed(token)) if self.verified == Some(token) => {
-                Ok(Told::Leading)
-            }
-            (Told::Leading | Told::Suspended, Notice::Lost(_)) => Ok(Told::NotLeading),
-            (Told::NotLeading | Told::Leading | Told::Suspended, Notice::Ended(_)) => {
-                Ok(Told::Ended)
-            }
-            (told, notice) => Err(format!("{notice:?} comes while {told:?}")),
-        }
     }
 
     fn compare_role_with_notices(&self) -> Result<(), String> {

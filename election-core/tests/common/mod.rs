@@ -6,6 +6,13 @@
     unreachable_pub,
     reason = "each test binary uses a part of it"
 )]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::match_same_arms,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    reason = "a model for tests: it fails by panicking, and its rules are listed one by one"
+)]
 
 pub mod check;
 pub mod client;
@@ -81,10 +88,23 @@ impl World {
         world
     }
 
+    /// The same world, with faults to come and without its record.
+    pub fn facing(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        for client in &mut self.clients {
+            client.log = None;
+        }
+        self
+    }
+
     /// Takes steps until the request before the server's eyes is one that `is_next`.
     pub fn run_until(&mut self, client: usize, is_next: impl Fn(&Request) -> bool) {
         for _ in 0..100 {
-            if self.clients[client].requests.front().is_some_and(|(_, request)| is_next(request)) {
+            if self.clients[client]
+                .requests
+                .front()
+                .is_some_and(|(_, request)| is_next(request))
+            {
                 return;
             }
             let step = self.next_of(client).expect("something is on its way");
@@ -123,7 +143,10 @@ impl World {
 
     /// What the client was told since the last call.
     pub fn notices(&mut self, client: usize) -> Vec<Notice> {
-        self.clients[client].log.replace(Vec::new()).unwrap_or_default()
+        self.clients[client]
+            .log
+            .replace(Vec::new())
+            .unwrap_or_default()
     }
 
     /// Which requests the client sends until it comes to rest.

@@ -1,6 +1,6 @@
 //! What can happen next in a world.
 
-use std::mem;
+use core::mem;
 
 use election_core::{Event, Failure, Notice, SessionId, Token};
 
@@ -300,6 +300,23 @@ impl World {
             ));
         }
         self.greatest_token = self.greatest_token.max(token.get());
+        if !self.has_watch_on_itself(i) {
+            self.fault = Some(format!("{i}: elected without a watch on the own znode"));
+        }
+    }
+}
+
+impl World {
+    /// Whether the client will hear if its own znode goes.
+    fn has_watch_on_itself(&self, i: usize) -> bool {
+        let client = &self.clients[i];
+        let stands = self.server.watchers.iter().any(|watcher| {
+            Some(watcher.name) == client.candidate() && client.nominee.awaits_change(watcher.ticket)
+        });
+        let fired = client.deliveries.iter().any(|delivery| {
+            matches!(delivery, Delivery::Changed(ticket, _) if client.nominee.awaits_change(*ticket))
+        });
+        stands || fired
     }
 }
 

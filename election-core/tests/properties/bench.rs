@@ -1,124 +1,40 @@
-//! Long random runs: of drivers that keep the contract, in worlds larger than the explorer's, and
-//! of events in any order at all.
+//! Feeds one nominee with anything, and judges what it answers.
 
-mod common;
-
-use common::client::{Client, Delivery};
-use common::{Budget, World};
 use election_core::{
-    Change, Command, ElectionNode, End, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op,
-    Output, Policy, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
+    Change, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output, Policy, Reply, Role,
+    SessionId, Stat, Ticket, Token, Version, Watch,
 };
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::Index;
 
-const BUDGET: Budget = Budget {
-    losses: 6,
-    expiries: 2,
-    swaps: 1,
-    withdrawals: 1,
-    lapses: 2,
-    deletions: 2,
-    writes: 2,
-    wipes: 1,
-    stragglers: 2,
-};
-
-fn policy() -> impl Strategy<Value = Policy> {
-    let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
-    let election_node =
-        prop_oneof![4 => Just(ElectionNode::CreateIfMissing), 1 => Just(ElectionNode::MustExist)];
-    (on_loss, election_node)
-        .prop_map(|(on_loss, election_node)| Policy { on_loss, election_node })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
-    /// Every rule holds at every step; once the faults stop, somebody leads; and nobody creates
-    /// more znodes than it lost (C-28).
-    #[test]
-    fn a_random_run_keeps_every_rule_and_ends_with_a_leader(
-        picks in prop::collection::vec(any::<Index>(), 0..300),
-        policy in policy(),
-        next in select(vec![0, i32::MAX - 2]),
-    ) {
-        let mut world = World::with_policy(3, BUDGET, policy).counting_from(next);
-        for pick in picks {
-            let steps = world.steps();
-            if steps.is_empty() {
-                break;
-            }
-            world.take(steps[pick.index(steps.len())]);
-            prop_assert_eq!(world.check(), Ok(()));
-            for client in &world.clients {
-                a_lost_connection_is_the_same_however_it_is_told(client)?;
-            }
-        }
-        world.settle();
-        prop_assert_eq!(world.check(), Ok(()));
-        for client in &world.clients {
-            let lost = u32::from(BUDGET.losses - world.budget.losses);
-            let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
-            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes;
-            prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
-        }
-    }
-
-    /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
-    /// by a verified own znode, one end, and no request without a stimulus.
-    #[test]
-    fn no_sequence_of_events_breaks_the_nominee(
-        events in prop::collection::vec(any_input(), 0..120),
-        policy in policy(),
-    ) {
-        let mut bench = Bench::new(policy);
-        for input in events {
-            bench.feed(input)?;
-        }
-    }
-}
-
-/// `Disconnected`, the loss of the reply, or both in either order: the same state.
-fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
-    let replies = client.deliveries.iter().filter_map(|delivery| match delivery {
-        Delivery::Reply(ticket, _) => Some(*ticket),
-        Delivery::Changed(..) => None,
-    });
-    let sent = client.requests.iter().map(|(ticket, _)| *ticket);
-    let Some(ticket) = replies.chain(sent).find(|ticket| !ticket.is_cleanup()) else {
-        return Ok(());
-    };
-    let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
-    let after = |events: Vec<Event<'_>>| {
-        let mut nominee = client.nominee.clone();
-        let notices: Vec<Notice> =
-            events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
-        (nominee, notices)
-    };
-    let told = after(vec![Event::Disconnected]);
-    prop_assert_eq!(&told, &after(vec![loss()]));
-    prop_assert_eq!(&told, &after(vec![Event::Disconnected, loss()]));
-    prop_assert_eq!(&told, &after(vec![loss(), Event::Disconnected]));
-    Ok(())
-}
+use crate::common::client::Told;
 
 /// An event of which the bench fills in what only it knows, such as tickets.
 #[derive(Clone, Debug)]
-enum Input {
+pub enum Input {
     Connected(i64),
     Disconnected,
     SessionExpired,
     LeaseLapsed,
     Withdraw,
     /// The kind of reply that the command awaits.
-    FittingReply { ours: bool, names: Vec<String>, token: i64 },
-    Reply { ticket: Index, reply: AnyReply },
-    Changed { ticket: Index, change: Change },
+    FittingReply {
+        ours: bool,
+        names: Vec<String>,
+        token: i64,
+    },
+    Reply {
+        ticket: Index,
+        reply: AnyReply,
+    },
+    Changed {
+        ticket: Index,
+        change: Change,
+    },
 }
 
 #[derive(Clone, Debug)]
-enum AnyReply {
+pub enum AnyReply {
     Created(String),
     ElectionNodeCreated,
     Synced,
@@ -128,7 +44,7 @@ enum AnyReply {
     Failed(Failure),
 }
 
-fn any_input() -> impl Strategy<Value = Input> {
+pub fn any_input() -> impl Strategy<Value = Input> {
     let names = || prop::collection::vec(any_name(), 0..5);
     let change = prop_oneof![Just(Change::Deleted), Just(Change::Data)];
     prop_oneof![
@@ -145,13 +61,14 @@ fn any_input() -> impl Strategy<Value = Input> {
 }
 
 fn any_reply() -> impl Strategy<Value = AnyReply> {
-    let stat = (prop::option::of(0..3_i64), 0..4_i64, any::<i32>()).prop_map(
-        |(owner, token, version)| Stat {
-            owner: owner.map(SessionId::new),
-            token: Token::new(token),
-            version: Version::new(version),
-        },
-    );
+    let stat =
+        (prop::option::of(0..3_i64), 0..4_i64, any::<i32>()).prop_map(|(owner, token, version)| {
+            Stat {
+                owner: owner.map(SessionId::new),
+                token: Token::new(token),
+                version: Version::new(version),
+            }
+        });
     let failure = prop_oneof![
         Just(Failure::NoNode),
         Just(Failure::NodeExists),
@@ -194,16 +111,8 @@ enum Kind {
     Delete,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    NotLeading,
-    Leading,
-    Suspended,
-    Ended,
-}
-
 /// Feeds a nominee and remembers what is needed to judge it.
-struct Bench {
+pub struct Bench {
     nominee: Nominee,
     session: Option<SessionId>,
     issued: Vec<Ticket>,
@@ -213,7 +122,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(policy: Policy) -> Self {
+    pub fn new(policy: Policy) -> Self {
         Self {
             nominee: Nominee::new(ID, policy),
             session: None,
@@ -224,7 +133,7 @@ impl Bench {
         }
     }
 
-    fn feed(&mut self, input: Input) -> Result<(), TestCaseError> {
+    pub fn feed(&mut self, input: Input) -> Result<(), TestCaseError> {
         match input {
             Input::Connected(session) => {
                 let session = SessionId::new(session);
@@ -243,15 +152,19 @@ impl Bench {
             Input::LeaseLapsed => self.step(Event::LeaseLapsed),
             Input::Withdraw => self.withdraw(),
             Input::FittingReply { ours, names, token } => self.fitting_reply(ours, names, token),
-            Input::Reply { ticket, reply } => match self.issued.len() {
-                0 => Ok(()),
-                issued => self.reply(self.issued[ticket.index(issued)], reply),
+            Input::Reply { ticket, reply } => match self.issued(ticket) {
+                Some(ticket) => self.reply(ticket, reply),
+                None => Ok(()),
             },
-            Input::Changed { ticket, change } => match self.issued.len() {
-                0 => Ok(()),
-                issued => self.change(self.issued[ticket.index(issued)], change),
+            Input::Changed { ticket, change } => match self.issued(ticket) {
+                Some(ticket) => self.change(ticket, change),
+                None => Ok(()),
             },
         }
+    }
+
+    fn issued(&self, pick: Index) -> Option<Ticket> {
+        (!self.issued.is_empty()).then(|| *pick.get(&self.issued))
     }
 
     fn link_lost(&mut self) {
@@ -286,7 +199,12 @@ impl Bench {
             Kind::CreateElectionNode => AnyReply::ElectionNodeCreated,
             Kind::Sync => AnyReply::Synced,
             Kind::List => {
-                names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
+                names.extend(
+                    self.nominee
+                        .candidate()
+                        .map(ToString::to_string)
+                        .filter(|_| ours),
+                );
                 AnyReply::Children(names)
             }
             Kind::ReadOwn | Kind::Read => AnyReply::Read(Stat {
@@ -300,7 +218,9 @@ impl Bench {
     }
 
     fn reply(&mut self, ticket: Ticket, reply: AnyReply) -> Result<(), TestCaseError> {
-        let awaited = self.outstanding.filter(|(outstanding, _)| *outstanding == ticket);
+        let awaited = self
+            .outstanding
+            .filter(|(outstanding, _)| *outstanding == ticket);
         let before = self.nominee.clone();
         if let Some((_, kind)) = awaited {
             self.outstanding = None;
@@ -316,9 +236,10 @@ impl Bench {
             AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
             AnyReply::ElectionNodeCreated => self.answer(ticket, Ok(Reply::ElectionNodeCreated)),
             AnyReply::Synced => self.answer(ticket, Ok(Reply::Synced)),
-            AnyReply::Children(names) => {
-                self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
-            }
+            AnyReply::Children(names) => self.answer(
+                ticket,
+                Ok(Reply::Children(&mut names.iter().map(String::as_str))),
+            ),
             AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read(stat))),
             AnyReply::Deleted => self.answer(ticket, Ok(Reply::Deleted)),
             AnyReply::Failed(failure) => self.answer(ticket, Err(failure)),
@@ -364,7 +285,10 @@ impl Bench {
             self.issued.push(ticket);
         }
         if let Some(notice) = seen.notice {
-            self.told = self.tell(notice)?;
+            self.told = self
+                .told
+                .after(notice, self.verified)
+                .map_err(TestCaseError::fail)?;
         }
         let agrees = match self.nominee.role() {
             Role::Leading { .. } => self.told == Told::Leading,
@@ -372,7 +296,12 @@ impl Bench {
             Role::Ended(_) => self.told == Told::Ended && self.outstanding_is_void(),
             _ => self.told == Told::NotLeading,
         };
-        prop_assert!(agrees, "{:?}, but told {:?}", self.nominee.role(), self.told);
+        prop_assert!(
+            agrees,
+            "{:?}, but told {:?}",
+            self.nominee.role(),
+            self.told
+        );
         Ok(())
     }
 
@@ -381,29 +310,6 @@ impl Bench {
         let mut nominee = self.nominee.clone();
         let session = SessionId::new(99);
         Seen::of(&nominee.handle_event(Event::Connected { session })) == Seen::default()
-    }
-
-    fn tell(&self, notice: Notice) -> Result<Told, TestCaseError> {
-        let told = match (self.told, notice) {
-            (Told::NotLeading, Notice::Following | Notice::Unseated(_)) => Told::NotLeading,
-            (Told::NotLeading, Notice::Elected(token))
-            | (Told::Suspended, Notice::Resumed(token)) => {
-                prop_assert_eq!(self.verified, Some(token), "led by an unverified znode");
-                Told::Leading
-            }
-            (Told::Leading, Notice::Suspended) => Told::Suspended,
-            (Told::Leading | Told::Suspended, Notice::Lost(_)) => Told::NotLeading,
-            (
-                Told::NotLeading | Told::Leading | Told::Suspended,
-                Notice::Ended(
-                    End::Failed(_) | End::Lost(_) | End::Resigned(_) | End::Withdrawn(_),
-                ),
-            ) => Told::Ended,
-            (told, notice) => {
-                return Err(TestCaseError::fail(format!("{notice:?} comes while {told:?}")));
-            }
-        };
-        Ok(told)
     }
 }
 
@@ -422,12 +328,21 @@ impl Seen {
                 Op::CreateElectionNode => Kind::CreateElectionNode,
                 Op::Sync => Kind::Sync,
                 Op::List => Kind::List,
-                Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
-                Op::Read { watch: Watch::Predecessor, .. } | Op::Inspect { .. } => Kind::Read,
+                Op::Read {
+                    watch: Watch::Own, ..
+                } => Kind::ReadOwn,
+                Op::Read {
+                    watch: Watch::Predecessor,
+                    ..
+                }
+                | Op::Inspect { .. } => Kind::Read,
                 Op::Delete { .. } => Kind::Delete,
             };
             (ticket, kind)
         });
-        Self { command, notice: output.notice }
+        Self {
+            command,
+            notice: output.notice,
+        }
     }
 }

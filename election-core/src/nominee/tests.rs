@@ -1,0 +1,357 @@
+//! What a script of events shows better than a model of a server.
+
+extern crate alloc;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::*;
+use crate::Change;
+use crate::{Cause, ElectionNode, NomineeId, OnLoss, Token, Version, Watch};
+
+const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
+const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
+const GHOST: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000002";
+const OTHER: &str = "_c_22222222-2222-2222-2222-222222222222-latch-0000000003";
+const SESSION: SessionId = SessionId::new(1);
+const NEXT_SESSION: SessionId = SessionId::new(2);
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::CreateIfMissing,
+};
+
+/// A nominee with what it last asked for.
+struct Script {
+    nominee: Nominee,
+    ticket: Option<Ticket>,
+    asked: String,
+    notice: Option<Notice>,
+}
+
+impl Script {
+    fn connected() -> Self {
+        let mut script = Self {
+            nominee: Nominee::new(ID, STAND_AGAIN),
+            ticket: None,
+            asked: String::new(),
+            notice: None,
+        };
+        script.feed(Event::Connected { session: SESSION });
+        assert_eq!(script.asked, "create");
+        script
+    }
+
+    fn created() -> Self {
+        let mut script = Self::connected();
+        script.answer(Ok(Reply::Created { name: OWN }));
+        assert_eq!(script.asked, format!("read {OWN}"));
+        script
+    }
+
+    fn verified() -> Self {
+        let mut script = Self::created();
+        script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+        assert_eq!(script.asked, "list");
+        script
+    }
+
+    fn leading() -> Self {
+        let mut script = Self::verified();
+        script.list(&[OWN]);
+        assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+        script
+    }
+
+    fn feed(&mut self, event: Event<'_>) {
+        let output = self.nominee.handle_event(event);
+        self.notice = output.notice;
+        self.asked = output
+            .command
+            .map_or(String::new(), |command| describe(command.op));
+        self.ticket = output.command.map(|command| command.ticket).or(self.ticket);
+    }
+
+    fn answer(&mut self, result: Result<Reply<'_>, Failure>) {
+        let ticket = self.ticket.expect("something was asked for");
+        self.feed(Event::Reply { ticket, result });
+    }
+
+    fn list(&mut self, names: &[&str]) {
+        self.answer(Ok(Reply::Children(&mut names.iter().copied())));
+    }
+
+    fn failure(&self) -> Option<NominationError> {
+        match self.nominee.role() {
+            Role::Ended(End::Failed(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+fn describe(op: Op<'_>) -> String {
+    match op {
+        Op::Create { .. } => "create".to_string(),
+        Op::CreateElectionNode => "create election node".to_string(),
+        Op::Sync => "sync".to_string(),
+        Op::List => "list".to_string(),
+        Op::Read {
+            name,
+            watch: Watch::Own | Watch::Predecessor,
+        } => format!("read {name}"),
+        Op::Inspect { name } => format!("inspect {name}"),
+        Op::Delete {
+            name,
+            version: DeleteVersion::Any,
+        } => format!("delete {name}"),
+        Op::Delete {
+            name,
+            version: DeleteVersion::Exactly(version),
+        } => {
+            format!("delete {name} at {}", version.get())
+        }
+    }
+}
+
+fn stat(owner: SessionId, czxid: i64) -> Stat {
+    Stat {
+        owner: Some(owner),
+        token: Token::new(czxid),
+        version: Version::new(4),
+    }
+}
+
+/// C-40.
+#[test]
+fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {
+    let mut nominee = Nominee::new(ID, STAND_AGAIN);
+    assert_eq!(nominee.role(), Role::Connecting);
+    for event in [
+        Event::Disconnected,
+        Event::SessionExpired,
+        Event::LeaseLapsed,
+    ] {
+        let output = nominee.handle_event(event);
+        assert_eq!((output.command, output.notice), (None, None));
+    }
+    assert_eq!(nominee, Nominee::new(ID, STAND_AGAIN));
+}
+
+/// C-1 to C-4, C-29: the create of a dead session answers when the next one is at work.
+#[test]
+fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
+    let mut script = Script::connected();
+    let late = script.ticket.unwrap();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected {
+        session: NEXT_SESSION,
+    });
+    script.answer(Ok(Reply::Created { name: OWN }));
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 50))));
+    script.list(&[OWN]);
+    let before = script.nominee.clone();
+
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: GHOST }),
+    });
+    assert_eq!(script.asked, format!("delete {GHOST}"));
+    assert_eq!(script.ticket, Some(Ticket::CLEANUP));
+    assert_eq!((script.notice, &script.nominee), (None, &before));
+
+    script.answer(Err(Failure::Rejected(-102)));
+    assert_eq!(
+        (script.notice, &script.nominee),
+        (None, &before),
+        "nobody waits for its reply"
+    );
+
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: OWN }),
+    });
+    assert_eq!(script.asked, "", "the current candidate is not touched");
+}
+
+/// C-29: the search finds the same znode, and must not find it deleted.
+#[test]
+fn a_late_create_of_the_present_incarnation_is_left_to_the_search() {
+    let mut script = Script::connected();
+    let late = script.ticket.unwrap();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    assert_eq!(script.asked, "sync");
+    let before = script.nominee.clone();
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: OWN }),
+    });
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    assert_eq!(script.nominee, before);
+}
+
+#[test]
+fn a_late_create_is_cleaned_up_after_the_end_too() {
+    let mut script = Script::connected();
+    let late = script.ticket.unwrap();
+    script.feed(Event::Disconnected);
+    let _ = script.nominee.withdraw();
+    script.feed(Event::SessionExpired);
+    script.feed(Event::Connected {
+        session: NEXT_SESSION,
+    });
+    assert_eq!(script.asked, "");
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: OWN }),
+    });
+    assert_eq!(script.asked, format!("delete {OWN}"));
+}
+
+#[test]
+fn a_created_name_that_was_not_asked_for_is_removed_again() {
+    let long = format!("_c_11111111-1111-1111-1111-111111111111-latch-{:020}", 5);
+    for name in ["election/n_0000000005", OTHER, "", long.as_str()] {
+        let mut script = Script::connected();
+        script.answer(Ok(Reply::Created { name }));
+        assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
+        assert_eq!(script.asked, format!("delete {name}"));
+        script.answer(Ok(Reply::Deleted));
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
+}
+
+#[test]
+fn a_ghost_in_the_listing_goes_before_a_place_is_taken() {
+    let mut script = Script::verified();
+    script.list(&[GHOST, OWN]);
+    assert_eq!(script.asked, format!("inspect {GHOST}"));
+    assert_eq!(script.nominee.role(), Role::Standing);
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    assert_eq!(script.asked, format!("delete {GHOST} at 4"));
+    script.answer(Err(Failure::BadVersion));
+    assert_eq!(script.asked, format!("inspect {GHOST}"));
+    script.answer(Err(Failure::NoNode));
+    assert_eq!(script.asked, "list");
+    script.list(&[OWN]);
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+#[test]
+fn a_rival_whose_name_cannot_be_kept_ends_the_nomination_rather_than_being_passed_over() {
+    let long = format!("{:x<70}latch-0000000001", "");
+    for names in [[OWN, long.as_str(), OTHER], [OTHER, OWN, long.as_str()]] {
+        let mut script = Script::verified();
+        script.list(&names);
+        assert_eq!(script.failure(), Some(NominationError::NameTooLong));
+        assert_eq!(script.asked, format!("delete {OWN}"));
+    }
+}
+
+/// The own znode is written to while the list is on its way: it is read again first.
+#[test]
+fn a_listing_does_not_count_while_the_own_watch_is_due() {
+    let mut script = Script::created();
+    let own = script.ticket.unwrap();
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.feed(Event::Changed {
+        ticket: own,
+        change: Change::Data,
+    });
+    assert_eq!(script.asked, "", "one at a time");
+    script.list(&[OWN]);
+    assert_eq!(
+        (script.asked.as_str(), script.notice),
+        (format!("read {OWN}").as_str(), None)
+    );
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    assert_eq!(script.asked, "list");
+}
+
+/// The rule behind section 3.3: a promotion rests on the own watch.
+#[test]
+fn the_predecessor_goes_while_the_own_watch_is_due() {
+    let mut script = Script::created();
+    let own = script.ticket.unwrap();
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.list(&[OTHER, OWN]);
+    let predecessor = script.ticket.unwrap();
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    assert_eq!(script.notice, Some(Notice::Following));
+    script.feed(Event::Changed {
+        ticket: own,
+        change: Change::Data,
+    });
+    assert_eq!(script.asked, format!("read {OWN}"));
+    script.feed(Event::Changed {
+        ticket: predecessor,
+        change: Change::Deleted,
+    });
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    assert_eq!((script.asked.as_str(), script.notice), ("list", None));
+}
+
+/// C-12: the same name, the same session, another znode.
+#[test]
+fn a_leader_is_evicted_by_another_znode_of_its_name() {
+    let mut script = Script::leading();
+    script.feed(Event::Disconnected);
+    assert_eq!(script.notice, Some(Notice::Suspended));
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::Read(stat(SESSION, 51))));
+    assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
+    assert_eq!(script.asked, "create");
+    assert_eq!(script.nominee.incarnation().get(), 1);
+}
+
+/// C-16, C-17: lost and resigned at once.
+#[test]
+fn withdrawing_after_the_lease_lapsed_ends_once() {
+    let mut script = Script::leading();
+    script.feed(Event::LeaseLapsed);
+    assert_eq!(script.notice, Some(Notice::Lost(Cause::LeaseLapsed)));
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    let output = script.nominee.withdraw();
+    assert_eq!((output.command, output.notice), (None, None));
+    script.answer(Ok(Reply::Deleted));
+    assert_eq!(
+        script.notice,
+        Some(Notice::Ended(End::Withdrawn(crate::Departure::Deleted)))
+    );
+    script.feed(Event::LeaseLapsed);
+    script.feed(Event::SessionExpired);
+    script.feed(Event::Connected {
+        session: NEXT_SESSION,
+    });
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+}
+
+/// A driver that mixes up its replies gets an error, not a leader.
+#[test]
+fn a_reply_of_another_kind_ends_the_nomination() {
+    let mut script = Script::verified();
+    script.answer(Ok(Reply::Deleted));
+    assert_eq!(script.failure(), Some(NominationError::UnexpectedReply));
+    assert_eq!(script.asked, format!("delete {OWN}"));
+}
+
+/// C-42: the znode stays until the session ends, and the user is told that it was refused.
+#[test]
+fn a_deletion_that_is_refused_is_an_error() {
+    let mut script = Script::leading();
+    let output = script.nominee.withdraw();
+    script.ticket = output.command.map(|command| command.ticket);
+    script.answer(Err(Failure::Rejected(-102)));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    assert_eq!(script.asked, "");
+}
+
+#[test]
+fn a_ticket_is_displayed_by_incarnation_and_step() {
+    let script = Script::created();
+    let seen: Vec<String> = [script.ticket.unwrap(), Ticket::CLEANUP]
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(seen, ["0.1", "cleanup"]);
+}

@@ -1,0 +1,191 @@
+//! From the first create to a candidate that is known.
+
+use election_core::{DeleteVersion, End, Event, Failure, NominationError, Notice, Role};
+
+use crate::common::server::Request;
+use crate::common::step::Step;
+use crate::common::{Budget, World};
+use crate::{END, create_in_doubt, is_read};
+
+/// C-21, C-22.
+#[test]
+fn connection_lost_after_create_was_sent_and_it_was_done() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0, 0));
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    assert!(matches!(
+        requests[..],
+        [
+            Request::Sync,
+            Request::List,
+            Request::Read(_),
+            Request::List
+        ]
+    ));
+    assert_eq!(world.server.znodes.len(), 1);
+    assert_eq!(world.token(0), world.server.znodes[0].token);
+}
+
+/// C-28: exactly one more create, and only after a `sync` and a list.
+#[test]
+fn connection_lost_after_create_was_sent_and_it_was_not_done() {
+    let mut world = create_in_doubt();
+    world.take(Step::DropInDoubt(0));
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    assert!(matches!(
+        requests[..],
+        [
+            Request::Sync,
+            Request::List,
+            Request::Create,
+            Request::Read(_),
+            Request::List
+        ]
+    ));
+    assert_eq!(world.server.znodes.len(), 1);
+}
+
+/// C-22: the server applies the create between the reconnect and the search.
+#[test]
+fn connection_lost_after_create_was_sent_and_it_is_done_late() {
+    let mut world = create_in_doubt();
+    world.take(Step::Connect(0));
+    world.take(Step::ApplyInDoubt(0, 0));
+    world.requests_until_rest(0);
+    assert_eq!(world.server.znodes.len(), 1);
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+}
+
+/// C-2, C-3, C-19: the znode of the old session is a ghost, deleted by version.
+#[test]
+fn connection_lost_after_create_and_the_session_expired_meanwhile() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0, 0));
+    let ghost = world.server.znodes[0].clone();
+    world.take(Step::ConnectToNewSession(0));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(requests[0], Request::Create);
+    assert!(requests.contains(&Request::Inspect(ghost.name)));
+    assert!(
+        matches!(requests[4], Request::Delete(name, DeleteVersion::Exactly(_)) if name == ghost.name)
+    );
+    assert_eq!(world.server.znodes.len(), 1);
+    assert!(world.token(0) > ghost.token);
+}
+
+/// C-3, C-19: the same, found by the search after a second create in doubt.
+#[test]
+fn a_search_does_not_adopt_the_znode_of_another_session() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0, 0));
+    let ghost = world.server.znodes[0].clone();
+    world.take(Step::ConnectToNewSession(0));
+    world.take(Step::Disconnect(0));
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(
+        requests[..3],
+        [Request::Sync, Request::List, Request::Read(ghost.name)]
+    );
+    assert!(
+        matches!(requests[3], Request::Delete(name, DeleteVersion::Exactly(_)) if name == ghost.name)
+    );
+    assert_eq!(world.server.znodes.len(), 1);
+    assert!(world.token(0) > ghost.token);
+}
+
+/// C-12: somebody writes to the ghost between the look at it and its deletion.
+#[test]
+fn a_ghost_that_changed_is_looked_at_again() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0, 0));
+    let ghost = world.server.znodes[0].name;
+    world.take(Step::ConnectToNewSession(0));
+    world.run_until(0, |request| matches!(request, Request::Delete(..)));
+    world.take(Step::OperatorWrites(ghost));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(requests[1], Request::Inspect(ghost));
+    assert_eq!(world.server.znodes.len(), 1);
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+}
+
+/// C-30.
+#[test]
+fn election_node_does_not_exist() {
+    let mut world = World::new(1, Budget::default());
+    world.server.has_election_node = false;
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(
+        requests[..3],
+        [
+            Request::Create,
+            Request::CreateElectionNode,
+            Request::Create
+        ]
+    );
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+}
+
+/// G2, C-30.
+#[test]
+fn election_node_does_not_exist_and_must() {
+    let mut world = World::with_policy(1, Budget::default(), END);
+    world.server.has_election_node = false;
+    world.take(Step::Connect(0));
+    assert_eq!(world.requests_until_rest(0), [Request::Create]);
+    assert_eq!(
+        world.clients[0].end(),
+        Some(End::Failed(NominationError::NoElectionNode))
+    );
+}
+
+/// C-43: the container is reaped again and again before the candidate is in it.
+#[test]
+fn election_node_is_created_a_bounded_number_of_times() {
+    let mut world = World::new(1, Budget::default());
+    world.server.create_fails = Some(Failure::NoNode);
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    let rounds = requests
+        .iter()
+        .filter(|request| **request == Request::CreateElectionNode)
+        .count();
+    assert_eq!(rounds, 3);
+    assert_eq!(
+        world.clients[0].end(),
+        Some(End::Failed(NominationError::NoElectionNode))
+    );
+}
+
+/// The counter sticks since 3.6: the error names the remedy.
+#[test]
+fn sequence_numbers_run_out_on_a_server_since_3_6() {
+    let mut world = World::new(1, Budget::default());
+    world.server.create_fails = Some(Failure::NodeExists);
+    world.take(Step::Connect(0));
+    assert_eq!(world.requests_until_rest(0), [Request::Create]);
+    let Some(End::Failed(error)) = world.clients[0].end() else {
+        panic!("must fail")
+    };
+    assert_eq!(error, NominationError::SequenceExhausted);
+    assert!(error.to_string().contains("fresh election node"));
+}
+
+/// C-31: no permission, a quota, failed authentication.
+#[test]
+fn an_unexpected_refusal_ends_the_nomination_and_cleans_up() {
+    const NO_AUTH: i32 = -102;
+    let mut world = World::new(1, Budget::default());
+    world.take(Step::Connect(0));
+    world.run_until(0, is_read);
+    let (ticket, _) = world.clients[0].requests.pop_front().expect("the read");
+    let result = Err(Failure::Rejected(NO_AUTH));
+    let notice = world.clients[0].feed(Event::Reply { ticket, result });
+    let end = End::Failed(NominationError::Rejected(NO_AUTH));
+    assert_eq!(notice, Ok(Some(Notice::Ended(end))));
+    world.settle();
+    assert_eq!(world.server.znodes, []);
+}

@@ -1,0 +1,185 @@
+//! The link, the session and the lease.
+
+use election_core::{Cause, DeleteVersion, End, Notice, Role, SessionId, Token};
+
+use crate::common::World;
+use crate::common::server::{Request, Znode};
+use crate::common::step::Step;
+use crate::{END, STAND_AGAIN};
+
+/// C-45: the same leadership goes on, without a listing.
+#[test]
+fn connection_lost_while_leading_and_back_in_the_same_session() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let token = world.token(0);
+    world.notices(0);
+    world.take(Step::Disconnect(0));
+    assert_eq!(world.notices(0), [Notice::Suspended]);
+    assert_eq!(world.role(0), Role::Suspended { token });
+    world.take(Step::Connect(0));
+    assert_eq!(
+        world.role(0),
+        Role::Suspended { token },
+        "not before the znode is verified"
+    );
+    assert_eq!(
+        world.requests_until_rest(0),
+        [Request::Read(world.candidate(0))]
+    );
+    assert_eq!(world.notices(0), [Notice::Resumed(token)]);
+}
+
+/// C-5: without waiting for any server.
+#[test]
+fn connection_lost_while_leading_and_the_lease_deadline_passes() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let token = world.token(0);
+    let old = world.candidate(0);
+    world.take(Step::Disconnect(0));
+    world.notices(0);
+    world.take(Step::LeaseLapse(0));
+    assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
+    assert_eq!(world.role(0), Role::Connecting);
+    world.take(Step::Connect(0));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(
+        requests[..2],
+        [Request::Delete(old, DeleteVersion::Any), Request::Create]
+    );
+    world.settle();
+    assert!(world.token(1) > token);
+    assert!(matches!(world.role(0), Role::Following { .. }));
+}
+
+#[test]
+fn lease_deadline_passes_and_the_policy_is_to_end() {
+    let mut world = World::settled(1, END);
+    world.notices(0);
+    world.take(Step::LeaseLapse(0));
+    assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
+    world.settle();
+    assert_eq!(
+        world.notices(0),
+        [Notice::Ended(End::Lost(Cause::LeaseLapsed))]
+    );
+    assert_eq!(world.server.znodes, []);
+}
+
+/// C-6, C-14.
+#[test]
+fn session_is_expired() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    for client in 0..2 {
+        world.notices(client);
+        world.take(Step::Disconnect(client));
+        world.take(Step::Expire(client));
+    }
+    world.take(Step::Connect(0));
+    assert_eq!(
+        world.notices(0),
+        [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]
+    );
+    world.take(Step::Connect(1));
+    assert_eq!(world.notices(1), [Notice::Unseated(Cause::SessionExpired)]);
+    world.settle();
+    world.check().expect("every rule holds");
+    assert_eq!(world.clients[0].creates, 2);
+}
+
+#[test]
+fn session_is_expired_and_the_policy_is_to_end() {
+    let mut world = World::settled(2, END);
+    for client in 0..2 {
+        world.notices(client);
+        world.take(Step::Disconnect(client));
+        world.take(Step::Expire(client));
+        world.take(Step::Connect(client));
+        let end = Notice::Ended(End::Lost(Cause::SessionExpired));
+        assert_eq!(world.notices(client).last(), Some(&end));
+        assert_eq!(world.requests_until_rest(client), []);
+    }
+}
+
+/// C-15: the old session's znode still stands, and is nobody's.
+#[test]
+fn another_session_is_handed_out() {
+    let mut world = World::settled(1, STAND_AGAIN);
+    let token = world.token(0);
+    world.take(Step::Disconnect(0));
+    world.notices(0);
+    world.take(Step::ConnectToNewSession(0));
+    assert_eq!(world.notices(0), [Notice::Lost(Cause::SessionExpired)]);
+    world.settle();
+    assert!(world.token(0) > token);
+    assert_eq!(world.server.znodes.len(), 1);
+}
+
+/// The driver's clock is looked at before its sockets: the lapse is fed first, whatever waits
+/// behind it.
+#[test]
+fn process_was_paused() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    world.take(Step::OperatorWrites(world.candidate(0)));
+    world.notices(0);
+    world.take(Step::LeaseLapse(0));
+    assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
+    world.take(Step::Deliver(0));
+    assert_eq!(world.notices(0), [], "what waited does not bring it back");
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// C-34, C-35: everything is determined anew, and nothing is believed before.
+#[test]
+fn whole_ensemble_restarts() {
+    let mut world = World::settled(3, STAND_AGAIN);
+    let token = world.token(0);
+    for client in 0..3 {
+        world.take(Step::Disconnect(client));
+    }
+    for client in 0..3 {
+        assert!(!matches!(
+            world.role(client),
+            Role::Leading { .. } | Role::Following { .. }
+        ));
+        world.take(Step::Connect(client));
+    }
+    world.settle();
+    world.check().expect("every rule holds");
+    assert_eq!(world.token(0), token);
+    assert!(world.clients.iter().all(|client| client.creates == 1));
+}
+
+/// C-34: kazoo's wedged election.
+#[test]
+fn predecessor_is_deleted_while_disconnected() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    world.take(Step::Disconnect(1));
+    world.take(Step::Withdraw(0));
+    world.settle();
+    world.take(Step::Connect(1));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// C-12: another session has a znode of the same name by the time the own one is read again.
+#[test]
+fn own_znode_is_replaced_by_one_of_another_session() {
+    let mut world = World::settled(1, STAND_AGAIN);
+    let name = world.candidate(0);
+    world.take(Step::Disconnect(0));
+    world.server.delete(name);
+    let owner = SessionId::new(77_000);
+    world.server.znodes.push(Znode {
+        name,
+        owner,
+        token: Token::new(900),
+        version: 0,
+    });
+    world.server.zxid = 900;
+    world.take(Step::Connect(0));
+    world.notices(0);
+    world.settle();
+    assert_eq!(world.notices(0)[0], Notice::Lost(Cause::Evicted));
+    assert!(world.token(0) > Token::new(900));
+}

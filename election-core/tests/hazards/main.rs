@@ -1,0 +1,40 @@
+//! What goes wrong, and what happens then: a test for each row of the hazard table in the design
+//! (section 3.2), as far as the hazard is the election's own business.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod creating;
+mod leaving;
+mod link;
+mod standing;
+
+use common::server::Request;
+use common::step::Step;
+use common::{Budget, World};
+use election_core::{ElectionNode, OnLoss, Policy};
+
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::CreateIfMissing,
+};
+const END: Policy = Policy {
+    on_loss: OnLoss::End,
+    election_node: ElectionNode::MustExist,
+};
+
+/// A client that lost its connection after its create was sent.
+fn create_in_doubt() -> World {
+    let mut world = World::new(1, Budget::default());
+    world.notices(0);
+    world.take(Step::Connect(0));
+    world.take(Step::Disconnect(0));
+    assert!(
+        world.steps().contains(&Step::DropInDoubt(0)),
+        "the create is in doubt"
+    );
+    world
+}
+
+fn is_read(request: &Request) -> bool {
+    matches!(request, Request::Read(_))
+}

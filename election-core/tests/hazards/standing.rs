@@ -1,0 +1,198 @@
+//! The queue: predecessors, ghosts of others, znodes that somebody deletes.
+
+use election_core::{Cause, End, Notice, Role};
+
+use crate::common::server::Request;
+use crate::common::step::Step;
+use crate::common::{Budget, World};
+use crate::{END, STAND_AGAIN};
+
+#[test]
+fn predecessor_vanishes_between_list_and_watch() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    world.take(Step::Disconnect(1));
+    world.take(Step::Connect(1));
+    let leader = world.candidate(0);
+    world.run_until(1, |request| *request == Request::Read(leader));
+    world.take(Step::Withdraw(0));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+    assert!(
+        world
+            .server
+            .watchers
+            .iter()
+            .all(|watcher| watcher.client == 1)
+    );
+    assert_eq!(
+        world.server.watchers.len(),
+        1,
+        "no watch is left on what is gone"
+    );
+}
+
+#[test]
+fn predecessor_data_changes() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let leader = world.candidate(0);
+    world.notices(1);
+    world.take(Step::OperatorWrites(leader));
+    assert_eq!(world.requests_until_rest(1), [Request::Read(leader)]);
+    assert!(matches!(world.role(1), Role::Following { .. }));
+    assert_eq!(world.notices(1), []);
+    world.take(Step::Withdraw(0));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// C-11, C-33, C-36.
+#[test]
+fn own_znode_is_deleted_by_someone_else() {
+    let mut world = World::settled(3, STAND_AGAIN);
+    for (client, notice) in [
+        (1, Notice::Unseated(Cause::Evicted)),
+        (0, Notice::Lost(Cause::Evicted)),
+    ] {
+        world.notices(client);
+        let token = world
+            .server
+            .find(world.candidate(client))
+            .map(|znode| znode.token);
+        world.take(Step::OperatorDeletes(world.candidate(client)));
+        world.take(Step::Deliver(client));
+        assert_eq!(world.notices(client), [notice]);
+        world.settle();
+        world.check().expect("every rule holds");
+        let new = world
+            .server
+            .find(world.candidate(client))
+            .map(|znode| znode.token);
+        assert!(new > token, "stands again at the end of the queue");
+    }
+    assert!(matches!(world.role(2), Role::Leading { .. }));
+}
+
+#[test]
+fn own_znode_is_deleted_by_someone_else_and_the_policy_is_to_end() {
+    let mut world = World::settled(1, END);
+    world.notices(0);
+    world.take(Step::OperatorDeletes(world.candidate(0)));
+    assert_eq!(world.requests_until_rest(0), []);
+    assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::Evicted))]);
+}
+
+/// G17, C-30: leader and follower are told; by policy they stand again or end.
+#[test]
+fn election_node_is_deleted_under_the_nominees() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let token = world.token(0);
+    world.take(Step::OperatorWipes);
+    world.settle();
+    assert!(world.clients[0].was_told_of(Cause::Evicted));
+    assert!(world.clients[1].was_told_of(Cause::Evicted));
+    world.check().expect("every rule holds");
+    assert!(
+        world.server.znodes.iter().all(|znode| znode.token > token),
+        "C-78"
+    );
+
+    let mut world = World::settled(2, END);
+    world.take(Step::OperatorWipes);
+    world.settle();
+    for client in &world.clients {
+        assert_eq!(client.end(), Some(End::Lost(Cause::Evicted)));
+    }
+}
+
+#[test]
+fn election_node_has_children_that_are_no_candidates() {
+    let mut world = World::new(2, Budget::default());
+    world.server.foreign = &[
+        "DONE",
+        "0000000000",
+        "_c_x-lock-0000000000",
+        "latch-",
+        "n_0000000001",
+    ];
+    for client in 0..2 {
+        world.take(Step::Connect(client));
+        world.requests_until_rest(client);
+    }
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+    let leader = world.candidate(0).text();
+    match world.role(1) {
+        Role::Following { predecessor, .. } => assert_eq!(predecessor.as_str(), leader),
+        role => panic!("{role:?}"),
+    }
+    world.take(Step::Withdraw(0));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// C-8: the counter wraps before 3.6, with four candidates alive around it.
+#[test]
+fn sequence_numbers_wrap_on_a_server_before_3_6() {
+    let mut world = World::new(4, Budget::default()).counting_from(i32::MAX - 1);
+    for client in 0..4 {
+        world.take(Step::Connect(client));
+        world.requests_until_rest(client);
+    }
+    for leader in 0..3 {
+        world.check().expect("every rule holds");
+        assert!(matches!(world.role(leader), Role::Leading { .. }));
+        world.take(Step::Withdraw(leader));
+        world.settle();
+    }
+    assert!(matches!(world.role(3), Role::Leading { .. }));
+    assert_eq!(world.candidate(3).sequence, i32::MIN + 1);
+}
+
+#[test]
+fn two_nominees_of_one_session_in_one_election() {
+    let mut world = World::new(2, Budget::default());
+    world.clients[1].session = world.clients[0].session;
+    for client in 0..2 {
+        world.take(Step::Connect(client));
+        world.requests_until_rest(client);
+    }
+    assert_eq!(world.server.znodes.len(), 2);
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+    assert!(matches!(world.role(1), Role::Following { .. }));
+    world.take(Step::Withdraw(0));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// Section 3.3: the successor hears of it with one event, and asks for nothing.
+#[test]
+fn the_last_in_the_way_goes_and_the_successor_sends_nothing() {
+    let mut world = World::settled(3, STAND_AGAIN);
+    world.notices(1);
+    world.notices(2);
+    let token = world.server.znodes[1].token;
+    world.take(Step::Withdraw(0));
+    world.requests_until_rest(0);
+    assert_eq!(world.requests_until_rest(1), []);
+    assert_eq!(world.notices(1), [Notice::Elected(token)]);
+    assert_eq!(world.clients[2].deliveries.len(), 0, "nobody else is woken");
+}
+
+/// G14: a follower whose predecessor goes while others are ahead looks again.
+#[test]
+fn a_follower_in_the_middle_goes_and_the_next_one_follows_the_leader() {
+    let mut world = World::settled(3, STAND_AGAIN);
+    world.notices(2);
+    world.take(Step::Withdraw(1));
+    world.requests_until_rest(1);
+    let leader = world.candidate(0);
+    assert_eq!(
+        world.requests_until_rest(2),
+        [Request::List, Request::Read(leader)]
+    );
+    assert_eq!(world.notices(2), [Notice::Following]);
+    assert_eq!(
+        world.notices(0).last(),
+        Some(&Notice::Elected(world.token(0))),
+        "hears nothing"
+    );
+}

@@ -1,0 +1,115 @@
+//! Long random runs: of drivers that keep the contract, in worlds larger than the explorer's, and
+//! of events in any order at all.
+
+#[expect(unreachable_pub, reason = "a module of a test binary")]
+mod bench;
+#[path = "../common/mod.rs"]
+mod common;
+
+use bench::{Bench, any_input};
+use common::client::{Client, Delivery};
+use common::{Budget, World};
+use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+const BUDGET: Budget = Budget {
+    losses: 6,
+    expiries: 2,
+    swaps: 1,
+    withdrawals: 1,
+    lapses: 2,
+    deletions: 2,
+    writes: 2,
+    wipes: 1,
+    stragglers: 2,
+};
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
+    let election_node =
+        prop_oneof![4 => Just(ElectionNode::CreateIfMissing), 1 => Just(ElectionNode::MustExist)];
+    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy {
+        on_loss,
+        election_node,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every rule holds at every step; once the faults stop, somebody leads; and nobody creates
+    /// more znodes than it lost (C-28).
+    #[test]
+    fn a_random_run_keeps_every_rule_and_ends_with_a_leader(
+        picks in prop::collection::vec(any::<Index>(), 0..300),
+        policy in policy(),
+        next in select(vec![0, i32::MAX - 2]),
+    ) {
+        let mut world = World::with_policy(3, BUDGET, policy).counting_from(next);
+        for pick in picks {
+            let steps = world.steps();
+            if steps.is_empty() {
+                break;
+            }
+            world.take(steps[pick.index(steps.len())]);
+            prop_assert_eq!(world.check(), Ok(()));
+            for client in &world.clients {
+                a_lost_connection_is_the_same_however_it_is_told(client)?;
+            }
+        }
+        world.settle();
+        prop_assert_eq!(world.check(), Ok(()));
+        for client in &world.clients {
+            let lost = u32::from(BUDGET.losses - world.budget.losses);
+            let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
+            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes;
+            prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
+        }
+    }
+
+    /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
+    /// by a verified own znode, one end, and no request without a stimulus.
+    #[test]
+    fn no_sequence_of_events_breaks_the_nominee(
+        events in prop::collection::vec(any_input(), 0..120),
+        policy in policy(),
+    ) {
+        let mut bench = Bench::new(policy);
+        for input in events {
+            bench.feed(input)?;
+        }
+    }
+}
+
+/// `Disconnected`, the loss of the reply, or both in either order: the same state.
+fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
+    let replies = client
+        .deliveries
+        .iter()
+        .filter_map(|delivery| match delivery {
+            Delivery::Reply(ticket, _) => Some(*ticket),
+            Delivery::Changed(..) => None,
+        });
+    let sent = client.requests.iter().map(|(ticket, _)| *ticket);
+    let Some(ticket) = replies.chain(sent).find(|ticket| !ticket.is_cleanup()) else {
+        return Ok(());
+    };
+    let loss = || Event::Reply {
+        ticket,
+        result: Err(Failure::ConnectionLoss),
+    };
+    let after = |events: Vec<Event<'_>>| {
+        let mut nominee = client.nominee.clone();
+        let notices: Vec<Notice> = events
+            .into_iter()
+            .filter_map(|event| nominee.handle_event(event).notice)
+            .collect();
+        (nominee, notices)
+    };
+    let told = after(vec![Event::Disconnected]);
+    prop_assert_eq!(&told, &after(vec![loss()]));
+    prop_assert_eq!(&told, &after(vec![Event::Disconnected, loss()]));
+    prop_assert_eq!(&told, &after(vec![loss(), Event::Disconnected]));
+    Ok(())
+}
