@@ -1,11 +1,9 @@
 //! What a session is made with.
 
-use alloc::vec::Vec;
-use core::fmt;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 
-use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
+use zk_jute::DEFAULT_MAX_FRAME;
 
 use crate::backoff::Backoff;
 use crate::lease::{Grade, Margin};
@@ -76,23 +74,5 @@ impl Default for Limits {
             max_in_flight: 4096,
             max_queued_bytes: 4 * 1024 * 1024,
         }
-    }
-}
-
-/// What it takes to go on with a session on another connection. The password is not shown by
-/// `Debug`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
-    /// The session.
-    pub session: SessionId,
-    /// Its password.
-    pub password: Vec<u8>,
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("session", &self.session)
-            .finish_non_exhaustive()
     }
 }

@@ -48,8 +48,8 @@ impl ConnectString {
         NonZeroUsize::MIN.saturating_add(self.others.len())
     }
 
-    /// The path below which the client lives; empty for the root. It is not checked beyond
-    /// beginning with a slash and not ending with one.
+    /// The path below which the client lives; empty for the root. It is a valid path (protocol
+    /// section 11.1), but need not exist.
     pub fn chroot(&self) -> &str {
         &self.chroot
     }
@@ -64,11 +64,9 @@ impl FromStr for ConnectString {
             None => (text, ""),
         };
         let chroot = match chroot.trim_end() {
-            "/" => "",
-            path if path.ends_with('/') || path.contains("//") => {
-                return Err(ConnectStringError::InvalidChroot(path.to_owned()));
-            }
-            path => path,
+            "" | "/" => "",
+            path if is_valid_path(path) => path,
+            path => return Err(ConnectStringError::InvalidChroot(path.to_owned())),
         };
         let mut servers = hosts
             .split(',')
@@ -115,8 +113,23 @@ pub enum ConnectStringError {
     #[error("invalid host name in {0:?}")]
     InvalidHost(String),
     /// A chroot that is no path.
-    #[error("invalid chroot {0:?}: a path without empty parts and without a slash at its end")]
+    #[error(
+        "invalid chroot {0:?}: needed is a path without a slash at its end, empty parts, `.`, \
+         `..`, or characters that ZooKeeper forbids"
+    )]
     InvalidChroot(String),
+}
+
+/// Protocol section 11.1, for a path that begins with a slash and is not the root.
+fn is_valid_path(path: &str) -> bool {
+    let mut parts = path.split('/').skip(1);
+    parts.all(|part| !matches!(part, "" | "." | "..")) && path.chars().all(is_allowed)
+}
+
+/// What the servers allow in UTF-16: no control characters, no private use, nothing beyond the
+/// first plane.
+fn is_allowed(c: char) -> bool {
+    !matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)
 }
 
 fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
@@ -150,9 +163,10 @@ fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
     }
     let port = match port {
         None => DEFAULT_PORT,
-        Some(digits) => digits
-            .parse()
-            .ok()
+        // `parse` alone would take a sign too.
+        Some(digits) => Some(digits)
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok())
             .filter(|&port| port != 0)
             .ok_or_else(|| ConnectStringError::InvalidPort(entry.to_owned()))?,
     };
@@ -180,6 +194,7 @@ mod tests {
             ("[::1]:2182,[fe80::1]", "[::1]:2182,[fe80::1]:2181"),
             ("zk1/", "zk1:2181"),
             ("zk1/a/b", "zk1:2181/a/b"),
+            ("zk1/.../\u{fc}", "zk1:2181/.../\u{fc}"),
         ];
         for (text, written) in cases {
             let parsed: ConnectString = text.parse().expect(text);
@@ -198,6 +213,7 @@ mod tests {
             ("zk1:", E::InvalidPort("zk1:".into())),
             ("zk1:0", E::InvalidPort("zk1:0".into())),
             ("zk1:65536", E::InvalidPort("zk1:65536".into())),
+            ("zk1:+2181", E::InvalidPort("zk1:+2181".into())),
             ("zk1:http", E::InvalidPort("zk1:http".into())),
             ("::1", E::Brackets("::1".into())),
             ("[::1", E::Brackets("[::1".into())),
@@ -205,6 +221,11 @@ mod tests {
             ("zk 1:2181", E::InvalidHost("zk 1:2181".into())),
             ("zk1/a/", E::InvalidChroot("/a/".into())),
             ("zk1/a//b", E::InvalidChroot("/a//b".into())),
+            ("zk1//", E::InvalidChroot("//".into())),
+            ("zk1/a/../b", E::InvalidChroot("/a/../b".into())),
+            ("zk1/./b", E::InvalidChroot("/./b".into())),
+            ("zk1/a\0", E::InvalidChroot("/a\0".into())),
+            ("zk1/\u{1f980}", E::InvalidChroot("/\u{1f980}".into())),
         ];
         for (text, error) in cases {
             assert_eq!(text.parse::<ConnectString>(), Err(error), "{text:?}");

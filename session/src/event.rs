@@ -13,18 +13,33 @@ use crate::time::Instant;
 pub enum Transport {
     /// Drop the transport, if there is one, and open one to this server; then report
     /// [`handle_opened`](crate::Session::handle_opened) or
-    /// [`handle_closed`](crate::Session::handle_closed).
+    /// [`handle_closed`](crate::Session::handle_closed). Nothing that the dropped one still
+    /// delivers may be reported.
     Connect(ServerIndex),
-    /// Drop the transport, after sending what [`poll_transmit`](crate::Session::poll_transmit)
-    /// still has.
+    /// Drop the transport, with everything that was to be sent on it.
     Disconnect,
 }
 
 /// What happened, in the order in which it did.
 ///
-/// `R` tells the caller's requests apart, `W` its watches. The sequence of the events about the
-/// connection is `(ConnectFailed* Connected Disconnected)* ConnectFailed* [Connected] Ended`, with
-/// `LeaseLapsed` at most once after each `Connected` (C-55).
+/// `R` tells the caller's requests apart, `W` its watches. The sequence of events is a path of
+/// this automaton (C-55):
+///
+/// ```text
+/// Apart      --ConnectFailed--> Apart
+/// Apart      --Connected-->     Together   (the same session each time)
+/// Together   --Fired-->         Together
+/// Together   --Disconnected-->  Apart
+/// either     --Completed-->     itself
+/// either     --LeaseLapsed-->   itself
+/// either     --WatchLost-->     Ending
+/// Ending     --WatchLost-->     Ending
+/// Ending, either --Ended-->     the end
+/// ```
+///
+/// It starts in `Apart`. `LeaseLapsed` comes once each time that a
+/// [`lease_deadline`](crate::Session::lease_deadline) passes: never before the first `Connected`,
+/// and each further one only after another `Connected` or a reply that renewed the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<R, W> {
     /// A server accepted the session; for the first time, or again.
@@ -75,7 +90,9 @@ pub enum Event<R, W> {
         watcher: W,
     },
     /// From now on a server may have expired the session: whoever acts by virtue of it has to
-    /// stop.
+    /// stop. If the session goes on nevertheless, [`lease_deadline`] tells a new deadline.
+    ///
+    /// [`lease_deadline`]: crate::Session::lease_deadline
     LeaseLapsed,
     /// The session is over. Nothing follows.
     Ended(End),
@@ -179,8 +196,8 @@ pub enum End {
     /// Closed, and the server confirmed: its ephemeral znodes are gone.
     #[error("session closed")]
     Closed,
-    /// Given up without a server's confirmation: its ephemeral znodes live on for at most the
-    /// session timeout.
+    /// Given up without a server's confirmation: its ephemeral znodes, if any, live on until a
+    /// server expires the session.
     #[error("session abandoned: its ephemeral znodes go when the server expires it")]
     Abandoned,
     /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them.
@@ -194,7 +211,7 @@ pub enum End {
 /// Who said that a session is expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Expiry {
-    /// A server refused to go on with it.
+    /// A server refused to go on with it, in the handshake or in a reply.
     #[error("a server refused to go on with it")]
     Refused,
     /// A server answered with another session (C-15).

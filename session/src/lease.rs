@@ -13,7 +13,8 @@ pub enum Grade {
     ///
     /// Holds with one server, and with an ensemble whose members reach each other. It does not
     /// hold while the session's server is cut off from the ensemble's leader: that server goes on
-    /// answering, while the leader's clock for the session runs out.
+    /// answering, while the leader's clock for the session runs out. All members must grant the
+    /// same timeout, as they do unless their configurations differ.
     #[default]
     Contact,
 }
@@ -71,16 +72,28 @@ impl Lease {
         }
     }
 
-    /// A request sent at `sent_at` was answered. Requests are answered in order, so `sent_at`
-    /// never runs backwards by more than a ping that overtook the queue.
-    pub(crate) fn prove(&mut self, sent_at: Instant, timeout: Duration) {
+    /// A handshake sent at `sent_at` was accepted. What was proved before does not count any
+    /// more: from now on the servers use this timeout, which may be shorter.
+    pub(crate) fn start(&mut self, sent_at: Instant, timeout: Duration) {
+        self.state = State::Until(sent_at + self.margin.shorten(timeout));
+    }
+
+    /// A request sent at `sent_at` was answered at `now`. Evidence that comes too late proves
+    /// nothing, and a ping that overtook the queue may prove more than a later answer.
+    pub(crate) fn prove(&mut self, now: Instant, sent_at: Instant, timeout: Duration) {
         let deadline = sent_at + self.margin.shorten(timeout);
         match self.state {
             State::Until(current) if current >= deadline => {}
-            State::Unproved | State::Lapsed | State::Until(_) => {
+            State::Unproved | State::Lapsed | State::Until(_) if deadline > now => {
                 self.state = State::Until(deadline);
             }
+            State::Unproved | State::Lapsed | State::Until(_) => {}
         }
+    }
+
+    /// The session is over.
+    pub(crate) fn end(&mut self) {
+        self.state = State::Unproved;
     }
 
     /// Whether the lease lapses now: true once for each time that it does.

@@ -38,14 +38,15 @@ mod connect_string;
 mod event;
 mod lease;
 mod outbox;
-mod pending;
+mod requests;
+mod secret;
 mod servers;
 mod session;
 mod time;
 mod watches;
 
 pub use backoff::Backoff;
-pub use config::{Config, Credentials, Limits, WhileDisconnected};
+pub use config::{Config, Limits, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,

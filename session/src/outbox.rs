@@ -1,7 +1,7 @@
 //! Bytes that wait for the transport.
 
 use bytes::BytesMut;
-use zk_jute::{Encode, FrameError, OpCode, RequestHeader, Xid, put_frame};
+use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 
 /// Frames in the order of sending, with a lane for pings that overtakes the others, so that no
 /// amount of queued requests starves them (C-53).
@@ -12,13 +12,9 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn push(
-        &mut self,
-        limit: usize,
-        header: &impl Encode,
-        body: &impl Encode,
-    ) -> Result<(), FrameError> {
-        put_frame(&mut self.ordinary, limit, header, body)
+    /// The lane in which frames keep their order.
+    pub(crate) fn ordinary(&mut self) -> &mut BytesMut {
+        &mut self.ordinary
     }
 
     pub(crate) fn push_ping(&mut self) {
@@ -26,8 +22,8 @@ impl Outbox {
             xid: Xid::PING,
             opcode: OpCode::PING,
         };
-        let length = put_frame(&mut self.urgent, usize::MAX, &header, &());
-        debug_assert!(length.is_ok(), "a ping is below every limit");
+        let pushed = put_frame(&mut self.urgent, usize::MAX, &header, &());
+        debug_assert!(pushed.is_ok(), "no limit was given");
     }
 
     /// Bytes that wait.
@@ -49,10 +45,5 @@ impl Outbox {
     pub(crate) fn clear(&mut self) {
         self.urgent.clear();
         self.ordinary.clear();
-    }
-
-    pub(crate) fn append(&mut self, frames: &mut BytesMut) {
-        self.ordinary.extend_from_slice(frames);
-        frames.clear();
     }
 }

@@ -1,7 +1,7 @@
 //! Which server to try next.
 
 use alloc::vec::Vec;
-use core::num::NonZeroUsize;
+use core::num::{NonZeroU32, NonZeroUsize};
 
 /// A server, by its place in the driver's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,8 +21,9 @@ impl Servers {
         Self { order, next: 0 }
     }
 
-    pub(crate) fn count(&self) -> u32 {
-        u32::try_from(self.order.len()).unwrap_or(u32::MAX)
+    pub(crate) fn count(&self) -> NonZeroU32 {
+        let count = u32::try_from(self.order.len()).unwrap_or(u32::MAX);
+        NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
     }
 
     pub(crate) fn next(&mut self) -> ServerIndex {

@@ -163,49 +163,72 @@ impl<W> Watches<W> {
             .map(|watch| watch.watcher)
     }
 
-    /// The paths to set again, in batches whose paths add up to at most `max_bytes` (but at least
-    /// one path each), each path once per kind.
-    pub(crate) fn batches(&self, max_bytes: usize) -> Vec<Batch<'_>> {
+    /// The paths to set again, each once per kind, in batches whose frames have at most
+    /// `max_frame` bytes.
+    pub(crate) fn batches(&self, max_frame: usize) -> Vec<Batch<'_>> {
         let mut batches: Vec<Batch<'_>> = Vec::new();
         for kind in Kind::ALL {
-            for (path, ids) in &self.by_path {
-                let stage = Stage::Set(kind);
-                if !ids
-                    .iter()
-                    .any(|id| self.by_id.get(id).is_some_and(|w| w.stage == stage))
-                {
-                    continue;
-                }
+            let paths = self.by_path.iter();
+            for (path, _) in paths.filter(|(_, ids)| self.are_any_set(ids, kind)) {
                 match batches.last_mut() {
-                    Some(batch) if batch.bytes + path.len() <= max_bytes => batch.push(kind, path),
-                    _ => {
-                        let mut batch = Batch::default();
+                    Some(batch) if batch.frame_len + path_len(path) <= max_frame => {
                         batch.push(kind, path);
-                        batches.push(batch);
                     }
+                    _ => batches.push(Batch::of(kind, path)),
                 }
             }
         }
         batches
     }
+
+    fn are_any_set(&self, ids: &[WatchId], kind: Kind) -> bool {
+        ids.iter().any(|id| {
+            let watch = self.by_id.get(id);
+            watch.is_some_and(|watch| watch.stage == Stage::Set(kind))
+        })
+    }
 }
 
 /// Paths for one `setWatches`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Batch<'a> {
     pub(crate) data: Vec<&'a str>,
     pub(crate) exist: Vec<&'a str>,
     pub(crate) child: Vec<&'a str>,
-    bytes: usize,
+    frame_len: usize,
 }
 
 impl<'a> Batch<'a> {
+    /// A request header, a zxid, and three counts.
+    const EMPTY_FRAME_LEN: usize = 8 + 8 + 3 * 4;
+
+    /// The payload of a frame that sets a watch on this path alone.
+    pub(crate) const fn least_frame_len(path: &str) -> usize {
+        Self::EMPTY_FRAME_LEN + path_len(path)
+    }
+
+    fn of(kind: Kind, path: &'a str) -> Self {
+        let mut batch = Self {
+            data: Vec::new(),
+            exist: Vec::new(),
+            child: Vec::new(),
+            frame_len: Self::EMPTY_FRAME_LEN,
+        };
+        batch.push(kind, path);
+        batch
+    }
+
     fn push(&mut self, kind: Kind, path: &'a str) {
-        self.bytes += path.len();
+        self.frame_len += path_len(path);
         match kind {
             Kind::Data => self.data.push(path),
             Kind::Exist => self.exist.push(path),
             Kind::Child => self.child.push(path),
         }
     }
+}
+
+/// With its length before it.
+const fn path_len(path: &str) -> usize {
+    4 + path.len()
 }

@@ -6,40 +6,11 @@ use bytes::{Buf, Bytes};
 use zk_jute::records::WatcherEvent;
 use zk_jute::{Decode, ErrorCode, ReplyHeader, Xid, Zxid};
 
-use super::{Closing, Identity, Live, Ping, Session, State, connection};
-use crate::event::{Completion, ConnectionEnd, End, Event, Failure, ProtocolError};
-use crate::pending::{Pending, Purpose};
+use super::Session;
+use super::state::{Live, Ping, State};
+use crate::event::{Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError};
+use crate::requests::Purpose;
 use crate::time::Instant;
-
-impl Live {
-    /// A ping is due when nothing was sent for a third of the timeout.
-    fn ping_at(&self) -> Option<Instant> {
-        match self.ping {
-            Ping::Answered => Some(self.last_sent + self.timeout / 3),
-            Ping::SentAt(_) => None,
-        }
-    }
-
-    /// The connection is given up when nothing came for two thirds of the timeout (C-57).
-    fn silent_at(&self) -> Instant {
-        self.last_received + self.timeout * 2 / 3
-    }
-
-    fn give_up_at(&self) -> Option<Instant> {
-        match self.closing {
-            Closing::NotAsked => None,
-            Closing::GiveUpAt(at) => Some(at),
-        }
-    }
-
-    pub(super) fn next_timeout(&self) -> Instant {
-        let others = [self.ping_at(), self.give_up_at()];
-        others
-            .into_iter()
-            .flatten()
-            .fold(self.silent_at(), Instant::min)
-    }
-}
 
 impl<R, W> Session<R, W> {
     pub(super) fn handle_live_timeout(&mut self, now: Instant, live: Live) {
@@ -48,7 +19,7 @@ impl<R, W> Session<R, W> {
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
         } else if live.ping_at().is_some_and(|at| at <= now) {
-            self.outbox.push_ping();
+            self.requests.send_ping();
             self.state = State::Live(Live {
                 last_sent: now,
                 ping: Ping::SentAt(now),
@@ -57,43 +28,32 @@ impl<R, W> Session<R, W> {
         }
     }
 
-    pub(super) fn handle_live_frame(&mut self, now: Instant, mut frame: Bytes) {
+    pub(super) fn handle_live_frame(&mut self, now: Instant, live: Live, mut frame: Bytes) {
+        self.state = State::Live(Live {
+            last_received: now,
+            ..live
+        });
         let header = match ReplyHeader::decode_prefix(&frame) {
             Ok(header) => header,
             Err(error) => return self.broken(now, error.into()),
         };
         frame.advance(REPLY_HEADER_LEN);
-        let timeout = self.received(now, header.zxid);
         match header.xid {
             Xid::NOTIFICATION => self.handle_notification(now, header.zxid, &frame),
-            Xid::PING => self.handle_ping_reply(header.zxid, timeout),
+            Xid::PING => self.handle_ping_reply(now, header.zxid),
             Xid::AUTH => self.handle_auth_reply(header.error),
-            _ => self.handle_reply(now, timeout, header, frame),
+            _ => self.handle_reply(now, live.timeout, header, frame),
         }
     }
 
-    /// Notes a sign of life, and tells the negotiated timeout.
-    fn received(&mut self, now: Instant, zxid: Zxid) -> Duration {
-        self.seen = self.seen.max(zxid);
-        let (
-            State::Live(live),
-            Identity::Granted {
-                dead_at, timeout, ..
-            },
-        ) = (&mut self.state, &mut self.identity)
-        else {
-            return Duration::ZERO;
-        };
-        live.last_received = now;
-        *dead_at = connection::dead_at(now, *timeout);
-        *timeout
-    }
-
+    /// The transaction of an event counts as seen, but not as delivered: more events of it may be
+    /// on their way.
     fn handle_notification(&mut self, now: Instant, zxid: Zxid, body: &[u8]) {
         let event = match WatcherEvent::decode_prefix(body) {
             Ok(event) => event,
             Err(error) => return self.broken(now, error.into()),
         };
+        self.seen = self.seen.max(zxid);
         let fired = self.watches.fire(event.path, event.kind);
         let events = fired.into_iter().map(|watcher| Event::Fired {
             watcher,
@@ -103,13 +63,13 @@ impl<R, W> Session<R, W> {
         self.events.extend(events);
     }
 
-    fn handle_ping_reply(&mut self, zxid: Zxid, timeout: Duration) {
-        self.delivered = self.delivered.max(zxid);
+    fn handle_ping_reply(&mut self, now: Instant, zxid: Zxid) {
+        self.note_reply(zxid);
         if let State::Live(live) = &mut self.state
             && let Ping::SentAt(sent_at) = live.ping
         {
             live.ping = Ping::Answered;
-            self.lease.prove(sent_at, timeout);
+            self.lease.prove(now, sent_at, live.timeout);
         }
     }
 
@@ -120,54 +80,55 @@ impl<R, W> Session<R, W> {
     }
 
     fn handle_reply(&mut self, now: Instant, timeout: Duration, header: ReplyHeader, body: Bytes) {
-        let expected = self.in_flight.front().map(|pending| pending.xid);
-        let pending = match self.in_flight.pop_front() {
-            Some(pending) if pending.xid == header.xid => pending,
-            unanswered => {
-                unanswered
-                    .into_iter()
-                    .for_each(|pending| self.in_flight.push_front(pending));
-                let got = header.xid;
-                return self.broken(now, ProtocolError::UnexpectedReply { expected, got });
-            }
+        let pending = match self.requests.answered_by(header.xid) {
+            Ok(pending) => pending,
+            Err(unexpected) => return self.broken(now, unexpected),
         };
-        self.delivered = self.delivered.max(header.zxid);
-        self.lease.prove(pending.sent_at, timeout);
-        self.complete(now, header, pending, body);
-    }
-
-    fn complete(&mut self, now: Instant, header: ReplyHeader, pending: Pending<R>, body: Bytes) {
+        self.note_reply(header.zxid);
         match (pending.purpose, header.error) {
-            (Purpose::Close, _) => self.end(End::Closed),
+            (Purpose::Close, ErrorCode::OK | ErrorCode::SESSION_EXPIRED) => {
+                return self.end(End::Closed);
+            }
+            (Purpose::Close, _) => return self.end(End::Abandoned),
             (Purpose::SetWatches, ErrorCode::OK) => {}
             (Purpose::SetWatches, error) => {
-                self.broken(now, ProtocolError::WatchesRefused(error));
+                return self.broken(now, ProtocolError::WatchesRefused(error));
             }
-            (Purpose::Caller { tag, watch }, error) => {
-                if let Some(watch) = watch {
-                    self.watches.answer(watch.id, watch.by, error);
-                }
-                let outcome = match error {
-                    ErrorCode::OK => Ok(Completion {
-                        zxid: header.zxid,
-                        body,
-                    }),
-                    error => Err(Failure::Refused(error)),
-                };
-                self.events.push_back(Event::Completed { tag, outcome });
-                self.heed(now, error);
+            (Purpose::Caller(tag), _) => self.complete(tag, header, body),
+            (Purpose::Watching(tag, watch), error) => {
+                self.watches.answer(watch.id, watch.by, error);
+                self.complete(tag, header, body);
             }
+        }
+        // Some refusals concern more than the request (protocol section 6, mark K), and are no
+        // evidence that the session lives.
+        match header.error {
+            ErrorCode::SESSION_EXPIRED => self.end(End::Expired(Expiry::Refused)),
+            ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH => {
+                self.end(End::AuthFailed(header.error));
+            }
+            ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
+            _ => self.lease.prove(now, pending.sent_at, timeout),
         }
     }
 
-    /// Some refusals concern more than the request (protocol section 6, mark K).
-    fn heed(&mut self, now: Instant, error: ErrorCode) {
-        match error {
-            ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH => {
-                self.end(End::AuthFailed(error));
-            }
-            ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
-            _ => {}
+    fn complete(&mut self, tag: R, header: ReplyHeader, body: Bytes) {
+        let outcome = match header.error {
+            ErrorCode::OK => Ok(Completion {
+                zxid: header.zxid,
+                body,
+            }),
+            error => Err(Failure::Refused(error)),
+        };
+        self.events.push_back(Event::Completed { tag, outcome });
+    }
+
+    /// All events up to the transaction of a reply came before it (protocol section 3.3), those of
+    /// watches that are not set again yet excepted: their turn is after the last `setWatches`.
+    fn note_reply(&mut self, zxid: Zxid) {
+        self.seen = self.seen.max(zxid);
+        if !self.requests.are_setting_watches() {
+            self.delivered = self.delivered.max(zxid);
         }
     }
 

@@ -1,0 +1,240 @@
+//! Requests on their way: numbered, in order, sent or waiting for a connection.
+
+use alloc::collections::VecDeque;
+
+use bytes::BytesMut;
+use zk_jute::records::{AuthPacket, ConnectRequest};
+use zk_jute::{DEFAULT_MAX_FRAME, FrameError, OpCode, Request, RequestHeader, Xid, put_frame};
+
+use crate::config::Limits;
+use crate::event::{ProtocolError, SubmitError};
+use crate::outbox::Outbox;
+use crate::time::Instant;
+use crate::watches::{WatchId, WatchedBy};
+
+/// One request that was, or will be, sent.
+#[derive(Debug)]
+pub(crate) struct Pending<R> {
+    pub(crate) xid: Xid,
+    /// When it was submitted: never later than when it was sent, so a lease that rests on it errs
+    /// on the safe side.
+    pub(crate) sent_at: Instant,
+    pub(crate) purpose: Purpose<R>,
+}
+
+/// What a request is for.
+#[derive(Debug)]
+pub(crate) enum Purpose<R> {
+    Caller(R),
+    /// A caller's, which leaves a watch if it succeeds.
+    Watching(R, AskedWatch),
+    SetWatches,
+    Close,
+}
+
+/// A watch that is set if the request succeeds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedWatch {
+    pub(crate) id: WatchId,
+    pub(crate) by: WatchedBy,
+}
+
+/// All requests of a session. Servers answer those of one connection in order.
+#[derive(Debug)]
+pub(crate) struct Requests<R> {
+    limits: Limits,
+    /// Goes on over connections, and wraps to 1 (C-59).
+    last_xid: Xid,
+    outbox: Outbox,
+    in_flight: VecDeque<Pending<R>>,
+    queued: VecDeque<Pending<R>>,
+    queued_frames: BytesMut,
+}
+
+impl<R> Requests<R> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            last_xid: Xid::default(),
+            outbox: Outbox::default(),
+            in_flight: VecDeque::new(),
+            queued: VecDeque::new(),
+            queued_frames: BytesMut::new(),
+        }
+    }
+
+    /// Sends on the present connection, whatever the bounds on number and bytes say.
+    pub(crate) fn send<Q: Request>(
+        &mut self,
+        now: Instant,
+        request: &Q,
+        purpose: Purpose<R>,
+    ) -> Result<(), SubmitError> {
+        let pending = self.number(now, purpose);
+        let frame = self.outbox.ordinary();
+        put_request(frame, self.limits.max_frame, pending.xid, request)?;
+        self.last_xid = pending.xid;
+        self.in_flight.push_back(pending);
+        Ok(())
+    }
+
+    /// Keeps a request until [`Requests::release`].
+    pub(crate) fn queue<Q: Request>(
+        &mut self,
+        now: Instant,
+        request: &Q,
+        purpose: Purpose<R>,
+    ) -> Result<(), SubmitError> {
+        let pending = self.number(now, purpose);
+        let frame = &mut self.queued_frames;
+        put_request(frame, self.limits.max_frame, pending.xid, request)?;
+        self.last_xid = pending.xid;
+        self.queued.push_back(pending);
+        Ok(())
+    }
+
+    /// Sends what waited for a connection.
+    pub(crate) fn release(&mut self) {
+        let frames = core::mem::take(&mut self.queued_frames);
+        self.outbox.ordinary().unsplit(frames);
+        self.in_flight.append(&mut self.queued);
+    }
+
+    /// Sends the first frame of a connection, which has no header.
+    pub(crate) fn send_handshake(&mut self, request: &ConnectRequest<'_>) {
+        debug_assert_eq!(self.outbox.len(), 0, "cleared with the last connection");
+        let sent = put_frame(self.outbox.ordinary(), usize::MAX, request, &());
+        debug_assert!(sent.is_ok(), "a password from a frame fits into a frame");
+    }
+
+    pub(crate) fn send_ping(&mut self) {
+        self.outbox.push_ping();
+    }
+
+    /// Sends an identity; its reply may overtake others (protocol section 3.3).
+    pub(crate) fn send_auth(&mut self, packet: &AuthPacket<'_>) -> Result<(), SubmitError> {
+        let header = RequestHeader {
+            xid: Xid::AUTH,
+            opcode: OpCode::AUTH,
+        };
+        let limit = self.limits.max_frame;
+        put_frame(self.outbox.ordinary(), limit, &header, packet).map_err(too_large)
+    }
+
+    /// Takes out the request that a reply with this number answers.
+    pub(crate) fn answered_by(&mut self, got: Xid) -> Result<Pending<R>, ProtocolError> {
+        let expected = self.in_flight.front().map(|oldest| oldest.xid);
+        let unexpected = ProtocolError::UnexpectedReply { expected, got };
+        if expected == Some(got) {
+            self.in_flight.pop_front().ok_or(unexpected)
+        } else {
+            Err(unexpected)
+        }
+    }
+
+    /// Whether the server has not yet confirmed that all watches are set again. Those requests
+    /// are the first of a connection.
+    pub(crate) fn are_setting_watches(&self) -> bool {
+        let oldest = self.in_flight.front();
+        oldest.is_some_and(|oldest| matches!(oldest.purpose, Purpose::SetWatches))
+    }
+
+    /// The connection, or the attempt to make one, is over: takes out the requests of which
+    /// nobody knows whether they were executed.
+    pub(crate) fn disconnect(&mut self) -> VecDeque<Pending<R>> {
+        self.outbox.clear();
+        core::mem::take(&mut self.in_flight)
+    }
+
+    /// The session is over: takes out the requests that were never sent.
+    pub(crate) fn take_queued(&mut self) -> VecDeque<Pending<R>> {
+        self.queued_frames = BytesMut::new();
+        core::mem::take(&mut self.queued)
+    }
+
+    pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {
+        self.outbox.drain_into(output);
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    pub(crate) fn are_full(&self) -> bool {
+        self.in_flight.len() + self.queued.len() >= self.limits.max_in_flight
+            || self.outbox.len() + self.queued_frames.len() >= self.limits.max_queued_bytes
+    }
+
+    fn number(&self, now: Instant, purpose: Purpose<R>) -> Pending<R> {
+        Pending {
+            xid: self.last_xid.next(),
+            sent_at: now,
+            purpose,
+        }
+    }
+}
+
+fn put_request<Q: Request>(
+    frames: &mut BytesMut,
+    limit: usize,
+    xid: Xid,
+    request: &Q,
+) -> Result<(), SubmitError> {
+    let header = RequestHeader {
+        xid,
+        opcode: Q::OPCODE,
+    };
+    put_frame(frames, limit, &header, request).map_err(too_large)
+}
+
+fn too_large(error: FrameError) -> SubmitError {
+    match error {
+        FrameError::TooLong { length, limit } => SubmitError::TooLarge { length, limit },
+        // Of a frame to be written, only the length can be wrong.
+        _ => SubmitError::TooLarge {
+            length: usize::MAX,
+            limit: DEFAULT_MAX_FRAME,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zk_jute::records::CloseSession;
+
+    use super::*;
+
+    /// C-59: the number after the largest is 1; none is negative, where the reserved ones are.
+    #[test]
+    fn numbers_wrap_to_one() {
+        let mut requests = Requests::new(Limits::default());
+        requests.last_xid = Xid::new(i32::MAX - 2);
+        for _ in 0..4 {
+            let sent = requests.send(Instant::ORIGIN, &CloseSession, Purpose::Caller(()));
+            assert_eq!(sent, Ok(()));
+        }
+        let xids = [i32::MAX - 1, i32::MAX, 1, 2];
+        for xid in xids.map(Xid::new) {
+            let answered = requests.answered_by(xid).map(|pending| pending.xid);
+            assert_eq!(answered, Ok(xid));
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_refused_for_its_size_takes_no_number() {
+        let limits = Limits {
+            max_frame: 7,
+            ..Limits::default()
+        };
+        let mut requests = Requests::new(limits);
+        let refused = SubmitError::TooLarge {
+            length: 8,
+            limit: 7,
+        };
+        let sent = requests.send(Instant::ORIGIN, &CloseSession, Purpose::Caller(()));
+        assert_eq!(sent, Err(refused));
+        assert_eq!(requests.last_xid, Xid::default());
+        assert_eq!(requests.in_flight(), 0);
+        assert_eq!(requests.outbox.len(), 0);
+    }
+}

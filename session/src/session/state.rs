@@ -1,0 +1,132 @@
+//! Where a session is, and what it has to prove who it is. A deadline lives in its state.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use zk_jute::SessionId;
+use zk_jute::records::{AuthPacket, Credential};
+
+use crate::event::End;
+use crate::secret::Secret;
+use crate::servers::ServerIndex;
+use crate::time::Instant;
+
+/// Where the session is between no connection and a working one.
+///
+/// ```text
+/// Waiting --until--> Opening --opened--> Handshaking --accepted--> Live
+///    ^                  | failed, too late   |                       | lost, silent, broken
+///    '------------------+--------------------+-----------------------'
+/// any state but Ended --closed, expired, authentication failed--> Ended
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    Waiting {
+        until: Instant,
+    },
+    Opening {
+        server: ServerIndex,
+        give_up_at: Instant,
+    },
+    Handshaking {
+        server: ServerIndex,
+        sent_at: Instant,
+        give_up_at: Instant,
+    },
+    Live(Live),
+    Ended(End),
+}
+
+/// A connection on which the session is established.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Live {
+    pub(super) timeout: Duration,
+    pub(super) last_sent: Instant,
+    pub(super) last_received: Instant,
+    pub(super) ping: Ping,
+    pub(super) closing: Closing,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ping {
+    Answered,
+    SentAt(Instant),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Closing {
+    NotAsked,
+    GiveUpAt(Instant),
+}
+
+impl Live {
+    /// A ping is due when nothing was sent for a third of the timeout.
+    pub(super) fn ping_at(&self) -> Option<Instant> {
+        match self.ping {
+            Ping::Answered => Some(self.last_sent + self.timeout / 3),
+            Ping::SentAt(_) => None,
+        }
+    }
+
+    /// The connection is given up when nothing came for two thirds of the timeout (C-57).
+    pub(super) fn silent_at(&self) -> Instant {
+        self.last_received + self.timeout * 2 / 3
+    }
+
+    pub(super) fn give_up_at(&self) -> Option<Instant> {
+        match self.closing {
+            Closing::NotAsked => None,
+            Closing::GiveUpAt(at) => Some(at),
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Instant {
+        let others = [self.ping_at(), self.give_up_at()];
+        others
+            .into_iter()
+            .flatten()
+            .fold(self.silent_at(), Instant::min)
+    }
+}
+
+/// Whether a server has granted the session yet.
+#[derive(Debug)]
+pub(super) enum Identity {
+    New,
+    Granted(Granted),
+}
+
+/// What it takes to go on with a session on another connection.
+#[derive(Debug)]
+pub(super) struct Granted {
+    pub(super) session: SessionId,
+    pub(super) password: Secret,
+    pub(super) timeout: Duration,
+    /// When the last connection was last heard of; not kept up while there is one.
+    pub(super) last_received: Instant,
+}
+
+impl Granted {
+    /// Four thirds of the timeout after the last sign of life: no server can still know the
+    /// session (C-56).
+    pub(super) fn dead_at(&self) -> Instant {
+        self.last_received + self.timeout * 4 / 3
+    }
+}
+
+/// An identity to present on every connection.
+#[derive(Debug)]
+pub(super) struct Authentication {
+    pub(super) scheme: String,
+    pub(super) credential: Secret,
+}
+
+impl Authentication {
+    pub(super) fn packet(&self) -> AuthPacket<'_> {
+        AuthPacket {
+            kind: 0,
+            scheme: &self.scheme,
+            credential: Credential::new(Some(self.credential.expose())),
+        }
+    }
+}

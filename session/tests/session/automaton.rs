@@ -1,0 +1,33 @@
+//! The automaton that the documentation of `Event` draws.
+
+use core::fmt::Debug;
+
+use zk_session::Event;
+
+/// Follows the events of one session, and refuses one that is not on a path (C-55).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Automaton {
+    Apart,
+    Together,
+    Ending,
+    End,
+}
+
+impl Automaton {
+    pub(crate) fn follow<R: Debug, W: Debug>(&mut self, event: &Event<R, W>) {
+        *self = match (*self, event) {
+            (Self::Apart, Event::ConnectFailed { .. })
+            | (Self::Together, Event::Disconnected { .. }) => Self::Apart,
+            (Self::Apart, Event::Connected { .. }) | (Self::Together, Event::Fired { .. }) => {
+                Self::Together
+            }
+            (
+                either @ (Self::Apart | Self::Together),
+                Event::Completed { .. } | Event::LeaseLapsed,
+            ) => either,
+            (Self::Apart | Self::Together | Self::Ending, Event::WatchLost { .. }) => Self::Ending,
+            (Self::Apart | Self::Together | Self::Ending, Event::Ended(_)) => Self::End,
+            (state, event) => unreachable!("{event:?} in {state:?}"),
+        };
+    }
+}

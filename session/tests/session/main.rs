@@ -1,0 +1,16 @@
+//! The session against a scripted server, on virtual time.
+
+mod auth;
+mod automaton;
+mod closing;
+mod expiry;
+mod handshake;
+mod lab;
+mod lease;
+mod limits;
+mod properties;
+mod reconnect;
+mod replies;
+mod timing;
+mod watches;
+mod world;

@@ -1,0 +1,169 @@
+//! Replies and the requests that they answer.
+
+use bytes::Bytes;
+use zk_jute::records::GetDataRequest;
+use zk_jute::{ErrorCode, Xid, Zxid};
+use zk_session::{Completion, ConnectionEnd, Event, Failure, ProtocolError};
+
+use crate::lab::{Lab, SESSION, header};
+
+const READ: GetDataRequest<'_> = GetDataRequest {
+    path: "/a",
+    watch: false,
+};
+
+#[test]
+fn replies_come_with_their_bodies_in_the_order_of_submission() {
+    let mut lab = Lab::connected();
+    lab.events();
+    lab.session.submit(lab.now, 7, &READ).expect("accepted");
+    lab.session.submit(lab.now, 8, &READ).expect("accepted");
+    for (sent, zxid) in lab.sent().into_iter().zip([3, 4]) {
+        let reply = (header(sent.xid, zxid, ErrorCode::OK), 0x0102_0304);
+        let mut frame = bytes::BytesMut::new();
+        zk_jute::Encode::encode(&reply.0, &mut frame);
+        zk_jute::Encode::encode(&reply.1, &mut frame);
+        lab.session.handle_frame(lab.now, frame.freeze());
+    }
+    let completed = |tag, zxid| Event::Completed {
+        tag,
+        outcome: Ok(Completion {
+            zxid: Zxid::new(zxid),
+            body: Bytes::from_static(&[1, 2, 3, 4]),
+        }),
+    };
+    assert_eq!(lab.events(), [completed(7, 3), completed(8, 4)]);
+}
+
+/// The body behind an error means nothing (protocol section 3.1).
+#[test]
+fn an_error_is_a_refusal_whatever_follows_it() {
+    let mut lab = Lab::connected();
+    lab.events();
+    lab.session.submit(lab.now, 7, &READ).expect("accepted");
+    let sent = lab.sent_one();
+    lab.reply(sent.xid, 3, ErrorCode::new(-4711));
+    let refused = Event::Completed {
+        tag: 7,
+        outcome: Err(Failure::Refused(ErrorCode::new(-4711))),
+    };
+    assert_eq!(lab.events(), [refused]);
+    assert!(lab.session.is_connected());
+}
+
+/// C-58: an unknown, late or reserved number breaks the connection, not the session.
+#[test]
+fn an_unexpected_reply_breaks_the_connection() {
+    let wrong = [0, 2, 3, -3, -8, i32::MIN, i32::MAX];
+    for got in wrong.map(Xid::new) {
+        let mut lab = Lab::connected();
+        lab.session.submit(lab.now, 7, &READ).expect("accepted");
+        let expected = lab.sent_one().xid;
+        lab.events();
+        lab.reply(got, 3, ErrorCode::OK);
+        let end = ConnectionEnd::Protocol(ProtocolError::UnexpectedReply {
+            expected: Some(expected),
+            got,
+        });
+        let events = lab.events();
+        let [
+            Event::Disconnected { end: told, .. },
+            Event::Completed { tag: 7, outcome },
+        ] = events.as_slice()
+        else {
+            unreachable!("{events:?}")
+        };
+        assert_eq!((told, outcome), (&end, &Err(Failure::ConnectionLoss)));
+        assert_eq!(lab.connect().session, SESSION);
+        lab.session.submit(lab.now, 8, &READ).expect("accepted");
+        let sent = lab.sent_one();
+        lab.reply(sent.xid, 3, ErrorCode::OK);
+        assert_eq!(lab.events().len(), 2);
+    }
+}
+
+/// C-58: the same reply twice.
+#[test]
+fn a_second_reply_to_a_request_breaks_the_connection() {
+    let mut lab = Lab::connected();
+    lab.session.submit(lab.now, 7, &READ).expect("accepted");
+    let sent = lab.sent_one();
+    lab.reply(sent.xid, 3, ErrorCode::OK);
+    lab.events();
+    lab.reply(sent.xid, 3, ErrorCode::OK);
+    let events = lab.events();
+    assert!(
+        matches!(
+            events.as_slice(),
+            [Event::Disconnected {
+                end: ConnectionEnd::Protocol(ProtocolError::UnexpectedReply { expected: None, .. }),
+                ..
+            }]
+        ),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_frame_without_a_whole_header_breaks_the_connection() {
+    for length in 0..16 {
+        let mut lab = Lab::connected();
+        lab.events();
+        lab.session
+            .handle_frame(lab.now, Bytes::from(vec![0; length]));
+        let events = lab.events();
+        assert!(
+            matches!(
+                events.as_slice(),
+                [Event::Disconnected {
+                    end: ConnectionEnd::Protocol(ProtocolError::Undecodable(_)),
+                    ..
+                }]
+            ),
+            "{length}: {events:?}"
+        );
+    }
+}
+
+#[test]
+fn a_ping_reply_does_not_disturb_the_order_of_the_others() {
+    let mut lab = Lab::connected();
+    lab.pass(2000);
+    lab.session.submit(lab.now, 7, &READ).expect("accepted");
+    let read = lab.sent().pop().expect("the read");
+    lab.pong(3);
+    lab.pong(3);
+    lab.reply(read.xid, 3, ErrorCode::OK);
+    assert!(lab.session.is_connected());
+}
+
+/// C-62: the session was used over another connection: this one is dropped, and made anew.
+#[test]
+fn session_moved_breaks_the_connection() {
+    let mut lab = Lab::connected();
+    lab.session.submit(lab.now, 7, &READ).expect("accepted");
+    let sent = lab.sent_one();
+    lab.events();
+    let deadline = lab.session.lease_deadline();
+    lab.sleep(10);
+    lab.reply(sent.xid, 3, ErrorCode::SESSION_MOVED);
+    let events = lab.events();
+    assert!(
+        matches!(
+            events.as_slice(),
+            [
+                Event::Completed {
+                    tag: 7,
+                    outcome: Err(Failure::Refused(ErrorCode::SESSION_MOVED)),
+                },
+                Event::Disconnected {
+                    end: ConnectionEnd::Protocol(ProtocolError::SessionMoved),
+                    ..
+                }
+            ]
+        ),
+        "{events:?}"
+    );
+    assert_eq!(lab.session.lease_deadline(), deadline, "no evidence");
+    assert_eq!(lab.connect().session, SESSION);
+}
