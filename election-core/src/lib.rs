@@ -2,24 +2,31 @@
 //!
 //! # States
 //!
+//! The roles of a nominee ([`Role`]), and what leads from one to the next:
+//!
 //! ```text
-//!            Connected                Created               lowest
-//! Connecting ---------> creating ---------------> Standing -----------------> Leading <-.
-//!     ^                 |      ^                  |   ^                       |    |    | verified:
-//!     |      reply lost |      | sync, list:      |   | predecessor gone,     |    |    | Resumed
-//!     |                 v      | not there        |   | others ahead   link   |    v    |
-//!     |                 in doubt                  v   |                down   |  Suspended
-//!     |                 | sync, list: there,   Following ---------------------+----------.
-//!     |                 | owner is this        |  predecessor gone, the last  |          |
-//!     |                 v session              |  in the way: Elected         |          |
-//!     |                 Standing               |                              |          |
-//!     |                                        |                              |          |
-//!     '--- session expired, evicted, lease lapsed (policy: stand again) ------+----------'
-//!                                              |                              |
-//!                                              |  withdraw                    |  withdraw
-//!                                              v                              v
-//!                                            Leaving --------- deleted ---> Ended
+//!  Connecting --------> Standing ----------------> Following
+//!            link up       |      others are lower     |
+//!                          |                           | the last one that
+//!             nobody lower |                           | is lower goes
+//!                          v                           |
+//!                       Leading <----------------------'
+//!                        |   ^
+//!              link down |   | link up in the same session,
+//!                        v   | candidate verified
+//!                      Suspended
 //! ```
+//!
+//! - The link goes down: a leader is suspended; any other nominee is connecting, and determines its
+//!   place anew afterwards.
+//! - The candidate is lost, because the session expired, the lease lapsed or somebody deleted it: the
+//!   nominee stands again with a new one, or ends, by its [`Policy`].
+//! - It withdraws or resigns: it is leaving until its candidate is gone, then it has ended.
+//! - Something fails that standing again does not repair: it has ended.
+//!
+//! A nominee stands when its own znode is created, read and found to belong to this session. In
+//! between lies what a lost reply to the create makes necessary: `sync`, list, look for the own id,
+//! and check whose session owns what was found.
 #![no_std]
 #![forbid(unsafe_code)]
 

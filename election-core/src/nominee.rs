@@ -33,7 +33,8 @@ use stage::{
 /// Feed each event to [`handle_event`](Self::handle_event) and carry out what it answers. Two
 /// nominations, of one session or of several, are two nominees with two ids.
 ///
-/// On the server a nominee keeps at most two watches: on its own znode and on its predecessor's.
+/// A nominee waits for two watches at most: on its own znode and on its predecessor's. Losing a
+/// candidate leaves the one on its predecessor behind; see [`awaits_change`](Self::awaits_change).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Nominee {
     id: NomineeId,

@@ -10,7 +10,7 @@ pub struct Policy {
 }
 
 /// What follows when the candidate is lost: the session expired, the lease deadline passed, or
-/// somebody deleted the znode.
+/// somebody deleted the znode. A session that expires before there was a candidate counts too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnLoss {
     /// Stand again, with a new candidate at the end of the queue.
