@@ -12,6 +12,7 @@ pub struct Reader<'a> {
     offset: usize,
 }
 
+// Inlined, because a list costs one call of each for every element, mostly from other crates.
 impl<'a> Reader<'a> {
     /// Starts at the front of `input`.
     pub const fn new(input: &'a [u8]) -> Self {
@@ -22,43 +23,49 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes consumed so far.
+    #[inline]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
     /// The bytes not yet consumed.
+    #[inline]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// Reads a boolean; any byte but zero is true, as in the servers.
+    #[inline]
     pub fn boolean(&mut self) -> Result<bool, DecodeError> {
         self.array().map(|[byte]| byte != 0)
     }
 
     /// Reads an `int`.
+    #[inline]
     pub fn int(&mut self) -> Result<i32, DecodeError> {
         self.array().map(i32::from_be_bytes)
     }
 
     /// Reads a `long`.
+    #[inline]
     pub fn long(&mut self) -> Result<i64, DecodeError> {
         self.array().map(i64::from_be_bytes)
     }
 
     /// Reads a `buffer`; `None` is null, which is not the same as empty.
+    #[inline]
     pub fn buffer(&mut self) -> Result<Option<&'a [u8]>, DecodeError> {
-        let start = self.clone();
-        let Some(length) = self.length(1)? else {
-            return Ok(None);
-        };
-        self.take(length).map(Some).inspect_err(|_| *self = start)
+        match self.length(1)? {
+            Some(length) => self.take(length).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Reads a `ustring`; `None` is null.
     ///
     /// Strict about UTF-8, where Java replaces what it cannot read: no path can hold the
     /// characters that the two write differently (protocol section 1.1).
+    #[inline]
     pub fn ustring(&mut self) -> Result<Option<&'a str>, DecodeError> {
         let start = self.clone();
         let Some(bytes) = self.buffer()? else {
@@ -74,6 +81,7 @@ impl<'a> Reader<'a> {
     /// takes at least `element_len` bytes. `None` is null.
     ///
     /// Strict about negative counts, which Java reads as an empty list.
+    #[inline]
     pub(crate) fn length(&mut self, element_len: usize) -> Result<Option<usize>, DecodeError> {
         let start = self.clone();
         let length = self.int()?;
@@ -106,6 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(N));
@@ -115,6 +124,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
+    #[inline]
     fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let Some((head, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.truncated(count));

@@ -282,7 +282,11 @@ proptest! {
         list.encode(&mut encoding);
         let read = Vector::<&str>::decode_exact(&encoding).expect("just written");
         prop_assert_eq!(read.len(), names.len());
-        prop_assert_eq!(read.iter().len(), names.len());
+        let mut iter = read.iter();
+        for left in (0..names.len()).rev() {
+            prop_assert!(iter.next().is_some());
+            prop_assert_eq!(iter.len(), left);
+        }
         prop_assert!(read.iter().eq(names.iter().copied()));
         prop_assert!(list.iter().eq(names.iter().copied()));
     }
