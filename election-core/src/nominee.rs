@@ -232,12 +232,15 @@ impl Nominee {
         Some(Command { ticket, op })
     }
 
+    /// Only of what can be a child: a server that answers with something else is not followed out
+    /// of the election node.
     fn cleanup<'a>(&self, name: &'a str) -> Option<Command<'a>> {
+        let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
         let op = Op::Delete {
             name,
             version: DeleteVersion::Any,
         };
-        self.link.is_up().then_some(Command {
+        (is_child && self.link.is_up()).then_some(Command {
             ticket: Ticket::CLEANUP,
             op,
         })

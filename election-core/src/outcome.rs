@@ -100,7 +100,7 @@ pub enum Departure {
 
 /// Why a nomination failed.
 ///
-/// Where a candidate znode may remain and its name is known, its deletion is commanded once, with
+/// Where a candidate znode may remain and its name is known to be a child's, its deletion is commanded once, with
 /// the same output that reports the failure. At the latest it goes with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]

@@ -210,13 +210,29 @@ fn a_late_create_is_cleaned_up_after_the_end_too() {
 #[test]
 fn a_created_name_that_was_not_asked_for_is_removed_again() {
     let long = format!("_c_11111111-1111-1111-1111-111111111111-latch-{:020}", 5);
-    for name in ["election/n_0000000005", OTHER, "", long.as_str()] {
+    for name in ["n_0000000005", OTHER, long.as_str()] {
         let mut script = Script::connected();
         script.answer(Ok(Reply::Created { name }));
         assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
         assert_eq!(script.asked, format!("delete {name}"));
         script.answer(Ok(Reply::Deleted));
         assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
+}
+
+#[test]
+fn a_created_name_that_is_no_child_is_not_followed() {
+    for name in [
+        "",
+        ".",
+        "..",
+        "../other/n_0000000005",
+        "election/n_0000000005",
+    ] {
+        let mut script = Script::connected();
+        script.answer(Ok(Reply::Created { name }));
+        assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
+        assert_eq!(script.asked, "");
     }
 }
 
