@@ -1,1 +1,39 @@
-//! Placeholder.
+//! Leader election on Apache ZooKeeper, and the client below it, for tokio.
+//!
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod client;
+mod clock;
+mod codec;
+mod driver;
+mod election;
+mod error;
+mod hub;
+mod path;
+mod transport;
+
+pub use client::{
+    Children, Client, ClientBuilder, CloseError, ConnectError, ConnectFailure, ConnectionState,
+    CreateMode, Created, OneshotWatch, OperationResult, Transaction, TransactionError, WatchEvent,
+    WatchLost,
+};
+pub use codec::FrameCodec;
+pub use election::{
+    AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
+    LeaderLoss, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+};
+pub use error::{Error, ErrorKind};
+pub use path::PathError;
+pub use transport::{Connecting, Connector, TcpConnector, Transport};
+
+pub use bytes::Bytes;
+pub use election_core::{
+    CandidateName, Departure, ElectionNode, NominationError, NomineeId, OnLoss, Token,
+};
+pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
+pub use zk_jute::{ErrorCode, SessionId, Version, Zxid};
+pub use zk_session::{
+    Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Limits, Margin,
+    ServerAddress, WhileDisconnected,
+};

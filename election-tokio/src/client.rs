@@ -1,0 +1,167 @@
+//! The client: one session, cheap to share.
+
+mod builder;
+mod connection;
+mod operations;
+mod transaction;
+mod watch;
+
+use core::future::{Future, poll_fn};
+use core::task::Poll;
+use std::sync::Arc;
+
+use tokio::sync::watch as tokio_watch;
+use zk_jute::Request;
+use zk_session::{Completion, End};
+
+pub use builder::ClientBuilder;
+pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState};
+pub use operations::{Children, CreateMode, Created};
+pub use transaction::{OperationResult, Transaction, TransactionError};
+pub use watch::{OneshotWatch, WatchEvent, WatchLost};
+
+use crate::election::Election;
+use crate::error::{Error, ErrorKind};
+use crate::hub::{CallError, Shared};
+use crate::path::{self, PathError};
+
+/// A client of a ZooKeeper ensemble: a handle on one session.
+///
+/// Clones share the session. The last clone, together with the last
+/// [`Nomination`](crate::Nomination) made from it, closes the session when it is dropped.
+///
+/// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in
+/// the client. The server may execute the operation all the same, as after a lost connection.
+/// Operations are sent in the order in which their futures are first polled.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) handle: Arc<Handle>,
+}
+
+/// Closes the session with the last owner.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.with(|hub, now| hub.session.close(now));
+    }
+}
+
+impl Client {
+    /// Starts to describe a client of these servers: `host[:port][,host[:port]…][/chroot]`.
+    pub fn builder(servers: &str) -> ClientBuilder {
+        ClientBuilder::new(servers)
+    }
+
+    /// An election at this path, to stand in or to look at.
+    pub fn election(&self, path: &str) -> Election {
+        Election::new(self.clone(), path)
+    }
+
+    /// The state of the connection, and its changes.
+    pub fn connection(&self) -> tokio_watch::Receiver<ConnectionState> {
+        self.shared().lock().connection.subscribe()
+    }
+
+    /// Closes the session for all clones: what was submitted before is still answered, then the
+    /// ephemeral znodes of the session go at once. Waits for the server's confirmation, at most
+    /// for the session timeout.
+    ///
+    /// Cancel safe: once polled, the session is closing, whether or not the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`CloseError`] if no server confirmed: then the ephemeral znodes go when the server
+    /// expires the session, after at most the session timeout.
+    pub async fn close(self) -> Result<(), CloseError> {
+        let mut connection = self.connection();
+        self.shared().with(|hub, now| hub.session.close(now));
+        let closed = connection
+            .wait_for(|state| matches!(state, ConnectionState::Closed { .. }))
+            .await
+            .map(|state| state.clone());
+        match closed {
+            Ok(ConnectionState::Closed {
+                end: End::Closed | End::Expired(_),
+            }) => Ok(()),
+            Ok(_) | Err(_) => Err(CloseError),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.handle.shared
+    }
+
+    /// The path on the server.
+    pub(crate) fn server_path<'a, Q: Request>(
+        &'a self,
+        path: &'a str,
+    ) -> Result<std::borrow::Cow<'a, str>, Error> {
+        self.checked_path::<Q>(path, path::validate(path))
+    }
+
+    fn checked_path<'a, Q: Request>(
+        &'a self,
+        path: &'a str,
+        checked: Result<(), PathError>,
+    ) -> Result<std::borrow::Cow<'a, str>, Error> {
+        match checked {
+            Ok(()) => Ok(self.shared().chroot.enter(path)),
+            Err(error) => Err(Error::new(Q::OPCODE, path, ErrorKind::InvalidPath(error))),
+        }
+    }
+
+    /// Sends a request and waits for its answer; `path` is for the error.
+    pub(crate) fn call<'a, Q: Request>(
+        &'a self,
+        path: &'a str,
+        request: &'a Q,
+    ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
+        let mut call = PendingCall::new(self.shared());
+        poll_fn(move |cx| {
+            let outcome = match call.key {
+                Some(key) => self.shared().lock().calls.poll(key, cx),
+                None => match self
+                    .shared()
+                    .with(|hub, now| hub.calls.submit(&mut hub.session, now, request, cx))
+                {
+                    Ok(key) => {
+                        call.key = Some(key);
+                        return Poll::Pending;
+                    }
+                    Err(CallError::WaitForRoom) => return Poll::Pending,
+                    Err(CallError::Refused(error)) => {
+                        return Poll::Ready(Err(Error::new(Q::OPCODE, path, error.into())));
+                    }
+                },
+            };
+            outcome.map(|outcome| {
+                call.key = None;
+                outcome.map_err(|failure| Error::new(Q::OPCODE, path, failure.into()))
+            })
+        })
+    }
+}
+
+/// A call that may be given up by dropping its future.
+pub(crate) struct PendingCall<'a> {
+    shared: &'a Shared,
+    pub(crate) key: Option<usize>,
+}
+
+impl<'a> PendingCall<'a> {
+    pub(crate) const fn new(shared: &'a Shared) -> Self {
+        Self { shared, key: None }
+    }
+}
+
+impl Drop for PendingCall<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.shared.lock().calls.abandon(key);
+        }
+    }
+}

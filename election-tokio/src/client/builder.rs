@@ -1,0 +1,176 @@
+//! How a client is made.
+
+use core::num::NonZeroUsize;
+use core::time::Duration;
+use std::sync::Arc;
+
+use zk_session::{Backoff, Config, ConnectString, Limits, Margin, WhileDisconnected};
+
+use super::{Client, ConnectError, ConnectionState, Handle};
+use crate::driver::Driver;
+use crate::hub::{Identity, OnExpiry, Settings, Shared};
+use crate::path::Chroot;
+use crate::transport::{Connector, TcpConnector};
+
+/// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
+/// send: a list of many children may be larger than what they accept themselves.
+const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
+
+/// Describes a client; see [`Client::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ClientBuilder {
+    servers: String,
+    connect_timeout: Option<Duration>,
+    session: Config,
+    identities: Vec<Identity>,
+    on_expiry: OnExpiry,
+    max_reply: usize,
+    connector: Arc<dyn Connector>,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(servers: &str) -> Self {
+        Self {
+            servers: servers.to_owned(),
+            connect_timeout: None,
+            session: Config::new(NonZeroUsize::MIN),
+            identities: Vec::new(),
+            on_expiry: OnExpiry::Renew,
+            max_reply: DEFAULT_MAX_REPLY,
+            connector: Arc::new(TcpConnector),
+        }
+    }
+
+    /// The session timeout to ask for (default: 10 s). The server decides within its bounds; what
+    /// it granted is in [`ConnectionState::Connected`].
+    pub fn session_timeout(mut self, timeout: Duration) -> Self {
+        self.session.session_timeout = timeout;
+        self
+    }
+
+    /// How long [`ClientBuilder::connect`] waits for a first session (default: the session
+    /// timeout).
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// How long to wait between attempts to connect.
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.session.backoff = backoff;
+        self
+    }
+
+    /// What becomes of operations while there is no connection (default: they fail at once).
+    pub fn while_disconnected(mut self, behaviour: WhileDisconnected) -> Self {
+        self.session.while_disconnected = behaviour;
+        self
+    }
+
+    /// Bounds on requests in flight and on their size.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.session.limits = limits;
+        self
+    }
+
+    /// The largest reply to read, in bytes (default: 64 MiB). A larger one costs the connection.
+    pub fn max_reply(mut self, bytes: usize) -> Self {
+        self.max_reply = bytes;
+        self
+    }
+
+    /// How much earlier than the session timeout a lease ends (default: a tenth), to allow for
+    /// clocks that run at different rates.
+    pub fn lease_margin(mut self, margin: Margin) -> Self {
+        self.session.margin = margin;
+        self
+    }
+
+    /// Presents an identity on every connection; for the scheme `digest`, `user:password`. May be
+    /// called several times.
+    pub fn auth(mut self, scheme: &str, credential: &[u8]) -> Self {
+        self.identities.push(Identity {
+            scheme: scheme.to_owned(),
+            credential: credential.to_vec(),
+        });
+        self
+    }
+
+    /// Ends the client when its session expires, instead of making a new session.
+    pub fn close_on_expiry(mut self) -> Self {
+        self.on_expiry = OnExpiry::Close;
+        self
+    }
+
+    /// Opens transports in another way than by plain TCP.
+    pub fn connector(mut self, connector: impl Connector) -> Self {
+        self.connector = Arc::new(connector);
+        self
+    }
+
+    /// Makes the client and waits for its first session.
+    ///
+    /// Cancel safe: dropping the future drops the client.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`], with the last attempt if no server granted a session in time.
+    pub async fn connect(self) -> Result<Client, ConnectError> {
+        let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
+        let client = self.start()?;
+        let mut connection = client.connection();
+        let connected = connection.wait_for(|state| {
+            matches!(
+                state,
+                ConnectionState::Connected { .. } | ConnectionState::Closed { .. }
+            )
+        });
+        if let Ok(Ok(state)) = tokio::time::timeout(after, connected).await {
+            return match &*state {
+                ConnectionState::Closed { end } => Err(ConnectError::Ended(*end)),
+                _ => Ok(client.clone()),
+            };
+        }
+        let last_failure = match &*connection.borrow() {
+            ConnectionState::Connecting { last_failure, .. } => last_failure.clone(),
+            _ => None,
+        };
+        Err(ConnectError::NoServer {
+            after,
+            last_failure,
+        })
+    }
+
+    /// Makes the client without waiting: it connects in the background, and
+    /// [`Client::connection`] shows how that goes. Has to be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] if the connect string cannot be used.
+    pub fn start(self) -> Result<Client, ConnectError> {
+        let servers: ConnectString = self.servers.parse()?;
+        let chroot = Chroot::new(servers.chroot()).map_err(ConnectError::Chroot)?;
+        let seed = getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?;
+        let addresses = servers.servers().cloned().collect();
+        let mut session = self.session;
+        session.servers = servers.server_count();
+        let settings = Settings {
+            servers,
+            session,
+            identities: self.identities,
+            on_expiry: self.on_expiry,
+            seed,
+        };
+        let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
+        tokio::spawn(Driver::new(
+            Arc::clone(&shared),
+            self.connector,
+            addresses,
+            self.max_reply,
+        ));
+        Ok(Client {
+            handle: Arc::new(Handle { shared }),
+        })
+    }
+}

@@ -1,0 +1,323 @@
+//! The operations on single znodes.
+
+use core::future::poll_fn;
+use core::task::Poll;
+
+use bytes::Bytes;
+use zk_jute::records::{
+    Acl, Create2Request, Create2Response, CreateContainerRequest, CreateMode as WireMode,
+    CreateRequest, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
+    GetChildren2Response, GetDataRequest, GetDataResponse, SetDataRequest, SetDataResponse, Stat,
+    SyncRequest,
+};
+use zk_jute::{Decode, ErrorCode, Request, Vector, Version};
+use zk_session::{Completion, WatchId, Watching};
+
+use super::{Client, OneshotWatch, PendingCall};
+use crate::error::{Error, ErrorKind};
+use crate::hub::{CallError, WatchKey, Watcher};
+use crate::path;
+
+/// What kind of znode to create.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CreateMode {
+    /// Stays until it is deleted.
+    Persistent,
+    /// Stays until it is deleted; the server appends a number to the path.
+    PersistentSequential,
+    /// Goes with the session.
+    Ephemeral,
+    /// Goes with the session; the server appends a number to the path.
+    EphemeralSequential,
+    /// Goes some time after its last child is gone; servers since 3.5.1.
+    Container,
+}
+
+impl CreateMode {
+    pub(super) const fn wire(self) -> WireMode {
+        match self {
+            Self::Persistent => WireMode::PERSISTENT,
+            Self::PersistentSequential => WireMode::PERSISTENT_SEQUENTIAL,
+            Self::Ephemeral => WireMode::EPHEMERAL,
+            Self::EphemeralSequential => WireMode::EPHEMERAL_SEQUENTIAL,
+            Self::Container => WireMode::CONTAINER,
+        }
+    }
+
+    /// Checks a path to create; that of a sequential znode may end with a slash, since a number
+    /// follows.
+    pub(super) fn validate(self, path: &str) -> Result<(), path::PathError> {
+        match self {
+            Self::PersistentSequential | Self::EphemeralSequential => {
+                path::validate(&[path, "1"].concat())
+            }
+            Self::Persistent | Self::Ephemeral | Self::Container => path::validate(path),
+        }
+    }
+}
+
+/// A znode that was created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Its path, with the number of a sequential one.
+    pub path: String,
+    /// Its metadata.
+    pub stat: Stat,
+}
+
+/// The names of a znode's children, in no order: a view of the server's answer.
+#[derive(Clone, Debug)]
+pub struct Children {
+    answer: Bytes,
+    stat: Stat,
+}
+
+impl Children {
+    fn new(answer: Bytes) -> Result<Self, zk_jute::DecodeError> {
+        let stat = GetChildren2Response::decode_prefix(&answer)?.stat;
+        Ok(Self { answer, stat })
+    }
+
+    /// The names, without the parent's path.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        GetChildren2Response::decode_prefix(&self.answer)
+            .ok()
+            .into_iter()
+            .flat_map(|response| response.children)
+    }
+
+    /// The parent's metadata.
+    pub fn stat(&self) -> &Stat {
+        &self.stat
+    }
+}
+
+impl Client {
+    /// Creates a znode that everybody may do everything with.
+    pub async fn create(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+    ) -> Result<Created, Error> {
+        self.create_with_acl(path, data, mode, &[Acl::OPEN]).await
+    }
+
+    /// Creates a znode with an access list.
+    pub async fn create_with_acl(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+        acl: &[Acl<'_>],
+    ) -> Result<Created, Error> {
+        let server_path = self.checked_path::<Create2Request<'_>>(path, mode.validate(path))?;
+        let request = CreateRequest {
+            path: &server_path,
+            data: Some(data),
+            acl: Vector::new(acl),
+            mode: mode.wire(),
+        };
+        let answer = match mode {
+            CreateMode::Container => self.call(path, &CreateContainerRequest(request)).await?,
+            _ => self.call(path, &Create2Request(request)).await?,
+        };
+        let response: Create2Response<'_> = decoded::<Create2Request<'_>, _>(path, &answer)?;
+        let created = self.shared().chroot.leave(response.path).to_owned();
+        Ok(Created {
+            path: created,
+            stat: response.stat,
+        })
+    }
+
+    /// Deletes a znode without children, if its data has this version ([`Version::ANY`]: any).
+    pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
+        let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
+        self.call(
+            path,
+            &DeleteRequest {
+                path: &server_path,
+                version,
+            },
+        )
+        .await
+        .map(|_| ())
+    }
+
+    /// A znode's metadata, or `None` if there is no such znode.
+    pub async fn exists(&self, path: &str) -> Result<Option<Stat>, Error> {
+        let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
+        let request = ExistsRequest {
+            path: &server_path,
+            watch: false,
+        };
+        existence(path, self.call(path, &request).await)
+    }
+
+    /// Like [`Client::exists`], with a watch that fires when the znode is created, deleted, or its
+    /// data written.
+    pub async fn exists_and_watch(
+        &self,
+        path: &str,
+    ) -> Result<(Option<Stat>, OneshotWatch), Error> {
+        let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
+        let (outcome, watch) = self
+            .watching::<ExistsRequest<'_>>(path, Watching::Exists(&server_path))
+            .await?;
+        Ok((existence(path, outcome)?, watch))
+    }
+
+    /// A znode's data and metadata. Null data reads as empty.
+    ///
+    /// The data is a slice of the read buffer: copy it to keep a small piece for long.
+    pub async fn get_data(&self, path: &str) -> Result<(Bytes, Stat), Error> {
+        let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
+        let request = GetDataRequest {
+            path: &server_path,
+            watch: false,
+        };
+        let answer = self.call(path, &request).await?;
+        data(path, &answer)
+    }
+
+    /// Like [`Client::get_data`], with a watch that fires when the znode is deleted or its data
+    /// written.
+    pub async fn get_data_and_watch(
+        &self,
+        path: &str,
+    ) -> Result<(Bytes, Stat, OneshotWatch), Error> {
+        let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
+        let (outcome, watch) = self
+            .watching::<GetDataRequest<'_>>(path, Watching::GetData(&server_path))
+            .await?;
+        let (data, stat) = data(path, &outcome?)?;
+        Ok((data, stat, watch))
+    }
+
+    /// Replaces a znode's data, if it has this version ([`Version::ANY`]: any).
+    pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
+        let server_path = self.server_path::<SetDataRequest<'_>>(path)?;
+        let request = SetDataRequest {
+            path: &server_path,
+            data: Some(data),
+            version,
+        };
+        let answer = self.call(path, &request).await?;
+        let response: SetDataResponse = decoded::<SetDataRequest<'_>, _>(path, &answer)?;
+        Ok(response.stat)
+    }
+
+    /// The names of a znode's children, and its metadata.
+    pub async fn children(&self, path: &str) -> Result<Children, Error> {
+        let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
+        let request = GetChildren2Request {
+            path: &server_path,
+            watch: false,
+        };
+        let answer = self.call(path, &request).await?;
+        children(path, answer)
+    }
+
+    /// Like [`Client::children`], with a watch that fires when a child is created or deleted, or
+    /// the znode itself is.
+    pub async fn children_and_watch(&self, path: &str) -> Result<(Children, OneshotWatch), Error> {
+        let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
+        let read = Watching::GetChildren(&server_path);
+        let (outcome, watch) = self.watching::<GetChildren2Request<'_>>(path, read).await?;
+        Ok((children(path, outcome?)?, watch))
+    }
+
+    /// Waits until the server has applied all that its leader had committed: a read that follows
+    /// sees it.
+    pub async fn sync(&self, path: &str) -> Result<(), Error> {
+        let server_path = self.server_path::<SyncRequest<'_>>(path)?;
+        self.call(path, &SyncRequest { path: &server_path })
+            .await
+            .map(|_| ())
+    }
+
+    /// Makes a read that leaves a watch. The watch is dropped, and with it taken down, where the
+    /// outcome turns out to be an error.
+    async fn watching<Q: Request>(
+        &self,
+        path: &str,
+        read: Watching<'_>,
+    ) -> Result<(Result<Completion, Error>, OneshotWatch), Error> {
+        let mut call = PendingCall::new(self.shared());
+        let mut watch: Option<OneshotWatch> = None;
+        let outcome = poll_fn(|cx| {
+            if let Some(key) = call.key {
+                return self.shared().lock().calls.poll(key, cx).map(Ok);
+            }
+            let submitted: Result<(usize, WatchKey, WatchId), CallError> =
+                self.shared().with(|hub, now| {
+                    let slot = hub.watches.open();
+                    let asked = (read, Watcher::Watch(slot));
+                    match hub.calls.submit_watching(&mut hub.session, now, asked, cx) {
+                        Ok((call, id)) => Ok((call, slot, id)),
+                        Err(error) => {
+                            hub.watches.close(slot);
+                            Err(error)
+                        }
+                    }
+                });
+            match submitted {
+                Ok((key, slot, id)) => {
+                    call.key = Some(key);
+                    watch = Some(OneshotWatch::new(self.clone(), slot, id));
+                    Poll::Pending
+                }
+                Err(CallError::WaitForRoom) => Poll::Pending,
+                Err(CallError::Refused(error)) => Poll::Ready(Err(error)),
+            }
+        })
+        .await;
+        call.key = None;
+        match (outcome, watch) {
+            (Ok(outcome), Some(watch)) => {
+                let named = |failure| Error::new(Q::OPCODE, path, ErrorKind::from(failure));
+                Ok((outcome.map_err(named), watch))
+            }
+            (Ok(_), None) => Err(Error::new(Q::OPCODE, path, ErrorKind::ConnectionLoss)),
+            (Err(error), _) => Err(Error::new(Q::OPCODE, path, error.into())),
+        }
+    }
+}
+
+/// The answer's body, as the one that belongs to the request `Q`.
+pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
+    path: &str,
+    answer: &'a Completion,
+) -> Result<T, Error> {
+    T::decode_prefix(&answer.body)
+        .map_err(|error| Error::new(Q::OPCODE, path, ErrorKind::UnreadableAnswer(error)))
+}
+
+fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {
+    match outcome {
+        Ok(answer) => {
+            let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &answer)?;
+            Ok(Some(response.stat))
+        }
+        Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn data(path: &str, answer: &Completion) -> Result<(Bytes, Stat), Error> {
+    let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, answer)?;
+    let data = response
+        .data
+        .map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
+    Ok((data, response.stat))
+}
+
+fn children(path: &str, answer: Completion) -> Result<Children, Error> {
+    Children::new(answer.body).map_err(|error| {
+        Error::new(
+            GetChildren2Request::OPCODE,
+            path,
+            ErrorKind::UnreadableAnswer(error),
+        )
+    })
+}

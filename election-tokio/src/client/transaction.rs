@@ -1,0 +1,243 @@
+//! Several writes, all or none.
+
+use bytes::Bytes;
+use zk_jute::records::{
+    Acl, CheckVersionRequest, CreateRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse,
+    MultiResult, SetDataRequest, Stat,
+};
+use zk_jute::{ErrorCode, OpCode, Vector, Version};
+
+use super::Client;
+use super::operations::{CreateMode, decoded};
+use crate::error::{Error, ErrorKind};
+use crate::path;
+
+/// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
+#[derive(Clone, Debug)]
+#[must_use = "a transaction does nothing until it is committed"]
+pub struct Transaction {
+    client: Client,
+    operations: Vec<Operation>,
+}
+
+#[derive(Clone, Debug)]
+struct Operation {
+    path: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Create { data: Bytes, mode: CreateMode },
+    Delete { version: Version },
+    SetData { data: Bytes, version: Version },
+    Check { version: Version },
+}
+
+/// What one operation of a transaction did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperationResult {
+    /// A znode was created, with this path.
+    Created(String),
+    /// A znode was deleted.
+    Deleted,
+    /// Data was replaced; the metadata after it.
+    DataSet(Stat),
+    /// The version was as expected.
+    Checked,
+}
+
+/// Why a transaction was not committed, or is not known to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransactionError {
+    /// An operation was refused; nothing was applied.
+    #[error("nothing was applied: operation {index} on {path} was refused: {code}")]
+    Refused {
+        /// Which operation, from 0, as they were added.
+        index: usize,
+        /// Its path.
+        path: String,
+        /// Why.
+        code: ErrorCode,
+    },
+    /// The candidate znode that guards the transaction is gone: this nominee does not lead any
+    /// more. Nothing was applied.
+    #[error("nothing was applied: this nominee does not lead any more")]
+    NotLeader,
+    /// The transaction as a whole failed.
+    #[error(transparent)]
+    Request(#[from] Error),
+}
+
+impl TransactionError {
+    /// Whether the transaction may have been applied, although it failed.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::NotLeader => false,
+            Self::Request(error) => error.may_have_happened(),
+        }
+    }
+}
+
+impl Client {
+    /// Starts a transaction.
+    pub fn transaction(&self) -> Transaction {
+        Transaction {
+            client: self.clone(),
+            operations: Vec::new(),
+        }
+    }
+}
+
+impl Transaction {
+    /// Creates a znode that everybody may do everything with.
+    pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
+        self.with(
+            path,
+            Kind::Create {
+                data: data.into(),
+                mode,
+            },
+        )
+    }
+
+    /// Deletes a znode, if its data has this version.
+    pub fn delete(self, path: &str, version: Version) -> Self {
+        self.with(path, Kind::Delete { version })
+    }
+
+    /// Replaces a znode's data, if it has this version.
+    pub fn set_data(self, path: &str, data: impl Into<Bytes>, version: Version) -> Self {
+        self.with(
+            path,
+            Kind::SetData {
+                data: data.into(),
+                version,
+            },
+        )
+    }
+
+    /// Lets the transaction fail unless a znode exists and its data has this version.
+    pub fn check(self, path: &str, version: Version) -> Self {
+        self.with(path, Kind::Check { version })
+    }
+
+    fn with(mut self, path: &str, kind: Kind) -> Self {
+        self.operations.push(Operation {
+            path: path.to_owned(),
+            kind,
+        });
+        self
+    }
+
+    /// Has the server apply all operations, in order, or none.
+    ///
+    /// Dropping the future leaves the outcome open, like a lost connection.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::Refused`] if nothing was applied because of one operation;
+    /// [`TransactionError::Request`] if the whole failed, in which case
+    /// [`TransactionError::may_have_happened`] tells whether the outcome is open.
+    pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+        let first = self
+            .operations
+            .first()
+            .map_or("", |operation| &operation.path);
+        let mut paths = Vec::with_capacity(self.operations.len());
+        for operation in &self.operations {
+            let checked = match operation.kind {
+                Kind::Create { mode, .. } => mode.validate(&operation.path),
+                _ => path::validate(&operation.path),
+            };
+            paths.push(
+                self.client
+                    .checked_path::<MultiRequest<'_>>(&operation.path, checked)?,
+            );
+        }
+        let operations: Vec<_> = self
+            .operations
+            .iter()
+            .zip(&paths)
+            .map(|(operation, path)| operation.kind.wire(path))
+            .collect();
+        let answer = self
+            .client
+            .call(first, &MultiRequest::new(&operations))
+            .await?;
+        let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
+        if let Some((index, code)) = response.error() {
+            let path = self
+                .operations
+                .get(index)
+                .map(|operation| operation.path.clone());
+            let path = path.unwrap_or_default();
+            return Err(TransactionError::Refused { index, path, code });
+        }
+        let results: Vec<_> = response
+            .iter()
+            .filter_map(|result| self.client.operation_result(result))
+            .collect();
+        if results.len() == self.operations.len() {
+            Ok(results)
+        } else {
+            let end = zk_jute::DecodeErrorKind::Truncated {
+                needed: self.operations.len(),
+                left: results.len(),
+            };
+            let error = zk_jute::DecodeError {
+                kind: end,
+                offset: answer.body.len(),
+            };
+            Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableAnswer(error)).into())
+        }
+    }
+}
+
+impl Client {
+    fn operation_result(&self, result: MultiResult<'_>) -> Option<OperationResult> {
+        let path = |path: &str| self.shared().chroot.leave(path).to_owned();
+        match result {
+            MultiResult::Create(created) => Some(OperationResult::Created(path(created.path))),
+            MultiResult::Create2(created) => Some(OperationResult::Created(path(created.path))),
+            MultiResult::Delete => Some(OperationResult::Deleted),
+            MultiResult::SetData(set) => Some(OperationResult::DataSet(set.stat)),
+            MultiResult::Check => Some(OperationResult::Checked),
+            _ => None,
+        }
+    }
+}
+
+impl Kind {
+    fn wire<'a>(&'a self, path: &'a str) -> MultiOp<'a> {
+        match self {
+            Self::Create { data, mode } => {
+                let create = CreateRequest {
+                    path,
+                    data: Some(data),
+                    acl: Vector::<Acl<'_>>::OPEN,
+                    mode: mode.wire(),
+                };
+                match mode {
+                    CreateMode::Container => MultiOp::CreateContainer(create),
+                    _ => MultiOp::Create(create),
+                }
+            }
+            Self::Delete { version } => MultiOp::Delete(DeleteRequest {
+                path,
+                version: *version,
+            }),
+            Self::SetData { data, version } => MultiOp::SetData(SetDataRequest {
+                path,
+                data: Some(data),
+                version: *version,
+            }),
+            Self::Check { version } => MultiOp::Check(CheckVersionRequest {
+                path,
+                version: *version,
+            }),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Elections: standing in one, leading, and looking on.
+
+mod acknowledgement;
+mod candidates;
+mod leadership;
+mod nomination;
+mod status;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{ElectionNode, NomineeId, OnLoss, Policy};
+use zk_jute::records::{Acl, CreateMode};
+
+pub use acknowledgement::AcknowledgeError;
+pub use candidates::Candidate;
+pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
+pub use nomination::{Nomination, WithdrawError};
+pub use status::{EndReason, LostReason, Role, Status};
+
+use crate::client::Client;
+use crate::hub::{AclList, Target};
+use crate::path::{self, PathError};
+
+/// An election, held at a path; made by [`Client::election`].
+///
+/// One client may stand in any number of elections, and several times in one.
+#[derive(Clone, Debug)]
+#[must_use = "an election does nothing until it is used"]
+pub struct Election {
+    client: Client,
+    path: String,
+    data: Bytes,
+    acl: AclList,
+    policy: Policy,
+    node_mode: CreateMode,
+}
+
+/// Why a nomination cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ElectionError {
+    /// The path of the election is invalid.
+    #[error("invalid election path {path:?}: {error}")]
+    InvalidPath {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        error: PathError,
+    },
+    /// The operating system gave no random numbers for the nominee's id.
+    #[error("no random numbers from the operating system: {0}")]
+    Randomness(String),
+}
+
+impl Election {
+    pub(crate) fn new(client: Client, path: &str) -> Self {
+        Self {
+            client,
+            path: path.to_owned(),
+            data: Bytes::new(),
+            acl: AclList::new(&[Acl::OPEN]),
+            policy: Policy::default(),
+            node_mode: CreateMode::PERSISTENT,
+        }
+    }
+
+    /// The data of the candidate znode, for others to see: by convention the nominee's name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// The access list of the candidate znode, and of the election node and its ancestors where
+    /// they have to be created (default: everybody may do everything).
+    pub fn acl(mut self, acl: &[Acl<'_>]) -> Self {
+        self.acl = AclList::new(acl);
+        self
+    }
+
+    /// What follows when the candidate is lost (default: stand again).
+    pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
+        self.policy.on_loss = on_loss;
+        self
+    }
+
+    /// What follows when the election node does not exist (default: it is created).
+    pub fn election_node(mut self, election_node: ElectionNode) -> Self {
+        self.policy.election_node = election_node;
+        self
+    }
+
+    /// Creates a missing election node as a container, which servers (since 3.5.1) delete some
+    /// time after the last candidate has gone.
+    pub fn container(mut self) -> Self {
+        self.node_mode = CreateMode::CONTAINER;
+        self
+    }
+
+    /// Stands for election. The nomination goes on in the background: it needs no waiting, and
+    /// survives lost connections and, by the default policy, expired sessions.
+    ///
+    /// # Errors
+    ///
+    /// [`ElectionError`] if the path is invalid. What goes wrong later is the nomination's to
+    /// tell.
+    pub fn nominate(&self) -> Result<Nomination, ElectionError> {
+        path::validate(&self.path).map_err(|error| ElectionError::InvalidPath {
+            path: self.path.clone(),
+            error,
+        })?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|error| ElectionError::Randomness(error.to_string()))?;
+        let shared = self.client.shared();
+        let target = Arc::new(Target::new(
+            &self.path,
+            &shared.chroot,
+            self.data.clone(),
+            self.acl.clone(),
+            self.node_mode,
+        ));
+        let id = NomineeId::from_bytes(id);
+        let (key, status) =
+            shared.with(|hub, now| hub.nominate(now, id, self.policy, Arc::clone(&target)));
+        Ok(Nomination::new(
+            self.client.clone(),
+            key,
+            id,
+            target,
+            status,
+        ))
+    }
+}

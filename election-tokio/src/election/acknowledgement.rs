@@ -1,0 +1,48 @@
+//! Telling others that a new leader is ready.
+
+use zk_jute::{ErrorCode, Version};
+
+use super::leadership::Leadership;
+use crate::client::{CreateMode, TransactionError};
+
+/// Why an acknowledgement was not published.
+pub type AcknowledgeError = TransactionError;
+
+/// What follows the path of the election in the path of its acknowledgement. It is not a child of
+/// the election node, since clients of other languages take every child there for a candidate.
+const SUFFIX: &str = ".acknowledged";
+
+impl Leadership {
+    /// Publishes that this leader has finished taking over: the ephemeral znode
+    /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
+    /// `data`. It replaces that of an earlier leader; whoever reads it compares the token with the
+    /// `czxid` of the lowest candidate.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::NotLeader`] if the leadership is over.
+    pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
+        let path = [&self.seat().target.path, SUFFIX].concat();
+        let mut content =
+            format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
+        content.extend_from_slice(data);
+        let created = self
+            .transaction()
+            .create(&path, content.clone(), CreateMode::Ephemeral)
+            .commit()
+            .await;
+        match created {
+            Err(TransactionError::Refused {
+                code: ErrorCode::NODE_EXISTS,
+                ..
+            }) => self
+                .transaction()
+                .delete(&path, Version::ANY)
+                .create(&path, content, CreateMode::Ephemeral)
+                .commit()
+                .await
+                .map(|_| ()),
+            created => created.map(|_| ()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Who stands in an election.
+
+use bytes::Bytes;
+use election_core::{CandidateName, Token};
+use zk_jute::{ErrorCode, SessionId};
+
+use super::Election;
+use crate::error::Error;
+use crate::path::join;
+
+/// A candidate znode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its name.
+    pub name: CandidateName,
+    /// The session that owns it.
+    pub session: SessionId,
+    /// The token that its nominee leads with, or would.
+    pub token: Token,
+    /// Its data: by convention the nominee's name.
+    pub data: Bytes,
+}
+
+impl Election {
+    /// The candidates in their order, the one that leads first. What is not a candidate is left
+    /// out; an election node that does not exist has none (C-43).
+    ///
+    /// Looks at them one after another, so those that come or go meanwhile may be missing or
+    /// shown.
+    pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
+        let children = match self.client.children(&self.path).await {
+            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Vec::new()),
+            children => children?,
+        };
+        let mut names: Vec<_> = children
+            .iter()
+            .filter_map(|name| CandidateName::parse(name).ok())
+            .collect();
+        in_order(&mut names);
+        let mut candidates = Vec::with_capacity(names.len());
+        for name in names {
+            match self.client.get_data(&join(&self.path, &name)).await {
+                Ok((data, stat)) => candidates.push(Candidate {
+                    name,
+                    session: stat.ephemeral_owner,
+                    token: Token::new(stat.czxid.get()),
+                    data,
+                }),
+                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+/// Sorts by age. Serial numbers have no order of their own, only one after a first.
+fn in_order(names: &mut [CandidateName]) {
+    let first = names
+        .iter()
+        .map(CandidateName::sequence)
+        .reduce(
+            |first, other| {
+                if other.precedes(first) { other } else { first }
+            },
+        );
+    if let Some(first) = first {
+        names.sort_by_key(|name| {
+            name.sequence()
+                .get()
+                .wrapping_sub(first.get())
+                .cast_unsigned()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C-8, C-77: servers before 3.6 go on with negative numbers.
+    #[test]
+    fn candidates_are_in_order_across_the_wrap_of_the_sequence() {
+        let ordered = ["2147483646", "2147483647", "-2147483648", "-2147483647"];
+        for rotation in 0..ordered.len() {
+            let mut names: Vec<_> = (0..ordered.len())
+                .map(|index| ordered[(index + rotation) % ordered.len()])
+                .map(|sequence| CandidateName::parse(&format!("latch-{sequence}")).unwrap())
+                .collect();
+            in_order(&mut names);
+            let sequences: Vec<_> = names
+                .iter()
+                .map(|name| name.as_str().trim_start_matches("latch-"))
+                .collect();
+            assert_eq!(sequences, ordered);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Leading: until when, and what may be done by it.
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::Poll;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{CandidateName, Departure, Token};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use zk_jute::{ErrorCode, Version};
+
+use super::nomination::{Seat, WithdrawError, ended};
+use super::status::{LostReason, Status};
+use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
+use crate::hub::Tenure;
+
+/// The right to act, for as long as it is valid.
+///
+/// Nothing that runs on one machine can know for sure that no other machine has taken over by the
+/// time its next write arrives. What is promised: at most one *effective* leader when writes carry
+/// the [token](Leadership::token), or go through [`Leadership::transaction`]; at most one that
+/// *believes* itself valid as long as clocks run at rates that differ by less than the lease
+/// margin, and the server that the client talks to is not cut off from its ensemble.
+///
+/// Dropping it does not resign: the nomination does, or [`Leadership::resign`].
+#[derive(Debug)]
+pub struct Leadership {
+    seat: Arc<Seat>,
+    tenure: Arc<Tenure>,
+    status: watch::Receiver<Status>,
+}
+
+/// Work under [`Leadership::guard`] was dropped, because the leadership was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("leadership lost: {0}")]
+pub struct LeaderLoss(pub LostReason);
+
+impl Leadership {
+    pub(super) fn new(
+        seat: Arc<Seat>,
+        tenure: Arc<Tenure>,
+        status: watch::Receiver<Status>,
+    ) -> Self {
+        Self {
+            seat,
+            tenure,
+            status,
+        }
+    }
+
+    /// The fencing token: greater than that of every leader before, in this election. Hand it to
+    /// the systems that this leader writes to, and let them refuse smaller ones.
+    pub fn token(&self) -> Token {
+        self.tenure.token
+    }
+
+    /// The name of the candidate znode by which this leadership is held.
+    pub fn candidate(&self) -> &CandidateName {
+        &self.tenure.candidate
+    }
+
+    /// Whether this nominee leads at this moment, as far as can be known here: it is not over, and
+    /// the lease deadline lies ahead. Asks the clock first, so a process that was paused reads
+    /// "no" before anything else has noticed. Takes no lock and does no IO.
+    pub fn is_valid(&self) -> bool {
+        self.client().shared().holds_lease() && self.tenure.lost().is_none()
+    }
+
+    /// Until when no other nominee can lead, if nothing more is heard from a server; it moves on
+    /// with every answer. `None` if the leadership is over or the deadline has passed.
+    pub fn valid_until(&self) -> Option<Instant> {
+        let shared = self.client().shared();
+        let deadline = shared.lease_deadline()?;
+        (shared.clock.now() < deadline && self.tenure.lost().is_none())
+            .then(|| shared.clock.to_tokio(deadline))
+    }
+
+    /// Waits until the leadership is over, and tells why.
+    ///
+    /// Cancel safe: dropping the future changes nothing.
+    pub async fn lost(&self) -> LostReason {
+        self.tenure.until_lost().await
+    }
+
+    /// Runs `work` for as long as this nominee leads. `work` is dropped, at an await point of its
+    /// own, when the leadership is lost.
+    ///
+    /// Cancel safe if `work` is.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaderLoss`] if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LeaderLoss> {
+        let mut work = pin!(work);
+        let mut lost = pin!(self.lost());
+        core::future::poll_fn(|cx| {
+            if self.tenure.lost().is_none() && !self.client().shared().holds_lease() {
+                // The driver has not come round to it yet.
+                self.client().shared().check_lease();
+            }
+            if let Poll::Ready(reason) = lost.as_mut().poll(cx) {
+                return Poll::Ready(Err(LeaderLoss(reason)));
+            }
+            work.as_mut().poll(cx).map(Ok)
+        })
+        .await
+    }
+
+    /// Starts a transaction that is applied only while the candidate znode of this leadership
+    /// stands.
+    pub fn transaction(&self) -> GuardedTransaction {
+        let candidate = self.seat.target.client_child(self.candidate());
+        GuardedTransaction {
+            tenure: Arc::clone(&self.tenure),
+            transaction: self.client().transaction().check(&candidate, Version::ANY),
+        }
+    }
+
+    /// Resigns: the leadership is over with the call, and so is the nomination that it came from.
+    /// Then waits until the candidate znode is gone, upon which the next nominee takes over. End
+    /// the work first.
+    ///
+    /// Cancel safe: once polled, the leadership is over, whether or not the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Nomination::withdraw`](super::Nomination::withdraw).
+    pub async fn resign(self) -> Result<Departure, WithdrawError> {
+        self.seat.withdraw();
+        let mut status = self.status.clone();
+        ended(&mut status).await
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.seat.client
+    }
+
+    pub(super) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+}
+
+/// A transaction that begins with a check that its leadership still stands; made by
+/// [`Leadership::transaction`].
+#[derive(Clone, Debug)]
+#[must_use = "a transaction does nothing until it is committed"]
+pub struct GuardedTransaction {
+    tenure: Arc<Tenure>,
+    transaction: Transaction,
+}
+
+impl GuardedTransaction {
+    /// Creates a znode that everybody may do everything with.
+    pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
+        Self {
+            transaction: self.transaction.create(path, data, mode),
+            ..self
+        }
+    }
+
+    /// Deletes a znode, if its data has this version.
+    pub fn delete(self, path: &str, version: Version) -> Self {
+        Self {
+            transaction: self.transaction.delete(path, version),
+            ..self
+        }
+    }
+
+    /// Replaces a znode's data, if it has this version.
+    pub fn set_data(self, path: &str, data: impl Into<Bytes>, version: Version) -> Self {
+        Self {
+            transaction: self.transaction.set_data(path, data, version),
+            ..self
+        }
+    }
+
+    /// Lets the transaction fail unless a znode exists and its data has this version.
+    pub fn check(self, path: &str, version: Version) -> Self {
+        Self {
+            transaction: self.transaction.check(path, version),
+            ..self
+        }
+    }
+
+    /// Has the server apply all operations, in order, or none. The results are those of the
+    /// operations that were added.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::NotLeader`] if the leadership is over: nothing was applied. Otherwise as
+    /// [`Transaction::commit`]; the index counts the operations that were added.
+    pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+        if self.tenure.lost().is_some() {
+            return Err(TransactionError::NotLeader);
+        }
+        match self.transaction.commit().await {
+            Ok(mut results) => {
+                results.remove(0);
+                Ok(results)
+            }
+            Err(TransactionError::Refused {
+                index: 0,
+                code: ErrorCode::NO_NODE,
+                ..
+            }) => Err(TransactionError::NotLeader),
+            Err(TransactionError::Refused { index, path, code }) => {
+                Err(TransactionError::Refused {
+                    index: index.saturating_sub(1),
+                    path,
+                    code,
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Standing for election.
+
+use std::sync::Arc;
+
+use election_core::{Departure, NomineeId};
+use tokio::sync::watch;
+use zk_session::End;
+
+use super::leadership::Leadership;
+use super::status::{EndReason, Role, Status};
+use crate::client::Client;
+use crate::hub::{NominationKey, Target};
+
+/// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
+///
+/// Dropping it withdraws in the background, wherever it is: a candidate znode that is already
+/// there, or on its way, is deleted while the server is reachable, and else goes with the session.
+#[derive(Debug)]
+#[must_use = "a nomination that is dropped withdraws"]
+pub struct Nomination {
+    seat: Arc<Seat>,
+    status: watch::Receiver<Status>,
+}
+
+/// A place in an election. Shared with the leaderships that come from it.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) client: Client,
+    pub(super) key: NominationKey,
+    pub(super) id: NomineeId,
+    pub(super) target: Arc<Target>,
+}
+
+impl Seat {
+    pub(super) fn withdraw(&self) {
+        self.client
+            .shared()
+            .with(|hub, now| hub.withdraw(now, self.key));
+    }
+}
+
+/// The nomination is over as far as this client is concerned, but its candidate znode may still be
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WithdrawError {
+    /// The client ended before a server confirmed the deletion.
+    #[error("{0}; the candidate znode lives on for at most the session timeout")]
+    Unconfirmed(End),
+    /// The nomination had ended for another reason.
+    #[error("the nomination had ended: {0}")]
+    AlreadyEnded(EndReason),
+}
+
+impl Nomination {
+    pub(super) fn new(
+        client: Client,
+        key: NominationKey,
+        id: NomineeId,
+        target: Arc<Target>,
+        status: watch::Receiver<Status>,
+    ) -> Self {
+        Self {
+            seat: Arc::new(Seat {
+                client,
+                key,
+                id,
+                target,
+            }),
+            status,
+        }
+    }
+
+    /// The id in the name of every candidate znode of this nomination.
+    pub fn id(&self) -> NomineeId {
+        self.seat.id
+    }
+
+    /// What the nomination is doing now.
+    pub fn status(&self) -> Status {
+        self.status.borrow().clone()
+    }
+
+    /// The status and its changes. A slow reader sees the latest one, not each.
+    pub fn watch(&self) -> watch::Receiver<Status> {
+        self.status.clone()
+    }
+
+    /// Waits until this nominee leads. Returns at once if it does already.
+    ///
+    /// May be called again after a leadership was lost: by the default policy the nomination
+    /// stands again.
+    ///
+    /// Cancel safe: dropping the future changes nothing, the nomination stands on.
+    ///
+    /// # Errors
+    ///
+    /// How the nomination ended, if it did.
+    pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
+        loop {
+            let role = self.status.borrow_and_update().role.clone();
+            match role {
+                Role::Ended(reason) => return Err(reason),
+                Role::Leading { .. } | Role::Suspended { .. } => {
+                    let shared = self.seat.client.shared();
+                    let tenure = {
+                        let hub = shared.lock();
+                        hub.nominations
+                            .get(&self.seat.key)
+                            .and_then(crate::hub::Nomination::tenure)
+                    };
+                    if let Some(tenure) = tenure {
+                        return Ok(Leadership::new(
+                            Arc::clone(&self.seat),
+                            tenure,
+                            self.watch(),
+                        ));
+                    }
+                }
+                Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {}
+            }
+            if self.status.changed().await.is_err() {
+                return match self.status.borrow().role {
+                    Role::Ended(reason) => Err(reason),
+                    _ => Err(EndReason::ClientClosed(End::Abandoned)),
+                };
+            }
+        }
+    }
+
+    /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership is over with
+    /// the call; then waits until the candidate znode is gone. While the server is out of reach
+    /// that takes until it is back, or until the session is over.
+    ///
+    /// Cancel safe: once polled, the nomination ends, whether or not the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`WithdrawError::Unconfirmed`] if the client ended first: the znode may outlive this call by
+    /// at most the session timeout. [`WithdrawError::AlreadyEnded`] if there was nothing left to
+    /// end.
+    pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
+        self.seat.withdraw();
+        let mut status = self.status.clone();
+        ended(&mut status).await
+    }
+
+    /// The same as [`Nomination::withdraw`], by the word for a leader.
+    pub async fn resign(self) -> Result<Departure, WithdrawError> {
+        self.withdraw().await
+    }
+}
+
+impl Drop for Nomination {
+    fn drop(&mut self) {
+        self.seat.withdraw();
+    }
+}
+
+/// Waits until a nomination that was told to leave is over.
+pub(super) async fn ended(
+    status: &mut watch::Receiver<Status>,
+) -> Result<Departure, WithdrawError> {
+    let ended = status
+        .wait_for(|status| matches!(status.role, Role::Ended(_)))
+        .await;
+    match ended.as_deref() {
+        Ok(Status {
+            role: Role::Ended(reason),
+            ..
+        }) => match *reason {
+            EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
+            EndReason::ClientClosed(End::Closed | End::Expired(_)) => Ok(Departure::WithSession),
+            EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),
+            reason => Err(WithdrawError::AlreadyEnded(reason)),
+        },
+        _ => Err(WithdrawError::Unconfirmed(End::Abandoned)),
+    }
+}

@@ -1,0 +1,138 @@
+//! What a nomination is doing, and how it ended.
+
+use election_core::{CandidateName, Cause, Departure, End as CoreEnd, NominationError, Token};
+use zk_jute::SessionId;
+use zk_session::{End, Instant};
+
+/// What a nomination is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Its role.
+    pub role: Role,
+    /// The name of its candidate znode, while it has one.
+    pub candidate: Option<CandidateName>,
+    /// The session that it stands in, once it had one.
+    pub session: Option<SessionId>,
+}
+
+impl Status {
+    pub(crate) const fn new() -> Self {
+        Self {
+            role: Role::Connecting,
+            candidate: None,
+            session: None,
+        }
+    }
+}
+
+/// The role of a nominee.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// Without a connection, and not leading.
+    Connecting,
+    /// On the way to a place in the queue.
+    Standing,
+    /// Waiting for its predecessor to go.
+    Following {
+        /// The next lower candidate, which is watched.
+        predecessor: CandidateName,
+        /// The lowest candidate when the nominee last looked; it may have gone since.
+        leader: CandidateName,
+    },
+    /// Leading. Whether it may act at this moment is for
+    /// [`Leadership::is_valid`](super::Leadership::is_valid) to say, which asks the clock.
+    Leading {
+        /// Fences this leadership.
+        token: Token,
+    },
+    /// Leading, with the connection lost: it goes on if the session does.
+    Suspended {
+        /// Fences this leadership.
+        token: Token,
+        /// Until when no other nominee can lead, on the client's clock; `None` if it has passed.
+        #[doc(hidden)]
+        lease_deadline: Option<Instant>,
+    },
+    /// Removing its candidate znode.
+    Leaving,
+    /// Over.
+    Ended(EndReason),
+}
+
+/// How a nomination ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// It led and resigned.
+    #[error("resigned")]
+    Resigned(Departure),
+    /// It withdrew without leading.
+    #[error("withdrew")]
+    Withdrawn(Departure),
+    /// Its candidate was lost, and it was not to stand again.
+    #[error("{0}")]
+    Lost(LostReason),
+    /// Something that standing again does not repair.
+    #[error("{0}")]
+    Failed(NominationError),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(End),
+}
+
+impl EndReason {
+    pub(crate) fn of(end: CoreEnd) -> Self {
+        match end {
+            CoreEnd::Resigned(departure) => Self::Resigned(departure),
+            CoreEnd::Withdrawn(departure) => Self::Withdrawn(departure),
+            CoreEnd::Lost(cause) => Self::Lost(cause.into()),
+            CoreEnd::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// Why a leadership is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum LostReason {
+    /// The nominee resigned, or its nomination was dropped.
+    #[error("resigned")]
+    Resigned,
+    /// The session expired.
+    #[error("the session expired")]
+    SessionExpired,
+    /// The lease deadline passed without proof that the session lives: from then on another
+    /// nominee may lead.
+    #[error("the lease deadline passed")]
+    LeaseLapsed,
+    /// Somebody else deleted the candidate znode.
+    #[error("somebody else deleted the candidate znode")]
+    Evicted,
+    /// Something that standing again does not repair.
+    #[error("{0}")]
+    Failed(NominationError),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(End),
+}
+
+impl LostReason {
+    pub(crate) fn of(end: CoreEnd) -> Self {
+        match end {
+            CoreEnd::Resigned(_) | CoreEnd::Withdrawn(_) => Self::Resigned,
+            CoreEnd::Lost(cause) => cause.into(),
+            CoreEnd::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl From<Cause> for LostReason {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::SessionExpired => Self::SessionExpired,
+            Cause::LeaseLapsed => Self::LeaseLapsed,
+            Cause::Evicted => Self::Evicted,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What can go wrong with an operation.
+
+use zk_jute::{DecodeError, ErrorCode, OpCode};
+use zk_session::{End, Failure, SubmitError};
+
+use crate::path::PathError;
+
+/// An operation that failed: which, on which path, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{operation} {path}: {kind}")]
+pub struct Error {
+    operation: OpCode,
+    path: Box<str>,
+    kind: ErrorKind,
+}
+
+/// Why an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The server refused it.
+    #[error("{0}")]
+    Refused(ErrorCode),
+    /// The connection was lost before the answer: the operation may or may not have happened.
+    #[error("connection lost: it may or may not have happened")]
+    ConnectionLoss,
+    /// There was no connection: the operation did not happen.
+    #[error("not connected: it did not happen")]
+    NotConnected,
+    /// The session ended before the operation was sent: it did not happen.
+    #[error("it did not happen: {0}")]
+    SessionEnded(End),
+    /// The client is closed: the operation did not happen.
+    #[error("the client is closed: it did not happen")]
+    Closed,
+    /// The request is larger than a server would read: it was not sent.
+    #[error("request of {length} bytes is above the limit of {limit}: it was not sent")]
+    TooLarge {
+        /// The request's length in bytes.
+        length: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The path is invalid: nothing was sent.
+    #[error("invalid path: {0}")]
+    InvalidPath(PathError),
+    /// The answer does not decode.
+    #[error("unreadable answer: {0}")]
+    UnreadableAnswer(DecodeError),
+}
+
+impl Error {
+    pub(crate) fn new(operation: OpCode, path: &str, kind: ErrorKind) -> Self {
+        Self {
+            operation,
+            path: path.into(),
+            kind,
+        }
+    }
+
+    /// Why the operation failed.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The path of the operation; that of the first one for a transaction.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The server's error code, if the server refused.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self.kind {
+            ErrorKind::Refused(code) => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Whether the operation may have happened, although it failed: a write is then not to be
+    /// repeated blindly.
+    pub fn may_have_happened(&self) -> bool {
+        matches!(
+            self.kind,
+            ErrorKind::ConnectionLoss | ErrorKind::UnreadableAnswer(_)
+        )
+    }
+}
+
+impl From<Failure> for ErrorKind {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(code) => Self::Refused(code),
+            Failure::ConnectionLoss => Self::ConnectionLoss,
+            Failure::NotSent => Self::NotConnected,
+        }
+    }
+}
+
+impl From<SubmitError> for ErrorKind {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
+            SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },
+            SubmitError::Closed => Self::Closed,
+        }
+    }
+}

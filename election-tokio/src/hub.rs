@@ -1,0 +1,286 @@
+//! What the driver task and the handles share: one session, and who waits for what of it.
+//!
+//! The lock is held for a few steps of the state machines and never across an await. A request is
+//! encoded where it is made and a reply is decoded where it is awaited; the task in between only
+//! moves bytes, so a request costs no task of its own, no channel and no allocation.
+
+mod calls;
+mod dispatch;
+mod nomination;
+mod perform;
+mod target;
+mod tenure;
+mod watches;
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::Waker;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use zk_session::{Config, ConnectString, End, Instant, SubmitError, Transport};
+
+pub(crate) use calls::{CallError, Calls};
+pub(crate) use nomination::{Nomination, NominationKey};
+pub(crate) use perform::Step;
+pub(crate) use target::{AclList, Target};
+pub(crate) use tenure::Tenure;
+pub(crate) use watches::{WatchKey, WatchOutcome, Watches};
+
+use crate::client::ConnectionState;
+use crate::clock::Clock;
+use crate::path::Chroot;
+
+/// The session of a client.
+pub(crate) type Session = zk_session::Session<Tag, Watcher>;
+
+/// Whom a reply is for.
+#[derive(Debug)]
+pub(crate) enum Tag {
+    Call(calls::CallKey),
+    Nomination {
+        key: NominationKey,
+        ticket: election_core::Ticket,
+        step: Step,
+    },
+}
+
+/// Whom a watch event is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watcher {
+    Watch(WatchKey),
+    Nomination {
+        key: NominationKey,
+        ticket: election_core::Ticket,
+    },
+}
+
+/// What becomes of the client when its session expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnExpiry {
+    Renew,
+    Close,
+}
+
+/// An identity to present in every session.
+#[derive(Clone)]
+pub(crate) struct Identity {
+    pub(crate) scheme: String,
+    pub(crate) credential: Vec<u8>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("scheme", &self.scheme)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a client is made with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) servers: ConnectString,
+    pub(crate) session: Config,
+    pub(crate) identities: Vec<Identity>,
+    pub(crate) on_expiry: OnExpiry,
+    pub(crate) seed: u64,
+}
+
+/// Shared by all handles of a client and its driver.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) chroot: Chroot,
+    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
+    /// so that asking "may I act?" takes no lock.
+    lease: AtomicU64,
+    hub: Mutex<Hub>,
+}
+
+pub(crate) struct Hub {
+    pub(crate) settings: Settings,
+    pub(crate) session: Session,
+    pub(crate) calls: Calls,
+    pub(crate) watches: Watches,
+    pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
+    pub(crate) connection: watch::Sender<ConnectionState>,
+    /// Why the transport failed last, for the report of the failed attempt.
+    pub(crate) transport_error: Option<String>,
+    last_nomination: u64,
+    /// Nominations whose leadership is announced once the lease is proved.
+    awaiting_lease: Vec<NominationKey>,
+    /// Sessions before this one.
+    sessions: u64,
+    /// A transport of an earlier session, to be dropped.
+    stale_transport: Option<Transport>,
+    driver: Driver,
+    /// To be woken once the lock is released.
+    wakers: Vec<Waker>,
+}
+
+/// Whether the driver looks at the hub again by itself.
+#[derive(Debug)]
+enum Driver {
+    Awake,
+    Asleep(Waker),
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
+        let clock = Clock::start();
+        let hub = Hub {
+            session: new_session(&settings, 0, clock.now())?,
+            settings,
+            calls: Calls::new(),
+            watches: Watches::new(),
+            nominations: BTreeMap::new(),
+            connection: watch::Sender::new(ConnectionState::Connecting {
+                failures: 0,
+                last_failure: None,
+            }),
+            transport_error: None,
+            last_nomination: 0,
+            awaiting_lease: Vec::new(),
+            sessions: 0,
+            stale_transport: None,
+            driver: Driver::Awake,
+            wakers: Vec::new(),
+        };
+        Ok(Self {
+            clock,
+            chroot,
+            lease: AtomicU64::new(0),
+            hub: Mutex::new(hub),
+        })
+    }
+
+    /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
+        let mut wakers = Vec::new();
+        let result = self.with_wakers(&mut wakers, |hub, now| {
+            let result = work(hub, now);
+            if let Driver::Asleep(driver) = core::mem::replace(&mut hub.driver, Driver::Awake) {
+                hub.wakers.push(driver);
+            }
+            result
+        });
+        wakers.into_iter().for_each(Waker::wake);
+        result
+    }
+
+    /// Like [`Shared::with`], but the wakers are collected in `wakers`, which is empty before.
+    fn with_wakers<T>(
+        &self,
+        wakers: &mut Vec<Waker>,
+        work: impl FnOnce(&mut Hub, Instant) -> T,
+    ) -> T {
+        let mut hub = self.lock();
+        let now = self.clock.now();
+        let result = work(&mut hub, now);
+        hub.dispatch(now);
+        self.lease
+            .store(lease_micros(&hub.session), Ordering::Release);
+        core::mem::swap(&mut hub.wakers, wakers);
+        result
+    }
+
+    /// For the driver: works on the hub and wakes whom it concerns. `scratch` only saves
+    /// allocations.
+    pub(crate) fn drive<T>(
+        &self,
+        scratch: &mut Vec<Waker>,
+        work: impl FnOnce(&mut Hub, Instant) -> T,
+    ) -> T {
+        let result = self.with_wakers(scratch, work);
+        scratch.drain(..).for_each(Waker::wake);
+        result
+    }
+
+    /// The driver is dropped: nobody will answer any more.
+    pub(crate) fn driver_is_gone(&self) {
+        self.with(|hub, now| hub.abandon(now));
+    }
+
+    /// The hub, for a step that neither submits anything nor makes events.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Hub> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until when no server can have expired the session, less the margin.
+    pub(crate) fn lease_deadline(&self) -> Option<Instant> {
+        match self.lease.load(Ordering::Acquire) {
+            0 => None,
+            micros => Some(Instant::since_origin(Duration::from_micros(micros))),
+        }
+    }
+
+    /// Whether the lease deadline lies ahead; asks the clock before anything else.
+    pub(crate) fn holds_lease(&self) -> bool {
+        let now = self.clock.now();
+        self.lease_deadline().is_some_and(|deadline| now < deadline)
+    }
+
+    /// Lets the session notice that its lease has lapsed, without waiting for the driver.
+    pub(crate) fn check_lease(&self) {
+        self.with(|hub, now| hub.session.handle_timeout(now));
+    }
+}
+
+impl Hub {
+    /// For the driver: whom to wake when something is submitted from now on.
+    pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
+        self.driver = Driver::Asleep(waker.clone());
+    }
+
+    pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
+        self.stale_transport
+            .take()
+            .or_else(|| self.session.poll_transport())
+    }
+
+    /// Ends everything: the driver is gone.
+    fn abandon(&mut self, now: Instant) {
+        if self.session.ended().is_none() {
+            self.session.close(now);
+            self.session.handle_closed(now);
+        }
+        self.settings.on_expiry = OnExpiry::Close;
+    }
+
+    /// Whether the client is over.
+    pub(crate) fn ended(&self) -> Option<End> {
+        self.session.ended()
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub")
+            .field("session", &self.session)
+            .field("nominations", &self.nominations.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// # Errors
+///
+/// An identity that no server would read.
+fn new_session(settings: &Settings, generation: u64, now: Instant) -> Result<Session, SubmitError> {
+    let seed = settings.seed.wrapping_add(generation);
+    let mut session = Session::new(settings.session.clone(), seed, now);
+    for identity in &settings.identities {
+        session.authenticate(now, &identity.scheme, &identity.credential)?;
+    }
+    Ok(session)
+}
+
+/// Rounded down: the copy never says more than the session does.
+fn lease_micros(session: &Session) -> u64 {
+    let micros = session
+        .lease_deadline()
+        .map_or(0, |deadline| deadline.elapsed().as_micros());
+    u64::try_from(micros).unwrap_or(u64::MAX)
+}

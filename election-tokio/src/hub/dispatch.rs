@@ -1,0 +1,232 @@
+//! Handing out what comes out of the session.
+
+use std::sync::Arc;
+
+use election_core::{NomineeId, Policy};
+use tokio::sync::watch;
+use tracing::{debug, info, warn};
+use zk_session::{End, Event, Expiry, Instant};
+
+use super::nomination::Stimulus;
+use super::watches::WatchOutcome;
+use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
+use crate::client::{ConnectFailure, ConnectionState};
+use crate::election::Status;
+
+impl Hub {
+    /// Adds a nomination; it stands as soon as there is a session.
+    pub(crate) fn nominate(
+        &mut self,
+        now: Instant,
+        id: NomineeId,
+        policy: Policy,
+        target: Arc<Target>,
+    ) -> (NominationKey, watch::Receiver<Status>) {
+        self.last_nomination += 1;
+        let key = NominationKey(self.last_nomination);
+        let (mut nomination, status) = Nomination::new(key, id, policy, target);
+        match (self.session.ended(), self.session.id()) {
+            (Some(end), _) => nomination.client_ended(end),
+            (None, Some(session)) if self.session.is_connected() => {
+                nomination.handle(&mut self.session, now, Stimulus::Connected(session));
+                self.nominations.insert(key, nomination);
+            }
+            (None, _) => {
+                self.nominations.insert(key, nomination);
+            }
+        }
+        (key, status)
+    }
+
+    /// Makes a nomination resign or withdraw, whatever it is doing.
+    pub(crate) fn withdraw(&mut self, now: Instant, key: NominationKey) {
+        self.stimulate(now, key, Stimulus::Withdraw);
+    }
+
+    /// Hands out all events that the session has.
+    pub(super) fn dispatch(&mut self, now: Instant) {
+        let mut completed = false;
+        while let Some(event) = self.session.poll_event() {
+            match event {
+                Event::Completed {
+                    tag: Tag::Call(key),
+                    outcome,
+                } => {
+                    completed = true;
+                    self.calls.complete(key, outcome, &mut self.wakers);
+                }
+                Event::Completed {
+                    tag: Tag::Nomination { key, ticket, step },
+                    outcome,
+                } => {
+                    completed = true;
+                    self.stimulate(
+                        now,
+                        key,
+                        Stimulus::Completed {
+                            ticket,
+                            step,
+                            outcome,
+                        },
+                    );
+                }
+                Event::Fired {
+                    watcher: Watcher::Watch(key),
+                    kind,
+                    zxid,
+                } => {
+                    let outcome = WatchOutcome::Fired { kind, zxid };
+                    self.watches.settle(key, outcome, &mut self.wakers);
+                }
+                Event::Fired {
+                    watcher: Watcher::Nomination { key, ticket },
+                    kind,
+                    ..
+                } => {
+                    self.stimulate(now, key, Stimulus::Fired { ticket, kind });
+                }
+                Event::WatchLost {
+                    watcher: Watcher::Watch(key),
+                } => {
+                    self.watches
+                        .settle(key, WatchOutcome::Lost, &mut self.wakers);
+                }
+                Event::WatchLost {
+                    watcher: Watcher::Nomination { .. },
+                } => {}
+                event => self.dispatch_connection(now, event),
+            }
+        }
+        if completed {
+            self.announce_room();
+        }
+        if !self.awaiting_lease.is_empty() {
+            self.announce_leaders(now);
+        }
+    }
+
+    fn dispatch_connection(&mut self, now: Instant, event: Event<Tag, Watcher>) {
+        match event {
+            Event::Connected {
+                session,
+                timeout,
+                read_only,
+            } => {
+                info!(%session, ?timeout, read_only, "connected");
+                self.connection.send_replace(ConnectionState::Connected {
+                    session,
+                    timeout,
+                    read_only,
+                });
+                // A read-only server is cut off from the ensemble: nobody leads by it (C-73).
+                if !read_only {
+                    self.stimulate_all(now, || Stimulus::Connected(session));
+                }
+                self.announce_room();
+            }
+            Event::ConnectFailed { server, end, .. } => {
+                let reason = self
+                    .transport_error
+                    .take()
+                    .unwrap_or_else(|| end.to_string());
+                let server = self.settings.servers.servers().nth(server.0).cloned();
+                let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
+                debug!(
+                    failure = failure.as_deref().map(tracing::field::display),
+                    "no connection"
+                );
+                self.connection
+                    .send_modify(|state| state.attempt_failed(failure));
+            }
+            Event::Disconnected { end, .. } => {
+                let reason = self
+                    .transport_error
+                    .take()
+                    .unwrap_or_else(|| end.to_string());
+                warn!(
+                    session = self.session.id().map(tracing::field::display),
+                    reason, "connection lost"
+                );
+                self.connection
+                    .send_modify(ConnectionState::connection_lost);
+                self.stimulate_all(now, || Stimulus::Disconnected);
+            }
+            Event::LeaseLapsed => {
+                warn!(
+                    session = self.session.id().map(tracing::field::display),
+                    "lease lapsed"
+                );
+                self.stimulate_all(now, || Stimulus::LeaseLapsed);
+            }
+            Event::Ended(end) => self.session_ended(now, end),
+            Event::Completed { .. } | Event::Fired { .. } | Event::WatchLost { .. } => {}
+        }
+    }
+
+    fn session_ended(&mut self, now: Instant, end: End) {
+        warn!(session = self.session.id().map(tracing::field::display), %end, "session ended");
+        if let Some((expiry, session)) = self.renewed_session(now, end) {
+            self.stimulate_all(now, || Stimulus::SessionExpired);
+            self.session = session;
+            self.stale_transport = Some(zk_session::Transport::Disconnect);
+            self.connection
+                .send_replace(ConnectionState::Expired { expiry });
+        } else {
+            for (_, mut nomination) in core::mem::take(&mut self.nominations) {
+                nomination.client_ended(end);
+            }
+            self.connection
+                .send_replace(ConnectionState::Closed { end });
+            self.announce_room();
+        }
+    }
+
+    /// The session that follows one that expired, if there is to be one.
+    fn renewed_session(&mut self, now: Instant, end: End) -> Option<(Expiry, Session)> {
+        let (End::Expired(expiry), OnExpiry::Renew) = (end, self.settings.on_expiry) else {
+            return None;
+        };
+        self.sessions += 1;
+        Some((
+            expiry,
+            new_session(&self.settings, self.sessions, now).ok()?,
+        ))
+    }
+
+    fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
+        let Some(nomination) = self.nominations.get_mut(&key) else {
+            return;
+        };
+        nomination.handle(&mut self.session, now, stimulus);
+        if nomination.awaits_lease() {
+            self.awaiting_lease.push(key);
+        }
+        if nomination.is_over() {
+            self.nominations.remove(&key);
+        }
+    }
+
+    fn stimulate_all(&mut self, now: Instant, stimulus: impl Fn() -> Stimulus) {
+        let keys: Vec<_> = self.nominations.keys().copied().collect();
+        for key in keys {
+            self.stimulate(now, key, stimulus());
+        }
+    }
+
+    /// An answer may have proved the lease that a leadership waits for.
+    fn announce_leaders(&mut self, now: Instant) {
+        let Self {
+            nominations,
+            session,
+            ..
+        } = self;
+        self.awaiting_lease
+            .retain(|key| match nominations.get_mut(key) {
+                Some(nomination) => {
+                    nomination.lease_proved(session, now);
+                    nomination.awaits_lease()
+                }
+                None => false,
+            });
+    }
+}

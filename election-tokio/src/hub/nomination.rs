@@ -1,0 +1,381 @@
+//! One nomination in the hub: its nominee, its watches, and what its holder is shown.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{
+    Change, Event, Failure, Nominee, NomineeId, Notice, Policy, Reply, Role as CoreRole, Ticket,
+    Token,
+};
+use tokio::sync::watch;
+use tracing::{debug, info, warn};
+use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
+use zk_jute::{Decode, ErrorCode, SessionId};
+use zk_session::{Completion, End, Instant};
+
+use super::perform::{NotSent, Performer, Step, WatchSlots};
+use super::{Session, Target, Tenure};
+use crate::election::{EndReason, LostReason, Role, Status};
+
+/// Names a nomination of a client; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NominationKey(pub(super) u64);
+
+/// What happens to a nomination.
+#[derive(Debug)]
+pub(super) enum Stimulus {
+    Connected(SessionId),
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Completed {
+        ticket: Ticket,
+        step: Step,
+        outcome: Result<Completion, zk_session::Failure>,
+    },
+    Fired {
+        ticket: Ticket,
+        kind: EventType,
+    },
+    NotSent(NotSent),
+    Withdraw,
+}
+
+#[derive(Debug)]
+pub(crate) struct Nomination {
+    key: NominationKey,
+    nominee: Nominee,
+    target: Arc<Target>,
+    slots: WatchSlots,
+    session: Option<SessionId>,
+    leadership: Leadership,
+    status: watch::Sender<Status>,
+}
+
+/// A leadership is announced only while the lease is proved: until then another client may lead,
+/// although this one was promoted (by an event that lay waiting while the process was paused).
+#[derive(Debug)]
+enum Leadership {
+    None,
+    AwaitsLease(Token),
+    Announced(Arc<Tenure>),
+}
+
+impl Nomination {
+    pub(crate) fn new(
+        key: NominationKey,
+        id: NomineeId,
+        policy: Policy,
+        target: Arc<Target>,
+    ) -> (Self, watch::Receiver<Status>) {
+        let (status, receiver) = watch::channel(Status::new());
+        let nomination = Self {
+            key,
+            nominee: Nominee::new(id, policy),
+            target,
+            slots: WatchSlots::default(),
+            session: None,
+            leadership: Leadership::None,
+            status,
+        };
+        (nomination, receiver)
+    }
+
+    /// The leadership that was announced and is not over.
+    pub(crate) fn tenure(&self) -> Option<Arc<Tenure>> {
+        match &self.leadership {
+            Leadership::Announced(tenure) => Some(Arc::clone(tenure)),
+            Leadership::None | Leadership::AwaitsLease(_) => None,
+        }
+    }
+
+    pub(super) fn awaits_lease(&self) -> bool {
+        matches!(self.leadership, Leadership::AwaitsLease(_))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.nominee.role(), CoreRole::Ended(_))
+    }
+
+    /// Takes in what happened, submits what follows from it, and shows the new status.
+    pub(super) fn handle(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) {
+        let mut next = Some(stimulus);
+        while let Some(stimulus) = next.take() {
+            match stimulus {
+                Stimulus::Connected(id) => self.session = Some(id),
+                Stimulus::Disconnected | Stimulus::SessionExpired => {
+                    self.slots.forget_all(session);
+                }
+                _ => {}
+            }
+            let (notice, not_sent) = self.step(session, now, stimulus);
+            if let Some(notice) = notice {
+                self.heed(notice, session, now);
+            }
+            next = not_sent.map(Stimulus::NotSent);
+        }
+        if matches!(self.nominee.role(), CoreRole::Leaving | CoreRole::Ended(_)) {
+            self.slots.forget_all(session);
+            self.end_leadership(LostReason::Resigned);
+        }
+        self.show(session);
+    }
+
+    /// Announces a leadership that waited for the lease.
+    pub(super) fn lease_proved(&mut self, session: &Session, now: Instant) {
+        if let Leadership::AwaitsLease(token) = self.leadership {
+            self.elected(token, session, now);
+            self.show(session);
+        }
+    }
+
+    /// The client is over, and the nomination with it.
+    pub(super) fn client_ended(&mut self, end: End) {
+        self.end_leadership(LostReason::ClientClosed(end));
+        info!(election = %self.target.path, nominee = %self.nominee.id(), %end, "nomination ended");
+        self.publish(Role::Ended(EndReason::ClientClosed(end)));
+    }
+
+    /// One step of the nominee. The borrow of its output ends here.
+    fn step(
+        &mut self,
+        session: &mut Session,
+        now: Instant,
+        stimulus: Stimulus,
+    ) -> (Option<Notice>, Option<NotSent>) {
+        let Self {
+            key,
+            nominee,
+            target,
+            slots,
+            ..
+        } = self;
+        let performer = Performer {
+            session,
+            now,
+            key: *key,
+            target,
+            slots,
+        };
+        let output = match stimulus {
+            Stimulus::Completed {
+                step: Step::Ancestor,
+                ..
+            } => return (None, None),
+            Stimulus::Completed {
+                ticket,
+                step: Step::List,
+                outcome: Ok(completion),
+            } => {
+                return list(nominee, performer, ticket, &completion.body);
+            }
+            Stimulus::Completed {
+                ticket,
+                step: Step::Create,
+                outcome: Ok(completion),
+            } => {
+                return created(nominee, performer, ticket, &completion.body);
+            }
+            Stimulus::Completed {
+                ticket,
+                step,
+                outcome,
+            } => {
+                let result = outcome
+                    .map_err(|failure| core_failure(failure))
+                    .and_then(|completion| read_reply(step, &completion.body));
+                nominee.handle_event(Event::Reply { ticket, result })
+            }
+            Stimulus::Connected(id) => {
+                let session = election_core::SessionId::new(id.get());
+                nominee.handle_event(Event::Connected { session })
+            }
+            Stimulus::Disconnected => nominee.handle_event(Event::Disconnected),
+            Stimulus::SessionExpired => nominee.handle_event(Event::SessionExpired),
+            Stimulus::LeaseLapsed => nominee.handle_event(Event::LeaseLapsed),
+            Stimulus::Fired { ticket, kind } => {
+                let change = match kind {
+                    EventType::NODE_DELETED => Change::Deleted,
+                    _ => Change::Data,
+                };
+                nominee.handle_event(Event::Changed { ticket, change })
+            }
+            Stimulus::NotSent((ticket, failure)) => nominee.handle_event(Event::Reply {
+                ticket,
+                result: Err(failure),
+            }),
+            Stimulus::Withdraw => nominee.withdraw(),
+        };
+        (output.notice, performer.carry_out(&output))
+    }
+
+    fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
+        let election = &*self.target.path;
+        let nominee = self.nominee.id();
+        let candidate = self
+            .nominee
+            .candidate()
+            .map(election_core::CandidateName::as_str);
+        let zk_session = self.session.map(tracing::field::display);
+        let zxid = tracing::field::display(session.last_zxid());
+        match notice {
+            Notice::Following => {
+                debug!(election, %nominee, candidate, session = zk_session, zxid, "following");
+            }
+            Notice::Elected(token) => return self.elected(token, session, now),
+            Notice::Suspended => {
+                warn!(election, %nominee, candidate, session = zk_session, zxid, "suspended");
+            }
+            Notice::Resumed(token) => {
+                info!(election, %nominee, candidate, session = zk_session, zxid, %token, "resumed");
+            }
+            Notice::Lost(cause) => {
+                warn!(election, %nominee, session = zk_session, zxid, %cause, "leadership lost");
+                self.end_leadership(cause.into());
+            }
+            Notice::Unseated(cause) => {
+                warn!(election, %nominee, session = zk_session, zxid, %cause, "candidate lost");
+            }
+            Notice::Ended(end) => {
+                info!(election, %nominee, session = zk_session, zxid, ?end, "nomination ended");
+                self.end_leadership(LostReason::of(end));
+            }
+        }
+    }
+
+    fn elected(&mut self, token: Token, session: &Session, now: Instant) {
+        let lease_holds = session
+            .lease_deadline()
+            .is_some_and(|deadline| now < deadline);
+        let candidate = self.nominee.candidate().cloned();
+        self.leadership = match candidate {
+            Some(candidate) if lease_holds => {
+                let election = &*self.target.path;
+                let zk_session = self.session.map(tracing::field::display);
+                let zxid = tracing::field::display(session.last_zxid());
+                info!(
+                    election, nominee = %self.nominee.id(), candidate = candidate.as_str(),
+                    session = zk_session, zxid, %token, "elected"
+                );
+                Leadership::Announced(Arc::new(Tenure::new(token, candidate)))
+            }
+            _ => Leadership::AwaitsLease(token),
+        };
+    }
+
+    fn end_leadership(&mut self, reason: LostReason) {
+        if let Leadership::Announced(tenure) =
+            core::mem::replace(&mut self.leadership, Leadership::None)
+        {
+            tenure.end(reason);
+        }
+    }
+
+    fn show(&self, session: &Session) {
+        let announced = matches!(self.leadership, Leadership::Announced(_));
+        self.publish(match self.nominee.role() {
+            CoreRole::Connecting => Role::Connecting,
+            CoreRole::Suspended { token } if announced => Role::Suspended {
+                token,
+                lease_deadline: session.lease_deadline(),
+            },
+            CoreRole::Leading { token } if announced => Role::Leading { token },
+            CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
+            CoreRole::Suspended { .. } => Role::Connecting,
+            CoreRole::Following {
+                predecessor,
+                leader,
+            } => Role::Following {
+                predecessor: predecessor.clone(),
+                leader: leader.clone(),
+            },
+            CoreRole::Leaving => Role::Leaving,
+            CoreRole::Ended(end) => Role::Ended(EndReason::of(end)),
+        });
+    }
+
+    fn publish(&self, role: Role) {
+        let new = Status {
+            role,
+            candidate: self.nominee.candidate().cloned(),
+            session: self.session,
+        };
+        self.status.send_if_modified(|status| {
+            let modified = *status != new;
+            *status = new;
+            modified
+        });
+    }
+}
+
+fn list(
+    nominee: &mut Nominee,
+    performer: Performer<'_>,
+    ticket: Ticket,
+    body: &Bytes,
+) -> (Option<Notice>, Option<NotSent>) {
+    let response = GetChildrenResponse::decode_prefix(body);
+    let mut names = response
+        .ok()
+        .into_iter()
+        .flat_map(|response| response.children);
+    let result = match response {
+        Ok(_) => Ok(Reply::Children(&mut names)),
+        Err(_) => Err(UNREADABLE),
+    };
+    let output = nominee.handle_event(Event::Reply { ticket, result });
+    (output.notice, performer.carry_out(&output))
+}
+
+fn created(
+    nominee: &mut Nominee,
+    performer: Performer<'_>,
+    ticket: Ticket,
+    body: &Bytes,
+) -> (Option<Notice>, Option<NotSent>) {
+    let result = match CreateResponse::decode_prefix(body) {
+        Ok(response) => Ok(Reply::Created {
+            name: Target::name_of(response.path),
+        }),
+        Err(_) => Err(UNREADABLE),
+    };
+    let output = nominee.handle_event(Event::Reply { ticket, result });
+    (output.notice, performer.carry_out(&output))
+}
+
+/// A reply that does not decode ends the nomination as one that the server refused to make.
+const UNREADABLE: Failure = Failure::Rejected(ErrorCode::MARSHALLING_ERROR.get());
+
+fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
+    match step {
+        Step::ElectionNode | Step::Ancestor => Ok(Reply::ElectionNodeCreated),
+        Step::Sync => Ok(Reply::Synced),
+        Step::Delete => Ok(Reply::Deleted),
+        Step::Read => match GetDataResponse::decode_prefix(body) {
+            Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),
+            Err(_) => Err(UNREADABLE),
+        },
+        Step::Create | Step::List => Err(UNREADABLE),
+    }
+}
+
+fn core_stat(stat: &Stat) -> election_core::Stat {
+    let owner = stat.ephemeral_owner;
+    election_core::Stat {
+        owner: (owner != SessionId::NONE).then(|| election_core::SessionId::new(owner.get())),
+        token: Token::new(stat.czxid.get()),
+        version: election_core::Version::new(stat.version.get()),
+    }
+}
+
+fn core_failure(failure: zk_session::Failure) -> Failure {
+    match failure {
+        zk_session::Failure::Refused(ErrorCode::NO_NODE) => Failure::NoNode,
+        zk_session::Failure::Refused(ErrorCode::NODE_EXISTS) => Failure::NodeExists,
+        zk_session::Failure::Refused(ErrorCode::BAD_VERSION) => Failure::BadVersion,
+        zk_session::Failure::Refused(code) => Failure::Rejected(code.get()),
+        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
+            Failure::ConnectionLoss
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Carrying out what a nominee commands, and reading the answers.
+
+use election_core::{Command, DeleteVersion, Failure, NomineeId, Op, Output, Ticket, Watch};
+use zk_jute::records::{
+    Create2Request, CreateContainerRequest, CreateMode, CreateRequest, DeleteRequest,
+    GetChildrenRequest, GetDataRequest, SyncRequest,
+};
+use zk_jute::{ErrorCode, Vector, Version};
+use zk_session::{Instant, SubmitError, WatchId, Watching};
+
+use super::{NominationKey, Session, Tag, Target, Watcher};
+
+/// Which answer a request of a nominee will bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Create,
+    /// An ancestor of the election node; whether it exists shows when its child is created.
+    Ancestor,
+    ElectionNode,
+    Sync,
+    List,
+    Read,
+    Delete,
+}
+
+/// The watches that a nominee keeps on the server, at most one of each kind.
+#[derive(Debug, Default)]
+pub(super) struct WatchSlots {
+    own: Option<WatchId>,
+    predecessor: Option<WatchId>,
+}
+
+impl WatchSlots {
+    pub(super) fn forget_all(&mut self, session: &mut Session) {
+        for slot in [&mut self.own, &mut self.predecessor] {
+            if let Some(watch) = slot.take() {
+                session.forget(watch);
+            }
+        }
+    }
+
+    fn slot(&mut self, watch: Watch) -> &mut Option<WatchId> {
+        match watch {
+            Watch::Own => &mut self.own,
+            Watch::Predecessor => &mut self.predecessor,
+        }
+    }
+}
+
+/// A command that could not be sent.
+pub(super) type NotSent = (Ticket, Failure);
+
+/// Whose command it is, and where.
+pub(super) struct Performer<'h> {
+    pub(super) session: &'h mut Session,
+    pub(super) now: Instant,
+    pub(super) key: NominationKey,
+    pub(super) target: &'h Target,
+    pub(super) slots: &'h mut WatchSlots,
+}
+
+impl Performer<'_> {
+    /// Submits the command, if there is one. A command that found no connection is dropped: the
+    /// nominee is told that the connection is gone.
+    pub(super) fn carry_out(mut self, output: &Output<'_>) -> Option<NotSent> {
+        let Command { ticket, op } = output.command?;
+        match self.perform(ticket, op) {
+            Ok(()) => None,
+            Err(SubmitError::TooLarge { .. }) => {
+                Some((ticket, Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get())))
+            }
+            Err(SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full) => {
+                Some((ticket, Failure::ConnectionLoss))
+            }
+        }
+    }
+
+    fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
+        match op {
+            Op::Create { id } => self.create_candidate(ticket, id),
+            Op::CreateElectionNode => self.create_election_node(ticket),
+            Op::Sync => {
+                let request = SyncRequest {
+                    path: &self.target.server_path,
+                };
+                self.session
+                    .submit(self.now, self.tag(ticket, Step::Sync), &request)
+            }
+            Op::List => {
+                let request = GetChildrenRequest {
+                    path: &self.target.server_path,
+                    watch: false,
+                };
+                self.session
+                    .submit(self.now, self.tag(ticket, Step::List), &request)
+            }
+            Op::Read { name, watch } => self.read(ticket, name, watch),
+            Op::Inspect { name } => {
+                let request = GetDataRequest {
+                    path: &self.target.child(name),
+                    watch: false,
+                };
+                self.session
+                    .submit(self.now, self.tag(ticket, Step::Read), &request)
+            }
+            Op::Delete { name, version } => {
+                let version = match version {
+                    DeleteVersion::Any => Version::ANY,
+                    DeleteVersion::Exactly(version) => Version::new(version.get()),
+                };
+                let request = DeleteRequest {
+                    path: &self.target.child(name),
+                    version,
+                };
+                self.session
+                    .submit(self.now, self.tag(ticket, Step::Delete), &request)
+            }
+        }
+    }
+
+    fn create_candidate(&mut self, ticket: Ticket, id: NomineeId) -> Result<(), SubmitError> {
+        let acl = self.target.acl.entries();
+        let request = CreateRequest {
+            path: &self.target.child(id.candidate_prefix()),
+            data: Some(&self.target.data),
+            acl: Vector::new(&acl),
+            mode: CreateMode::EPHEMERAL_SEQUENTIAL,
+        };
+        self.session
+            .submit(self.now, self.tag(ticket, Step::Create), &request)
+    }
+
+    /// All at once, in order: servers execute them in order, and only the last answer counts.
+    fn create_election_node(&mut self, ticket: Ticket) -> Result<(), SubmitError> {
+        let acl = self.target.acl.entries();
+        for path in self.target.lineage() {
+            let is_election_node = path.len() == self.target.server_path.len();
+            let (step, mode) = if is_election_node {
+                (Step::ElectionNode, self.target.election_node_mode)
+            } else {
+                (Step::Ancestor, CreateMode::PERSISTENT)
+            };
+            let request = CreateRequest {
+                path,
+                data: Some(&[]),
+                acl: Vector::new(&acl),
+                mode,
+            };
+            let tag = self.tag(ticket, step);
+            if mode == CreateMode::CONTAINER {
+                self.session
+                    .submit(self.now, tag, &CreateContainerRequest(request))?;
+            } else {
+                self.session
+                    .submit(self.now, tag, &Create2Request(request))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, ticket: Ticket, name: &str, watch: Watch) -> Result<(), SubmitError> {
+        let slot = self.slots.slot(watch);
+        if let Some(superseded) = slot.take() {
+            self.session.forget(superseded);
+        }
+        let path = self.target.child(name);
+        let tag = Tag::Nomination {
+            key: self.key,
+            ticket,
+            step: Step::Read,
+        };
+        let watcher = Watcher::Nomination {
+            key: self.key,
+            ticket,
+        };
+        let read = Watching::GetData(&path);
+        *slot = Some(self.session.submit_watching(self.now, tag, read, watcher)?);
+        Ok(())
+    }
+
+    fn tag(&self, ticket: Ticket, step: Step) -> Tag {
+        Tag::Nomination {
+            key: self.key,
+            ticket,
+            step,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Where a nomination creates its candidate znode, and with what in it.
+
+use bytes::Bytes;
+use zk_jute::records::{Acl, CreateMode, Permissions};
+
+use crate::path::{Chroot, join};
+
+/// An election node, and what to create there.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The election node's path as the client says it.
+    pub(crate) path: Box<str>,
+    /// Its path on the server.
+    pub(crate) server_path: Box<str>,
+    /// Bytes of the server path that are the chroot, whose znodes are not ours to create.
+    chroot_len: usize,
+    pub(crate) data: Bytes,
+    pub(crate) acl: AclList,
+    /// The kind of the election node itself, if it has to be created; its ancestors are
+    /// persistent.
+    pub(crate) election_node_mode: CreateMode,
+}
+
+/// An access list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AclList(Box<[(Permissions, Box<str>, Box<str>)]>);
+
+impl AclList {
+    pub(crate) fn new(entries: &[Acl<'_>]) -> Self {
+        let own = |acl: &Acl<'_>| (acl.permissions, acl.scheme.into(), acl.id.into());
+        Self(entries.iter().map(own).collect())
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Acl<'_>> {
+        self.0
+            .iter()
+            .map(|(permissions, scheme, id)| Acl {
+                permissions: *permissions,
+                scheme,
+                id,
+            })
+            .collect()
+    }
+}
+
+impl Target {
+    pub(crate) fn new(
+        path: &str,
+        chroot: &Chroot,
+        data: Bytes,
+        acl: AclList,
+        election_node_mode: CreateMode,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            server_path: chroot.enter(path).into(),
+            chroot_len: chroot.as_str().len(),
+            data,
+            acl,
+            election_node_mode,
+        }
+    }
+
+    /// The path on the server of a child of the election node.
+    pub(crate) fn child(&self, name: impl core::fmt::Display) -> String {
+        join(&self.server_path, name)
+    }
+
+    /// The path of a child as the client says it.
+    pub(crate) fn client_child(&self, name: impl core::fmt::Display) -> String {
+        join(&self.path, name)
+    }
+
+    /// The name within the election node of a znode with this path on the server.
+    pub(crate) fn name_of(server_path: &str) -> &str {
+        server_path
+            .rsplit_once('/')
+            .map_or(server_path, |(_, name)| name)
+    }
+
+    /// The election node's ancestors below the chroot and the election node itself, outermost
+    /// first, as paths on the server.
+    pub(crate) fn lineage(&self) -> impl Iterator<Item = &str> {
+        let path = &*self.server_path;
+        let inner_slashes = path
+            .match_indices('/')
+            .map(|(index, _)| index)
+            .filter(|&index| index > self.chroot_len)
+            .map(|index| path.get(..index).unwrap_or(path));
+        inner_slashes.chain([path])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lineage_begins_below_the_chroot() {
+        let cases: [(&str, &str, &[&str]); 4] = [
+            ("", "/a", &["/a"]),
+            ("", "/a/b/c", &["/a", "/a/b", "/a/b/c"]),
+            ("/app", "/a/b", &["/app/a", "/app/a/b"]),
+            ("/x/app", "/a", &["/x/app/a"]),
+        ];
+        for (chroot, path, lineage) in cases {
+            let chroot = Chroot::new(chroot).unwrap();
+            let acl = AclList::new(&[Acl::OPEN]);
+            let target = Target::new(path, &chroot, Bytes::new(), acl, CreateMode::PERSISTENT);
+            assert_eq!(target.lineage().collect::<Vec<_>>(), lineage);
+        }
+    }
+}
