@@ -201,7 +201,7 @@ impl Shared {
 
     /// The driver is dropped: nobody will answer any more.
     pub(crate) fn driver_is_gone(&self) {
-        self.with(|hub, now| hub.abandon(now));
+        self.with(Hub::abandon);
     }
 
     /// The hub, for a step that neither submits anything nor makes events.

@@ -94,7 +94,7 @@ impl Hub {
                 Event::WatchLost {
                     watcher: Watcher::Nomination { .. },
                 } => {}
-                event => self.dispatch_connection(now, event),
+                event => self.dispatch_connection(now, &event),
             }
         }
         if completed {
@@ -105,8 +105,8 @@ impl Hub {
         }
     }
 
-    fn dispatch_connection(&mut self, now: Instant, event: Event<Tag, Watcher>) {
-        match event {
+    fn dispatch_connection(&mut self, now: Instant, event: &Event<Tag, Watcher>) {
+        match *event {
             Event::Connected {
                 session,
                 timeout,

@@ -108,7 +108,7 @@ impl Nomination {
                 }
                 _ => {}
             }
-            let (notice, not_sent) = self.step(session, now, stimulus);
+            let Outcome { notice, not_sent } = self.step(session, now, stimulus);
             if let Some(notice) = notice {
                 self.heed(notice, session, now);
             }
@@ -137,12 +137,7 @@ impl Nomination {
     }
 
     /// One step of the nominee. The borrow of its output ends here.
-    fn step(
-        &mut self,
-        session: &mut Session,
-        now: Instant,
-        stimulus: Stimulus,
-    ) -> (Option<Notice>, Option<NotSent>) {
+    fn step(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) -> Outcome {
         let Self {
             key,
             nominee,
@@ -157,11 +152,11 @@ impl Nomination {
             target,
             slots,
         };
-        let output = match stimulus {
+        let event = match stimulus {
             Stimulus::Completed {
                 step: Step::Ancestor,
                 ..
-            } => return (None, None),
+            } => return Outcome::default(),
             Stimulus::Completed {
                 ticket,
                 step: Step::List,
@@ -176,37 +171,39 @@ impl Nomination {
             } => {
                 return created(nominee, performer, ticket, &completion.body);
             }
+            Stimulus::Withdraw => {
+                let output = nominee.withdraw();
+                return Outcome {
+                    notice: output.notice,
+                    not_sent: performer.carry_out(&output),
+                };
+            }
             Stimulus::Completed {
                 ticket,
                 step,
                 outcome,
             } => {
                 let result = outcome
-                    .map_err(|failure| core_failure(failure))
+                    .map_err(core_failure)
                     .and_then(|completion| read_reply(step, &completion.body));
-                nominee.handle_event(Event::Reply { ticket, result })
+                Event::Reply { ticket, result }
             }
-            Stimulus::Connected(id) => {
-                let session = election_core::SessionId::new(id.get());
-                nominee.handle_event(Event::Connected { session })
-            }
-            Stimulus::Disconnected => nominee.handle_event(Event::Disconnected),
-            Stimulus::SessionExpired => nominee.handle_event(Event::SessionExpired),
-            Stimulus::LeaseLapsed => nominee.handle_event(Event::LeaseLapsed),
-            Stimulus::Fired { ticket, kind } => {
-                let change = match kind {
-                    EventType::NODE_DELETED => Change::Deleted,
-                    _ => Change::Data,
-                };
-                nominee.handle_event(Event::Changed { ticket, change })
-            }
-            Stimulus::NotSent((ticket, failure)) => nominee.handle_event(Event::Reply {
+            Stimulus::Fired { ticket, kind } => Event::Changed {
+                ticket,
+                change: change(kind),
+            },
+            Stimulus::NotSent((ticket, failure)) => Event::Reply {
                 ticket,
                 result: Err(failure),
-            }),
-            Stimulus::Withdraw => nominee.withdraw(),
+            },
+            Stimulus::Connected(id) => Event::Connected {
+                session: election_core::SessionId::new(id.get()),
+            },
+            Stimulus::Disconnected => Event::Disconnected,
+            Stimulus::SessionExpired => Event::SessionExpired,
+            Stimulus::LeaseLapsed => Event::LeaseLapsed,
         };
-        (output.notice, performer.carry_out(&output))
+        react(nominee, performer, event)
     }
 
     fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
@@ -222,7 +219,7 @@ impl Nomination {
             Notice::Following => {
                 debug!(election, %nominee, candidate, session = zk_session, zxid, "following");
             }
-            Notice::Elected(token) => return self.elected(token, session, now),
+            Notice::Elected(token) => self.elected(token, session, now),
             Notice::Suspended => {
                 warn!(election, %nominee, candidate, session = zk_session, zxid, "suspended");
             }
@@ -274,14 +271,13 @@ impl Nomination {
     fn show(&self, session: &Session) {
         let announced = matches!(self.leadership, Leadership::Announced(_));
         self.publish(match self.nominee.role() {
-            CoreRole::Connecting => Role::Connecting,
             CoreRole::Suspended { token } if announced => Role::Suspended {
                 token,
                 lease_deadline: session.lease_deadline(),
             },
             CoreRole::Leading { token } if announced => Role::Leading { token },
             CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
-            CoreRole::Suspended { .. } => Role::Connecting,
+            CoreRole::Connecting | CoreRole::Suspended { .. } => Role::Connecting,
             CoreRole::Following {
                 predecessor,
                 leader,
@@ -308,12 +304,22 @@ impl Nomination {
     }
 }
 
-fn list(
-    nominee: &mut Nominee,
-    performer: Performer<'_>,
-    ticket: Ticket,
-    body: &Bytes,
-) -> (Option<Notice>, Option<NotSent>) {
+/// What a step of the nominee led to.
+#[derive(Debug, Default)]
+struct Outcome {
+    notice: Option<Notice>,
+    not_sent: Option<NotSent>,
+}
+
+fn react<'a>(nominee: &'a mut Nominee, performer: Performer<'_>, event: Event<'a>) -> Outcome {
+    let output = nominee.handle_event(event);
+    Outcome {
+        notice: output.notice,
+        not_sent: performer.carry_out(&output),
+    }
+}
+
+fn list(nominee: &mut Nominee, performer: Performer<'_>, ticket: Ticket, body: &Bytes) -> Outcome {
     let response = GetChildrenResponse::decode_prefix(body);
     let mut names = response
         .ok()
@@ -323,8 +329,7 @@ fn list(
         Ok(_) => Ok(Reply::Children(&mut names)),
         Err(_) => Err(UNREADABLE),
     };
-    let output = nominee.handle_event(Event::Reply { ticket, result });
-    (output.notice, performer.carry_out(&output))
+    react(nominee, performer, Event::Reply { ticket, result })
 }
 
 fn created(
@@ -332,15 +337,21 @@ fn created(
     performer: Performer<'_>,
     ticket: Ticket,
     body: &Bytes,
-) -> (Option<Notice>, Option<NotSent>) {
+) -> Outcome {
     let result = match CreateResponse::decode_prefix(body) {
         Ok(response) => Ok(Reply::Created {
             name: Target::name_of(response.path),
         }),
         Err(_) => Err(UNREADABLE),
     };
-    let output = nominee.handle_event(Event::Reply { ticket, result });
-    (output.notice, performer.carry_out(&output))
+    react(nominee, performer, Event::Reply { ticket, result })
+}
+
+fn change(kind: EventType) -> Change {
+    match kind {
+        EventType::NODE_DELETED => Change::Deleted,
+        _ => Change::Data,
+    }
 }
 
 /// A reply that does not decode ends the nomination as one that the server refused to make.

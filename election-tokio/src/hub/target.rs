@@ -23,21 +23,32 @@ pub(crate) struct Target {
 
 /// An access list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AclList(Box<[(Permissions, Box<str>, Box<str>)]>);
+pub(crate) struct AclList(Box<[OwnedAcl]>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OwnedAcl {
+    permissions: Permissions,
+    scheme: Box<str>,
+    id: Box<str>,
+}
 
 impl AclList {
     pub(crate) fn new(entries: &[Acl<'_>]) -> Self {
-        let own = |acl: &Acl<'_>| (acl.permissions, acl.scheme.into(), acl.id.into());
+        let own = |acl: &Acl<'_>| OwnedAcl {
+            permissions: acl.permissions,
+            scheme: acl.scheme.into(),
+            id: acl.id.into(),
+        };
         Self(entries.iter().map(own).collect())
     }
 
     pub(crate) fn entries(&self) -> Vec<Acl<'_>> {
         self.0
             .iter()
-            .map(|(permissions, scheme, id)| Acl {
-                permissions: *permissions,
-                scheme,
-                id,
+            .map(|acl| Acl {
+                permissions: acl.permissions,
+                scheme: &acl.scheme,
+                id: &acl.id,
             })
             .collect()
     }
