@@ -80,9 +80,7 @@ impl World {
         for index in 0..clients {
             world.clients[index].log = Some(Vec::new());
             world.take(Step::Connect(index));
-            while let Some(step) = world.next_of(index) {
-                world.take(step);
-            }
+            world.requests_until_rest(index);
         }
         world.check().expect("every rule holds");
         world
@@ -153,6 +151,7 @@ impl World {
     pub fn requests_until_rest(&mut self, client: usize) -> Vec<Request> {
         let mut requests = Vec::new();
         while let Some(step) = self.next_of(client) {
+            assert!(requests.len() < 100, "never comes to rest: {requests:?}");
             if let (Step::Execute(_), Some((_, request))) =
                 (step, self.clients[client].requests.front())
             {
