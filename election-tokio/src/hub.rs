@@ -102,6 +102,7 @@ pub(crate) struct Shared {
 
 pub(crate) struct Hub {
     pub(crate) settings: Settings,
+    clock: Clock,
     pub(crate) session: Session,
     pub(crate) calls: Calls,
     pub(crate) watches: Watches,
@@ -134,6 +135,7 @@ impl Shared {
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
             settings,
+            clock,
             calls: Calls::new(),
             watches: Watches::new(),
             nominations: BTreeMap::new(),

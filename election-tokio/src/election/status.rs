@@ -1,8 +1,9 @@
 //! What a nomination is doing, and how it ended.
 
 use election_core::{CandidateName, Cause, Departure, End as CoreEnd, NominationError, Token};
+use tokio::time::Instant;
 use zk_jute::SessionId;
-use zk_session::{End, Instant};
+use zk_session::End;
 
 /// What a nomination is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +51,8 @@ pub enum Role {
     Suspended {
         /// Fences this leadership.
         token: Token,
-        /// Until when no other nominee can lead, on the client's clock; `None` if it has passed.
-        #[doc(hidden)]
-        lease_deadline: Option<Instant>,
+        /// Until when no other nominee can lead: the lease deadline.
+        valid_until: Option<Instant>,
     },
     /// Removing its candidate znode.
     Leaving,

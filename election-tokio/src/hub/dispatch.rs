@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_session::{End, Event, Expiry, Instant};
 
-use super::nomination::Stimulus;
+use super::nomination::{Happening, Stimulus};
 use super::watches::WatchOutcome;
 use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
 use crate::client::{ConnectFailure, ConnectionState};
@@ -24,11 +24,15 @@ impl Hub {
     ) -> (NominationKey, watch::Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
-        let (mut nomination, status) = Nomination::new(key, id, policy, target);
+        let (mut nomination, status) = Nomination::new(key, self.clock, id, policy, target);
         match (self.session.ended(), self.session.id()) {
             (Some(end), _) => nomination.client_ended(end),
             (None, Some(session)) if self.session.is_connected() => {
-                nomination.handle(&mut self.session, now, Stimulus::Connected(session));
+                nomination.handle(
+                    &mut self.session,
+                    now,
+                    Stimulus::Happened(Happening::Connected(session)),
+                );
                 self.nominations.insert(key, nomination);
             }
             (None, _) => {
@@ -83,7 +87,11 @@ impl Hub {
                     kind,
                     ..
                 } => {
-                    self.stimulate(now, key, Stimulus::Fired { ticket, kind });
+                    self.stimulate(
+                        now,
+                        key,
+                        Stimulus::Happened(Happening::Fired { ticket, kind }),
+                    );
                 }
                 Event::WatchLost {
                     watcher: Watcher::Watch(key),
@@ -120,7 +128,7 @@ impl Hub {
                 });
                 // A read-only server is cut off from the ensemble: nobody leads by it (C-73).
                 if !read_only {
-                    self.stimulate_all(now, || Stimulus::Connected(session));
+                    self.stimulate_all(now, Happening::Connected(session));
                 }
                 self.announce_room();
             }
@@ -149,14 +157,14 @@ impl Hub {
                 );
                 self.connection
                     .send_modify(ConnectionState::connection_lost);
-                self.stimulate_all(now, || Stimulus::Disconnected);
+                self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => {
                 warn!(
                     session = self.session.id().map(tracing::field::display),
                     "lease lapsed"
                 );
-                self.stimulate_all(now, || Stimulus::LeaseLapsed);
+                self.stimulate_all(now, Happening::LeaseLapsed);
             }
             Event::Ended(end) => self.session_ended(now, end),
             Event::Completed { .. } | Event::Fired { .. } | Event::WatchLost { .. } => {}
@@ -166,7 +174,7 @@ impl Hub {
     fn session_ended(&mut self, now: Instant, end: End) {
         warn!(session = self.session.id().map(tracing::field::display), %end, "session ended");
         if let Some((expiry, session)) = self.renewed_session(now, end) {
-            self.stimulate_all(now, || Stimulus::SessionExpired);
+            self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
             self.stale_transport = Some(zk_session::Transport::Disconnect);
             self.connection
@@ -206,10 +214,10 @@ impl Hub {
         }
     }
 
-    fn stimulate_all(&mut self, now: Instant, stimulus: impl Fn() -> Stimulus) {
+    fn stimulate_all(&mut self, now: Instant, happening: Happening) {
         let keys: Vec<_> = self.nominations.keys().copied().collect();
         for key in keys {
-            self.stimulate(now, key, stimulus());
+            self.stimulate(now, key, Stimulus::Happened(happening));
         }
     }
 

@@ -15,35 +15,68 @@ use zk_session::{Completion, End, Instant};
 
 use super::perform::{NotSent, Performer, Step, WatchSlots};
 use super::{Session, Target, Tenure};
+use crate::clock::Clock;
 use crate::election::{EndReason, LostReason, Role, Status};
 
 /// Names a nomination of a client; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NominationKey(pub(super) u64);
 
-/// What happens to a nomination.
+/// What makes a nomination take a step.
 #[derive(Debug)]
 pub(super) enum Stimulus {
-    Connected(SessionId),
-    Disconnected,
-    SessionExpired,
-    LeaseLapsed,
+    Happened(Happening),
     Completed {
         ticket: Ticket,
         step: Step,
         outcome: Result<Completion, zk_session::Failure>,
     },
-    Fired {
-        ticket: Ticket,
-        kind: EventType,
-    },
-    NotSent(NotSent),
     Withdraw,
+}
+
+/// What happens to a nomination without being an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Happening {
+    Connected(SessionId),
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Fired { ticket: Ticket, kind: EventType },
+    NotSent(NotSent),
+}
+
+impl Happening {
+    fn event<'a>(self) -> Event<'a> {
+        match self {
+            Self::Connected(id) => Event::Connected {
+                session: election_core::SessionId::new(id.get()),
+            },
+            Self::Disconnected => Event::Disconnected,
+            Self::SessionExpired => Event::SessionExpired,
+            Self::LeaseLapsed => Event::LeaseLapsed,
+            Self::Fired {
+                ticket,
+                kind: EventType::NODE_DELETED,
+            } => Event::Changed {
+                ticket,
+                change: Change::Deleted,
+            },
+            Self::Fired { ticket, .. } => Event::Changed {
+                ticket,
+                change: Change::Data,
+            },
+            Self::NotSent((ticket, failure)) => Event::Reply {
+                ticket,
+                result: Err(failure),
+            },
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Nomination {
     key: NominationKey,
+    clock: Clock,
     nominee: Nominee,
     target: Arc<Target>,
     slots: WatchSlots,
@@ -64,6 +97,7 @@ enum Leadership {
 impl Nomination {
     pub(crate) fn new(
         key: NominationKey,
+        clock: Clock,
         id: NomineeId,
         policy: Policy,
         target: Arc<Target>,
@@ -71,6 +105,7 @@ impl Nomination {
         let (status, receiver) = watch::channel(Status::new());
         let nomination = Self {
             key,
+            clock,
             nominee: Nominee::new(id, policy),
             target,
             slots: WatchSlots::default(),
@@ -99,20 +134,20 @@ impl Nomination {
 
     /// Takes in what happened, submits what follows from it, and shows the new status.
     pub(super) fn handle(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) {
+        match stimulus {
+            Stimulus::Happened(Happening::Connected(id)) => self.session = Some(id),
+            Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
+                self.slots.forget_all(session);
+            }
+            Stimulus::Happened(_) | Stimulus::Completed { .. } | Stimulus::Withdraw => {}
+        }
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
-            match stimulus {
-                Stimulus::Connected(id) => self.session = Some(id),
-                Stimulus::Disconnected | Stimulus::SessionExpired => {
-                    self.slots.forget_all(session);
-                }
-                _ => {}
-            }
             let Outcome { notice, not_sent } = self.step(session, now, stimulus);
             if let Some(notice) = notice {
                 self.heed(notice, session, now);
             }
-            next = not_sent.map(Stimulus::NotSent);
+            next = not_sent.map(|not_sent| Stimulus::Happened(Happening::NotSent(not_sent)));
         }
         if matches!(self.nominee.role(), CoreRole::Leaving | CoreRole::Ended(_)) {
             self.slots.forget_all(session);
@@ -152,32 +187,21 @@ impl Nomination {
             target,
             slots,
         };
-        let event = match stimulus {
+        match stimulus {
             Stimulus::Completed {
                 step: Step::Ancestor,
                 ..
-            } => return Outcome::default(),
+            } => Outcome::default(),
             Stimulus::Completed {
                 ticket,
                 step: Step::List,
                 outcome: Ok(completion),
-            } => {
-                return list(nominee, performer, ticket, &completion.body);
-            }
+            } => list(nominee, performer, ticket, &completion.body),
             Stimulus::Completed {
                 ticket,
                 step: Step::Create,
                 outcome: Ok(completion),
-            } => {
-                return created(nominee, performer, ticket, &completion.body);
-            }
-            Stimulus::Withdraw => {
-                let output = nominee.withdraw();
-                return Outcome {
-                    notice: output.notice,
-                    not_sent: performer.carry_out(&output),
-                };
-            }
+            } => created(nominee, performer, ticket, &completion.body),
             Stimulus::Completed {
                 ticket,
                 step,
@@ -186,24 +210,17 @@ impl Nomination {
                 let result = outcome
                     .map_err(core_failure)
                     .and_then(|completion| read_reply(step, &completion.body));
-                Event::Reply { ticket, result }
+                react(nominee, performer, Event::Reply { ticket, result })
             }
-            Stimulus::Fired { ticket, kind } => Event::Changed {
-                ticket,
-                change: change(kind),
-            },
-            Stimulus::NotSent((ticket, failure)) => Event::Reply {
-                ticket,
-                result: Err(failure),
-            },
-            Stimulus::Connected(id) => Event::Connected {
-                session: election_core::SessionId::new(id.get()),
-            },
-            Stimulus::Disconnected => Event::Disconnected,
-            Stimulus::SessionExpired => Event::SessionExpired,
-            Stimulus::LeaseLapsed => Event::LeaseLapsed,
-        };
-        react(nominee, performer, event)
+            Stimulus::Withdraw => {
+                let output = nominee.withdraw();
+                Outcome {
+                    notice: output.notice,
+                    not_sent: performer.carry_out(&output),
+                }
+            }
+            Stimulus::Happened(happening) => react(nominee, performer, happening.event()),
+        }
     }
 
     fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
@@ -273,7 +290,7 @@ impl Nomination {
         self.publish(match self.nominee.role() {
             CoreRole::Suspended { token } if announced => Role::Suspended {
                 token,
-                lease_deadline: session.lease_deadline(),
+                valid_until: self.valid_until(session),
             },
             CoreRole::Leading { token } if announced => Role::Leading { token },
             CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
@@ -288,6 +305,12 @@ impl Nomination {
             CoreRole::Leaving => Role::Leaving,
             CoreRole::Ended(end) => Role::Ended(EndReason::of(end)),
         });
+    }
+
+    fn valid_until(&self, session: &Session) -> Option<tokio::time::Instant> {
+        session
+            .lease_deadline()
+            .map(|deadline| self.clock.to_tokio(deadline))
     }
 
     fn publish(&self, role: Role) {
@@ -345,13 +368,6 @@ fn created(
         Err(_) => Err(UNREADABLE),
     };
     react(nominee, performer, Event::Reply { ticket, result })
-}
-
-fn change(kind: EventType) -> Change {
-    match kind {
-        EventType::NODE_DELETED => Change::Deleted,
-        _ => Change::Data,
-    }
 }
 
 /// A reply that does not decode ends the nomination as one that the server refused to make.
