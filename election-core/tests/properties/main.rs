@@ -35,6 +35,14 @@ fn policy() -> impl Strategy<Value = Policy> {
     })
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    /// Nobody is connected, and the server counts from here.
+    Fresh(i32),
+    /// One leads, two follow.
+    Settled,
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -44,9 +52,12 @@ proptest! {
     fn a_random_run_keeps_every_rule_and_ends_with_a_leader(
         picks in prop::collection::vec(any::<Index>(), 0..300),
         policy in policy(),
-        next in select(vec![0, i32::MAX - 2]),
+        start in select(vec![Start::Fresh(0), Start::Fresh(i32::MAX - 2), Start::Settled]),
     ) {
-        let mut world = World::with_policy(3, BUDGET, policy).counting_from(next);
+        let mut world = match start {
+            Start::Fresh(next) => World::with_policy(3, BUDGET, policy).counting_from(next),
+            Start::Settled => World::settled(3, policy).facing(BUDGET),
+        };
         for pick in picks {
             let steps = world.steps();
             if steps.is_empty() {
