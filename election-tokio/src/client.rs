@@ -22,7 +22,7 @@ pub use watch::{OneshotWatch, WatchEvent, WatchLost};
 
 use crate::election::Election;
 use crate::error::{Error, ErrorKind};
-use crate::hub::{CallError, Shared};
+use crate::hub::{CallError, Hub, Shared};
 use crate::path::{self, PathError};
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
@@ -46,7 +46,7 @@ pub(crate) struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shared.with(|hub, now| hub.session.close(now));
+        self.shared.with(Hub::close);
     }
 }
 
@@ -78,7 +78,7 @@ impl Client {
     /// expires the session, after at most the session timeout.
     pub async fn close(self) -> Result<(), CloseError> {
         let mut connection = self.connection();
-        self.shared().with(|hub, now| hub.session.close(now));
+        self.shared().with(Hub::close);
         let closed = connection
             .wait_for(|state| matches!(state, ConnectionState::Closed { .. }))
             .await

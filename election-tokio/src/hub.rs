@@ -107,6 +107,8 @@ pub(crate) struct Hub {
     pub(crate) calls: Calls,
     pub(crate) watches: Watches,
     pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
+    /// Nominations that end with the session, which is being closed.
+    ending: Vec<Nomination>,
     pub(crate) connection: watch::Sender<ConnectionState>,
     /// Why the transport failed last, for the report of the failed attempt.
     pub(crate) transport_error: Option<String>,
@@ -139,6 +141,7 @@ impl Shared {
             calls: Calls::new(),
             watches: Watches::new(),
             nominations: BTreeMap::new(),
+            ending: Vec::new(),
             connection: watch::Sender::new(ConnectionState::Connecting {
                 failures: 0,
                 last_failure: None,
@@ -241,6 +244,21 @@ impl Hub {
         self.stale_transport
             .take()
             .or_else(|| self.session.poll_transport())
+    }
+
+    /// Closes the session. Nobody leads from here on: the server deletes the candidates, and lets
+    /// others lead, before it confirms.
+    pub(crate) fn close(&mut self, now: Instant) {
+        self.settings.on_expiry = OnExpiry::Close;
+        self.session.close(now);
+        let (leaving, ending) = core::mem::take(&mut self.nominations)
+            .into_iter()
+            .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());
+        self.nominations = leaving;
+        for (_, mut nomination) in ending {
+            nomination.client_closes();
+            self.ending.push(nomination);
+        }
     }
 
     /// Ends everything: the driver is gone.

@@ -180,7 +180,9 @@ impl Hub {
             self.connection
                 .send_replace(ConnectionState::Expired { expiry });
         } else {
-            for (_, mut nomination) in core::mem::take(&mut self.nominations) {
+            let nominations = core::mem::take(&mut self.nominations).into_values();
+            let ending = core::mem::take(&mut self.ending);
+            for mut nomination in nominations.chain(ending) {
                 nomination.client_ended(end);
             }
             self.connection

@@ -164,6 +164,16 @@ impl Nomination {
         }
     }
 
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.nominee.role(), CoreRole::Leaving)
+    }
+
+    /// The session is being closed: what is heard of the candidate from now on is its end by that.
+    pub(super) fn client_closes(&mut self) {
+        self.end_leadership(LostReason::ClientClosed(End::Closed));
+        self.publish(Role::Leaving);
+    }
+
     /// The client is over, and the nomination with it.
     pub(super) fn client_ended(&mut self, end: End) {
         self.end_leadership(LostReason::ClientClosed(end));
