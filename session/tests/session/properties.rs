@@ -1,1 +1,147 @@
+//! Laws that hold whatever happens, in whatever order.
 
+use core::num::NonZeroUsize;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use zk_session::WhileDisconnected;
+
+use crate::world::{Happening, Setting, run};
+
+fn zxid() -> impl Strategy<Value = i64> {
+    prop_oneof![4 => 0..1000_i64, 1 => Just(-1), 1 => any::<i64>()]
+}
+
+fn error() -> impl Strategy<Value = i32> {
+    prop_oneof![12 => Just(0), 4 => Just(-101), 1 => -128..0]
+}
+
+fn from_the_caller() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        8 => Just(Happening::Submit),
+        8 => (any::<u8>(), any::<u8>()).prop_map(|(read, path)| Happening::Watch { read, path }),
+        2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
+        1 => Just(Happening::Authenticate),
+        1 => Just(Happening::Close),
+    ]
+}
+
+fn from_the_clock() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => (0..2500_u64).prop_map(|millis| Happening::Wait { millis }),
+        1 => (0..100_000_u64).prop_map(|millis| Happening::Wait { millis }),
+        6 => Just(Happening::Timeout),
+    ]
+}
+
+fn from_an_honest_server() -> impl Strategy<Value = Happening> {
+    let millis = prop_oneof![Just(4000), 1..20_000];
+    prop_oneof![
+        4 => Just(Happening::Opened),
+        2 => Just(Happening::Closed),
+        4 => millis.prop_map(|millis| Happening::Accept { session: 1, millis }),
+        6 => Just(Happening::Connect),
+        12 => (zxid(), error()).prop_map(|(zxid, error)| Happening::Answer { zxid, error }),
+        4 => zxid().prop_map(|zxid| Happening::Pong { zxid }),
+        4 => (zxid(), 1..5, any::<u8>())
+            .prop_map(|(zxid, kind, path)| Happening::Notify { zxid, kind, path }),
+    ]
+}
+
+fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        (-1..4_i64, any::<i32>())
+            .prop_map(|(session, millis)| Happening::Accept { session, millis }),
+        Just(Happening::Refuse),
+        (any::<usize>(), any::<u8>()).prop_map(|(at, byte)| Happening::Mangled { at, byte }),
+        (-5..40, error()).prop_map(|(xid, error)| Happening::Stray { xid, error }),
+        (zxid(), any::<i32>(), any::<u8>()).prop_map(|(zxid, kind, path)| Happening::Notify {
+            zxid,
+            kind,
+            path
+        }),
+        vec(any::<u8>(), 0..60).prop_map(Happening::Bytes),
+    ]
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    let while_disconnected = prop_oneof![
+        Just(WhileDisconnected::Refuse),
+        Just(WhileDisconnected::Queue)
+    ];
+    let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
+    (any::<u64>(), servers, any::<u16>(), while_disconnected).prop_map(
+        |(seed, servers, timeout, while_disconnected)| Setting {
+            seed,
+            servers,
+            timeout,
+            while_disconnected,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    /// C-5, C-55, C-68: the laws are those that `World` asserts.
+    #[test]
+    fn the_laws_hold_with_an_honest_server(
+        setting in setting(),
+        happenings in vec(
+            prop_oneof![
+                2 => from_the_caller(),
+                2 => from_the_clock(),
+                3 => from_an_honest_server(),
+            ],
+            0..120,
+        ),
+    ) {
+        run(&setting, &happenings);
+    }
+
+    /// C-55, C-58: a peer that sends anything, at any time.
+    #[test]
+    fn the_laws_hold_with_a_hostile_server(
+        setting in setting(),
+        happenings in vec(
+            prop_oneof![
+                4 => from_the_caller(),
+                4 => from_the_clock(),
+                6 => from_an_honest_server(),
+                1 => from_a_hostile_server(),
+            ],
+            0..120,
+        ),
+    ) {
+        run(&setting, &happenings);
+    }
+
+    /// C-68: a clock that goes back, or to the end of time, is no reason to panic.
+    #[test]
+    fn a_wild_clock_does_no_harm(
+        setting in setting(),
+        happenings in vec(
+            prop_oneof![
+                4 => from_the_caller(),
+                4 => from_an_honest_server(),
+                1 => from_a_hostile_server(),
+                2 => prop_oneof![0..100_000_u64, any::<u64>()]
+                    .prop_map(|millis| Happening::Jump { millis }),
+            ],
+            0..120,
+        ),
+    ) {
+        run(&setting, &happenings);
+    }
+
+    #[test]
+    fn the_same_inputs_give_the_same_outputs(
+        setting in setting(),
+        happenings in vec(
+            prop_oneof![from_the_caller(), from_the_clock(), from_an_honest_server()],
+            0..60,
+        ),
+    ) {
+        prop_assert_eq!(run(&setting, &happenings), run(&setting, &happenings));
+    }
+}

@@ -1,1 +1,470 @@
+//! A session that anything may happen to, with the laws that hold whatever does.
 
+use core::num::NonZeroUsize;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::{Buf, Bytes, BytesMut};
+use zk_jute::records::{ConnectRequest, ConnectResponse, EventType, GetDataRequest};
+use zk_jute::{Decode, ErrorCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len};
+use zk_session::{
+    Config, Event, Failure, Instant, Session, SubmitError, Transport, WatchId, Watching,
+    WhileDisconnected,
+};
+
+use crate::automaton::Automaton;
+use crate::lab::{encoded, header, notification};
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    Submit,
+    Watch {
+        read: u8,
+        path: u8,
+    },
+    Forget {
+        nth: usize,
+    },
+    Authenticate,
+    Close,
+    Wait {
+        millis: u64,
+    },
+    /// The clock, which nothing says is right: it may also go back.
+    Jump {
+        millis: u64,
+    },
+    Timeout,
+    Opened,
+    Closed,
+    Accept {
+        session: i64,
+        millis: i32,
+    },
+    Refuse,
+    /// The whole way to a connection.
+    Connect,
+    /// An answer to the oldest request that the server has read.
+    Answer {
+        zxid: i64,
+        error: i32,
+    },
+    /// The same, with one byte changed.
+    Mangled {
+        at: usize,
+        byte: u8,
+    },
+    Pong {
+        zxid: i64,
+    },
+    Stray {
+        xid: i32,
+        error: i32,
+    },
+    Notify {
+        zxid: i64,
+        kind: i32,
+        path: u8,
+    },
+    Bytes(Vec<u8>),
+}
+
+/// How the session is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) seed: u64,
+    pub(crate) servers: NonZeroUsize,
+    pub(crate) timeout: u16,
+    pub(crate) while_disconnected: WhileDisconnected,
+}
+
+/// Runs them all, then ends the session, and returns everything that came out.
+pub(crate) fn run(setting: &Setting, happenings: &[Happening]) -> Vec<String> {
+    let mut world = World::new(setting);
+    for happening in happenings {
+        world.happen(happening);
+    }
+    world.end();
+    world.log
+}
+
+struct World {
+    session: Session<u32, u32>,
+    now: Instant,
+    clock: Clock,
+    log: Vec<String>,
+    automaton: Automaton,
+    server: Server,
+    last_tag: u32,
+    unanswered: BTreeSet<u32>,
+    watches: BTreeMap<u32, WatchState>,
+    lapse: Lapse,
+    lease_before: Option<Instant>,
+}
+
+/// Nothing is said about the lease under a clock that goes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    Monotonic,
+    Wild,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lapse {
+    Possible,
+    Announced,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WatchState {
+    Asked(WatchId, LeftOn),
+    Set(WatchId),
+    Over,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeftOn {
+    Success,
+    SuccessOrNoNode,
+}
+
+/// What the server knows, and until when the session may believe in its lease.
+#[derive(Default)]
+struct Server {
+    input: BytesMut,
+    handshake_at: Option<Instant>,
+    requests: VecDeque<(Xid, Instant)>,
+    ping_at: Option<Instant>,
+    lease: Duration,
+    bound: Instant,
+}
+
+impl Server {
+    fn prove(&mut self, sent_at: Option<Instant>) {
+        if let Some(sent_at) = sent_at {
+            self.bound = self.bound.max(sent_at + self.lease);
+        }
+    }
+
+    /// A frame of which nobody can say what it answers, if anything.
+    fn prove_by_anything(&mut self) {
+        self.prove(self.requests.front().map(|&(_, at)| at));
+        self.prove(self.ping_at);
+    }
+
+    fn read(&mut self, now: Instant) {
+        while let Some(length) = frame_len(&self.input, usize::MAX).expect("a frame") {
+            self.input.advance(4);
+            let frame = self.input.split_to(length);
+            if self.handshake_at.is_none() {
+                ConnectRequest::decode_exact(&frame).expect("a handshake");
+                self.handshake_at = Some(now);
+                continue;
+            }
+            match RequestHeader::decode_prefix(&frame).expect("a header").xid {
+                Xid::PING => self.ping_at = Some(now),
+                Xid::AUTH => {}
+                xid => self.requests.push_back((xid, now)),
+            }
+        }
+    }
+
+    fn disconnect(&mut self) {
+        *self = Self {
+            lease: self.lease,
+            bound: self.bound,
+            ..Self::default()
+        };
+    }
+}
+
+impl World {
+    fn new(setting: &Setting) -> Self {
+        let mut config = Config::new(setting.servers);
+        config.session_timeout = Duration::from_millis(setting.timeout.into());
+        config.while_disconnected = setting.while_disconnected;
+        config.limits.max_in_flight = 5;
+        config.limits.max_queued_bytes = 200;
+        Self {
+            session: Session::new(config, setting.seed, Instant::ORIGIN),
+            now: Instant::ORIGIN,
+            clock: Clock::Monotonic,
+            log: Vec::new(),
+            automaton: Automaton::Apart,
+            server: Server::default(),
+            last_tag: 0,
+            unanswered: BTreeSet::new(),
+            watches: BTreeMap::new(),
+            lapse: Lapse::Announced,
+            lease_before: None,
+        }
+    }
+
+    fn happen(&mut self, happening: &Happening) {
+        match *happening {
+            Happening::Submit => self.submit(),
+            Happening::Watch { read, path } => self.watch(read, path_of(path)),
+            Happening::Forget { nth } => self.forget(nth),
+            Happening::Authenticate => {
+                let kept = self.session.authenticate(self.now, "digest", b"a:b");
+                assert_eq!(kept.is_err(), kept == Err(SubmitError::Closed));
+            }
+            Happening::Close => self.session.close(self.now),
+            Happening::Wait { millis } => {
+                self.now = self.now + Duration::from_millis(millis);
+                return;
+            }
+            Happening::Jump { millis } => {
+                self.now = Instant::since_origin(Duration::from_millis(millis));
+                self.clock = Clock::Wild;
+                return;
+            }
+            Happening::Timeout => return self.timeout(),
+            Happening::Opened => self.session.handle_opened(self.now),
+            Happening::Closed => {
+                self.server.disconnect();
+                self.session.handle_closed(self.now);
+            }
+            Happening::Accept { session, millis } => self.accept(session, millis),
+            Happening::Refuse => self.receive(encoded(&ConnectResponse::REFUSED)),
+            Happening::Connect => return self.connect(),
+            Happening::Answer { zxid, error } => self.answer(zxid, error),
+            Happening::Mangled { at, byte } => self.mangled(at, byte),
+            Happening::Pong { zxid } => {
+                let sent_at = self.server.ping_at.take();
+                self.server.prove(sent_at);
+                self.receive(reply(Xid::PING, zxid, 0));
+            }
+            Happening::Stray { xid, error } => {
+                self.server.prove_by_anything();
+                self.receive(reply(Xid::new(xid), 1, error));
+            }
+            Happening::Notify { zxid, kind, path } => {
+                let kind = EventType::new(kind);
+                self.receive(notification(zxid, kind, path_of(path)));
+            }
+            Happening::Bytes(ref bytes) => {
+                self.server.prove_by_anything();
+                self.receive(Bytes::from(bytes.clone()));
+            }
+        }
+        self.settle();
+    }
+
+    fn submit(&mut self) {
+        self.last_tag += 1;
+        let path = "/a";
+        let request = GetDataRequest { path, watch: false };
+        let full = self.session.is_connected() && self.session.is_full();
+        match self.session.submit(self.now, self.last_tag, &request) {
+            Ok(()) => {
+                assert!(!full);
+                self.unanswered.insert(self.last_tag);
+            }
+            Err(error) => assert!(!full || error == SubmitError::Full),
+        }
+    }
+
+    fn watch(&mut self, read: u8, path: &str) {
+        self.last_tag += 1;
+        let (read, left_on) = match read % 3 {
+            0 => (Watching::Exists(path), LeftOn::SuccessOrNoNode),
+            1 => (Watching::GetData(path), LeftOn::Success),
+            _ => (Watching::GetChildren(path), LeftOn::Success),
+        };
+        let tag = self.last_tag;
+        if let Ok(id) = self.session.submit_watching(self.now, tag, read, tag) {
+            self.unanswered.insert(tag);
+            self.watches.insert(tag, WatchState::Asked(id, left_on));
+        }
+    }
+
+    fn forget(&mut self, nth: usize) {
+        let count = self.watches.len().max(1);
+        if let Some((_, state)) = self.watches.iter_mut().nth(nth % count) {
+            if let WatchState::Asked(id, _) | WatchState::Set(id) = *state {
+                self.session.forget(id);
+            }
+            *state = WatchState::Over;
+        }
+    }
+
+    fn accept(&mut self, session: i64, millis: i32) {
+        self.receive(encoded(&ConnectResponse {
+            protocol_version: 0,
+            timeout: millis,
+            session_id: SessionId::new(session),
+            password: Some(&[7; 16]),
+            read_only: Some(session % 2 == 0),
+        }));
+    }
+
+    fn connect(&mut self) {
+        for _ in 0..4 {
+            if let Some(at) = self.session.poll_timeout()
+                && !self.session.is_connected()
+            {
+                self.now = self.now.max(at);
+                self.timeout();
+                self.session.handle_opened(self.now);
+                self.settle();
+            }
+            if self.server.handshake_at.is_some() && !self.session.is_connected() {
+                self.accept(self.session.id().map_or(1, SessionId::get), 4000);
+                self.settle();
+            }
+        }
+    }
+
+    fn answer(&mut self, zxid: i64, error: i32) {
+        if let Some((xid, sent_at)) = self.server.requests.pop_front() {
+            self.server.prove(Some(sent_at));
+            self.receive(reply(xid, zxid, error));
+        }
+    }
+
+    fn mangled(&mut self, at: usize, byte: u8) {
+        let oldest = self.server.requests.front();
+        let xid = oldest.map_or(Xid::PING, |&(xid, _)| xid);
+        let mut frame = BytesMut::from(&*reply(xid, 5, 0));
+        let at = at % frame.len();
+        if let Some(mangled) = frame.get_mut(at) {
+            *mangled = byte;
+        }
+        self.server.prove_by_anything();
+        self.receive(frame.freeze());
+    }
+
+    fn receive(&mut self, frame: Bytes) {
+        self.session.handle_frame(self.now, frame);
+    }
+
+    /// A driver that does what it is told may sleep afterwards: it does not spin.
+    fn timeout(&mut self) {
+        for _ in 0..4 {
+            self.session.handle_timeout(self.now);
+            self.settle();
+        }
+        let next = self.session.poll_timeout();
+        assert!(next.is_none_or(|next| next > self.now), "{next:?}");
+    }
+
+    /// Takes out everything, and checks it.
+    fn settle(&mut self) {
+        match self.session.poll_transport() {
+            Some(order @ (Transport::Connect(_) | Transport::Disconnect)) => {
+                self.server.disconnect();
+                self.log.push(format!("{order:?}"));
+            }
+            None => {}
+        }
+        let mut output = BytesMut::new();
+        self.session.poll_transmit(&mut output);
+        self.log.push(format!("{output:?}"));
+        self.server.input.unsplit(output);
+        self.server.read(self.now);
+        let events: Vec<_> = core::iter::from_fn(|| self.session.poll_event()).collect();
+        self.check_lapse(&events);
+        for event in events {
+            self.check_event(&event);
+            self.log.push(format!("{event:?}"));
+        }
+        self.check_lease();
+        self.check_that_polling_again_is_harmless();
+    }
+
+    fn check_event(&mut self, event: &Event<u32, u32>) {
+        self.automaton.follow(event);
+        match event {
+            Event::Connected { timeout, .. } => {
+                let sent_at = self.server.handshake_at.expect("a handshake was sent");
+                self.server.lease = *timeout * 9 / 10;
+                self.server.bound = sent_at + self.server.lease;
+                self.lapse = Lapse::Possible;
+            }
+            Event::LeaseLapsed => {
+                assert_eq!(self.lapse, Lapse::Possible);
+                self.lapse = Lapse::Announced;
+            }
+            Event::Completed { tag, outcome } => {
+                assert!(self.unanswered.remove(tag), "completed once");
+                let no_node = Failure::Refused(ErrorCode::NO_NODE);
+                if let Some(state) = self.watches.get_mut(tag) {
+                    *state = match (*state, outcome) {
+                        (WatchState::Asked(id, _), Ok(_)) => WatchState::Set(id),
+                        (WatchState::Asked(id, LeftOn::SuccessOrNoNode), Err(failure))
+                            if *failure == no_node =>
+                        {
+                            WatchState::Set(id)
+                        }
+                        _ => WatchState::Over,
+                    };
+                }
+            }
+            Event::Fired { watcher, .. } | Event::WatchLost { watcher } => {
+                let state = self.watches.insert(*watcher, WatchState::Over);
+                assert!(matches!(state, Some(WatchState::Set(_))), "told once");
+            }
+            Event::ConnectFailed { .. } | Event::Disconnected { .. } | Event::Ended(_) => {}
+        }
+    }
+
+    /// C-68: a lapse is announced before anything else.
+    fn check_lapse(&self, events: &[Event<u32, u32>]) {
+        let lapsed = self
+            .lease_before
+            .is_some_and(|deadline| deadline <= self.now);
+        if lapsed && !events.is_empty() && self.clock == Clock::Monotonic {
+            assert_eq!(events.first(), Some(&Event::LeaseLapsed));
+        }
+    }
+
+    fn check_lease(&mut self) {
+        self.lease_before = self.session.lease_deadline();
+        if let Some(deadline) = self.lease_before {
+            self.lapse = Lapse::Possible;
+            if self.clock == Clock::Monotonic {
+                assert!(deadline <= self.server.bound, "{deadline:?}");
+            }
+            assert_eq!(self.session.ended(), None);
+        }
+    }
+
+    fn check_that_polling_again_is_harmless(&mut self) {
+        let next = self.session.poll_timeout();
+        let mut output = BytesMut::new();
+        self.session.poll_transmit(&mut output);
+        assert!(output.is_empty());
+        assert_eq!(self.session.poll_transport(), None);
+        assert_eq!(self.session.poll_event(), None);
+        assert_eq!(self.session.poll_timeout(), next);
+        assert_eq!(next.is_none(), self.session.ended().is_some());
+    }
+
+    fn end(&mut self) {
+        self.session.close(self.now);
+        self.settle();
+        self.now = Instant::since_origin(Duration::MAX);
+        self.session.handle_timeout(self.now);
+        self.settle();
+        assert_eq!(self.automaton, Automaton::End);
+        assert_eq!(self.unanswered, BTreeSet::new());
+        let told = |state: &WatchState| *state == WatchState::Over;
+        assert!(self.watches.values().all(told), "{:?}", self.watches);
+        assert!(self.session.last_zxid() >= Zxid::ZERO);
+    }
+}
+
+fn reply(xid: Xid, zxid: i64, error: i32) -> Bytes {
+    let header: ReplyHeader = header(xid, zxid, ErrorCode::new(error));
+    encoded(&header)
+}
+
+fn path_of(path: u8) -> &'static str {
+    match path % 3 {
+        0 => "/a",
+        1 => "/b",
+        _ => "/a/c",
+    }
+}
