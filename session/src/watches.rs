@@ -232,3 +232,33 @@ impl<'a> Batch<'a> {
 const fn path_len(path: &str) -> usize {
     4 + path.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    /// C-47: nothing is left of a watch once it fired, failed, or was forgotten.
+    #[test]
+    fn what_is_over_takes_no_memory() {
+        let mut watches = Watches::new();
+        for i in 0..1000 {
+            let path = format!("/{}", i % 10);
+            let id = watches.ask(&path, i);
+            match i % 4 {
+                0 => watches.answer(id, WatchedBy::GetData, ErrorCode::NO_NODE),
+                1 => watches.forget(id),
+                2 => {
+                    watches.answer(id, WatchedBy::GetData, ErrorCode::OK);
+                    watches.forget(id);
+                }
+                _ => {
+                    watches.answer(id, WatchedBy::GetData, ErrorCode::OK);
+                    assert_eq!(watches.fire(&path, EventType::NODE_DELETED), [i]);
+                }
+            }
+        }
+        assert!(watches.by_id.is_empty() && watches.by_path.is_empty());
+    }
+}

@@ -81,8 +81,6 @@ fn setting() -> impl Strategy<Value = Setting> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-
     /// C-5, C-55, C-68: the laws are those that `World` asserts.
     #[test]
     fn the_laws_hold_with_an_honest_server(

@@ -128,6 +128,18 @@ fn only_an_accepted_session_resets_the_backoff() {
     assert!(due.saturating_since(lab.now) <= Duration::from_millis(10));
 }
 
+/// The loss of one server costs no more than a short wait for each of the others.
+#[test]
+fn a_round_of_all_servers_is_one_step_of_the_backoff() {
+    let mut lab = Lab::with(32, |_| ());
+    for _ in 0..32 {
+        lab.wanted_server();
+        lab.close_by_server();
+        let due = lab.session.poll_timeout().expect("a next attempt");
+        assert!(due.saturating_since(lab.now) <= Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn requests_are_refused_without_a_connection() {
     let mut lab = Lab::new();
