@@ -11,6 +11,7 @@ mod limits;
 mod properties;
 mod reconnect;
 mod replies;
+mod server;
 mod timing;
 mod watches;
 mod world;

@@ -2,11 +2,11 @@
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::{Buf, Bytes, BytesMut};
-use zk_jute::records::{ConnectRequest, ConnectResponse, EventType, GetDataRequest};
-use zk_jute::{Decode, ErrorCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len};
+use bytes::{Bytes, BytesMut};
+use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
+use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
     Config, Event, Failure, Instant, Session, SubmitError, Transport, WatchId, Watching,
     WhileDisconnected,
@@ -14,6 +14,7 @@ use zk_session::{
 
 use crate::automaton::Automaton;
 use crate::lab::{encoded, header, notification};
+use crate::server::Server;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -127,56 +128,6 @@ enum WatchState {
 enum LeftOn {
     Success,
     SuccessOrNoNode,
-}
-
-/// What the server knows, and until when the session may believe in its lease.
-#[derive(Default)]
-struct Server {
-    input: BytesMut,
-    handshake_at: Option<Instant>,
-    requests: VecDeque<(Xid, Instant)>,
-    ping_at: Option<Instant>,
-    lease: Duration,
-    bound: Instant,
-}
-
-impl Server {
-    fn prove(&mut self, sent_at: Option<Instant>) {
-        if let Some(sent_at) = sent_at {
-            self.bound = self.bound.max(sent_at + self.lease);
-        }
-    }
-
-    /// A frame of which nobody can say what it answers, if anything.
-    fn prove_by_anything(&mut self) {
-        self.prove(self.requests.front().map(|&(_, at)| at));
-        self.prove(self.ping_at);
-    }
-
-    fn read(&mut self, now: Instant) {
-        while let Some(length) = frame_len(&self.input, usize::MAX).expect("a frame") {
-            self.input.advance(4);
-            let frame = self.input.split_to(length);
-            if self.handshake_at.is_none() {
-                ConnectRequest::decode_exact(&frame).expect("a handshake");
-                self.handshake_at = Some(now);
-                continue;
-            }
-            match RequestHeader::decode_prefix(&frame).expect("a header").xid {
-                Xid::PING => self.ping_at = Some(now),
-                Xid::AUTH => {}
-                xid => self.requests.push_back((xid, now)),
-            }
-        }
-    }
-
-    fn disconnect(&mut self) {
-        *self = Self {
-            lease: self.lease,
-            bound: self.bound,
-            ..Self::default()
-        };
-    }
 }
 
 impl World {

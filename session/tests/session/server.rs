@@ -1,0 +1,59 @@
+//! What a server has read, and what its answers prove.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use bytes::{Buf, BytesMut};
+use zk_jute::records::ConnectRequest;
+use zk_jute::{Decode, RequestHeader, Xid, frame_len};
+use zk_session::Instant;
+
+/// What the server knows, and until when the session may believe in its lease.
+#[derive(Default)]
+pub(crate) struct Server {
+    pub(crate) input: BytesMut,
+    pub(crate) handshake_at: Option<Instant>,
+    pub(crate) requests: VecDeque<(Xid, Instant)>,
+    pub(crate) ping_at: Option<Instant>,
+    pub(crate) lease: Duration,
+    pub(crate) bound: Instant,
+}
+
+impl Server {
+    pub(crate) fn prove(&mut self, sent_at: Option<Instant>) {
+        if let Some(sent_at) = sent_at {
+            self.bound = self.bound.max(sent_at + self.lease);
+        }
+    }
+
+    /// A frame of which nobody can say what it answers, if anything.
+    pub(crate) fn prove_by_anything(&mut self) {
+        self.prove(self.requests.front().map(|&(_, at)| at));
+        self.prove(self.ping_at);
+    }
+
+    pub(crate) fn read(&mut self, now: Instant) {
+        while let Some(length) = frame_len(&self.input, usize::MAX).expect("a frame") {
+            self.input.advance(4);
+            let frame = self.input.split_to(length);
+            if self.handshake_at.is_none() {
+                ConnectRequest::decode_exact(&frame).expect("a handshake");
+                self.handshake_at = Some(now);
+                continue;
+            }
+            match RequestHeader::decode_prefix(&frame).expect("a header").xid {
+                Xid::PING => self.ping_at = Some(now),
+                Xid::AUTH => {}
+                xid => self.requests.push_back((xid, now)),
+            }
+        }
+    }
+
+    pub(crate) fn disconnect(&mut self) {
+        *self = Self {
+            lease: self.lease,
+            bound: self.bound,
+            ..Self::default()
+        };
+    }
+}
