@@ -69,7 +69,6 @@ impl Driver {
         }
     }
 
-    /// Time first: what has lapsed while the process was paused is noticed before any input.
     fn poll_clock(&mut self, cx: &mut Context<'_>) -> Progress {
         if self.timer.as_mut().poll(cx).is_pending() && Instant::now() < self.timer.deadline() {
             return Progress::None;
@@ -215,7 +214,9 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let inputs = [self.poll_clock(cx), self.poll_link(cx)];
+            // What has come in first: after a pause it may show that the connection is alive. That the
+            // lease has lapsed meanwhile is noticed all the same, before it is taken in.
+            let inputs = [self.poll_link(cx), self.poll_clock(cx)];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
                 Progress::None if inputs == [Progress::None; 2] => return Poll::Pending,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use zk_session::{Config, ConnectString, End, Instant, SubmitError, Transport};
+use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
 
 pub(crate) use calls::{CallError, Calls};
 pub(crate) use nomination::{Nomination, NominationKey};
@@ -132,13 +132,20 @@ enum Driver {
 }
 
 impl Shared {
-    pub(crate) fn new(settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
+    pub(crate) fn new(mut settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
+        let limits = settings.session.limits;
+        // The bounds are for calls: see `Calls`.
+        settings.session.limits = Limits {
+            max_in_flight: usize::MAX,
+            max_queued_bytes: usize::MAX,
+            ..limits
+        };
         let clock = Clock::start();
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
             settings,
             clock,
-            calls: Calls::new(),
+            calls: Calls::new(limits),
             watches: Watches::new(),
             nominations: BTreeMap::new(),
             ending: Vec::new(),

@@ -162,7 +162,11 @@ impl<R> Requests<R> {
 
     pub(crate) fn are_full(&self) -> bool {
         self.in_flight.len() + self.queued.len() >= self.limits.max_in_flight
-            || self.outbox.len() + self.queued_frames.len() >= self.limits.max_queued_bytes
+            || self.queued_bytes() >= self.limits.max_queued_bytes
+    }
+
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.outbox.len() + self.queued_frames.len()
     }
 
     fn number(&self, now: Instant, purpose: Purpose<R>) -> Pending<R> {

@@ -198,6 +198,11 @@ impl<R, W> Session<R, W> {
     pub fn is_full(&self) -> bool {
         self.requests.are_full()
     }
+
+    /// Bytes of requests that wait to be sent.
+    pub fn queued_bytes(&self) -> usize {
+        self.requests.queued_bytes()
+    }
 }
 
 impl<R, W> fmt::Debug for Session<R, W> {

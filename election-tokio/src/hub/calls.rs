@@ -4,16 +4,21 @@ use core::task::{Context, Poll, Waker};
 
 use slab::Slab;
 use zk_jute::Request;
-use zk_session::{Completion, Failure, Instant, SubmitError, WatchId, Watching};
+use zk_session::{Completion, Failure, Instant, Limits, SubmitError, WatchId, Watching};
 
-use super::{Hub, Session, Tag, Watcher};
+use super::{Session, Tag, Watcher};
 
 /// Names a call; it is given again only after its reply came.
 pub(crate) type CallKey = usize;
 
 /// Calls whose replies are on their way, and who waits for room to make one.
+///
+/// The bounds are kept here and not in the session, since they are for calls only: a nominee has
+/// one request in flight, and must not be refused it.
 #[derive(Debug)]
 pub(crate) struct Calls {
+    limits: Limits,
+    in_flight: usize,
     slots: Slab<Slot>,
     waiting_for_room: Vec<Waker>,
 }
@@ -36,8 +41,10 @@ pub(crate) enum CallError {
 }
 
 impl Calls {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(limits: Limits) -> Self {
         Self {
+            limits,
+            in_flight: 0,
             slots: Slab::new(),
             waiting_for_room: Vec::new(),
         }
@@ -51,9 +58,11 @@ impl Calls {
         request: &Q,
         cx: &Context<'_>,
     ) -> Result<CallKey, CallError> {
+        self.wait_for_room(session, cx)?;
         let key = self.slots.vacant_key();
-        let submitted = session.submit(now, Tag::Call(key), request);
-        self.submitted(submitted, cx).map(|()| key)
+        session.submit(now, Tag::Call(key), request)?;
+        self.submitted(cx);
+        Ok(key)
     }
 
     /// Makes a call that leaves a watch.
@@ -64,27 +73,30 @@ impl Calls {
         (read, watcher): (Watching<'_>, Watcher),
         cx: &Context<'_>,
     ) -> Result<(CallKey, WatchId), CallError> {
+        self.wait_for_room(session, cx)?;
         let key = self.slots.vacant_key();
-        let submitted = session.submit_watching(now, Tag::Call(key), read, watcher);
-        self.submitted(submitted, cx).map(|watch| (key, watch))
+        let watch = session.submit_watching(now, Tag::Call(key), read, watcher)?;
+        self.submitted(cx);
+        Ok((key, watch))
     }
 
-    fn submitted<T>(
-        &mut self,
-        submitted: Result<T, SubmitError>,
-        cx: &Context<'_>,
-    ) -> Result<T, CallError> {
-        match submitted {
-            Ok(value) => {
-                self.slots.insert(Slot::Waiting(cx.waker().clone()));
-                Ok(value)
-            }
-            Err(SubmitError::Full) => {
-                self.waiting_for_room.push(cx.waker().clone());
-                Err(CallError::WaitForRoom)
-            }
-            Err(error) => Err(CallError::Refused(error)),
+    fn wait_for_room(&mut self, session: &Session, cx: &Context<'_>) -> Result<(), CallError> {
+        if self.has_room(session) {
+            return Ok(());
         }
+        self.waiting_for_room.push(cx.waker().clone());
+        Err(CallError::WaitForRoom)
+    }
+
+    fn has_room(&self, session: &Session) -> bool {
+        session.ended().is_some()
+            || self.in_flight < self.limits.max_in_flight
+                && session.queued_bytes() < self.limits.max_queued_bytes
+    }
+
+    fn submitted(&mut self, cx: &Context<'_>) {
+        self.in_flight += 1;
+        self.slots.insert(Slot::Waiting(cx.waker().clone()));
     }
 
     /// The outcome of a call, once.
@@ -126,6 +138,7 @@ impl Calls {
         let Some(slot) = self.slots.get_mut(key) else {
             return;
         };
+        self.in_flight = self.in_flight.saturating_sub(1);
         match core::mem::replace(slot, Slot::Done(outcome)) {
             Slot::Waiting(waker) => wakers.push(waker),
             Slot::Abandoned | Slot::Done(_) => {
@@ -134,17 +147,16 @@ impl Calls {
         }
     }
 
-    /// There is room again: whoever waits for it tries again.
-    pub(super) fn make_room(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.append(&mut self.waiting_for_room);
+    /// Hands out those who wait for room, if there is any: they try again.
+    pub(super) fn announce_room(&mut self, session: &Session, wakers: &mut Vec<Waker>) {
+        if self.has_room(session) {
+            wakers.append(&mut self.waiting_for_room);
+        }
     }
 }
 
-impl Hub {
-    /// Wakes those who wait for room, if there is any.
-    pub(super) fn announce_room(&mut self) {
-        if !self.session.is_full() || self.session.ended().is_some() {
-            self.calls.make_room(&mut self.wakers);
-        }
+impl From<SubmitError> for CallError {
+    fn from(error: SubmitError) -> Self {
+        Self::Refused(error)
     }
 }

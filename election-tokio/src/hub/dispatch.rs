@@ -106,7 +106,7 @@ impl Hub {
             }
         }
         if completed {
-            self.announce_room();
+            self.calls.announce_room(&self.session, &mut self.wakers);
         }
         if !self.awaiting_lease.is_empty() {
             self.announce_leaders(now);
@@ -130,7 +130,7 @@ impl Hub {
                 if !read_only {
                     self.stimulate_all(now, Happening::Connected(session));
                 }
-                self.announce_room();
+                self.calls.announce_room(&self.session, &mut self.wakers);
             }
             Event::ConnectFailed { server, end, .. } => {
                 let reason = self
@@ -187,7 +187,7 @@ impl Hub {
             }
             self.connection
                 .send_replace(ConnectionState::Closed { end });
-            self.announce_room();
+            self.calls.announce_room(&self.session, &mut self.wakers);
         }
     }
 

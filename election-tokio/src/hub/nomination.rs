@@ -410,9 +410,10 @@ fn core_failure(failure: zk_session::Failure) -> Failure {
         zk_session::Failure::Refused(ErrorCode::NO_NODE) => Failure::NoNode,
         zk_session::Failure::Refused(ErrorCode::NODE_EXISTS) => Failure::NodeExists,
         zk_session::Failure::Refused(ErrorCode::BAD_VERSION) => Failure::BadVersion,
+        // The connection or the session is about to go; that it did will be told next.
+        zk_session::Failure::Refused(ErrorCode::SESSION_EXPIRED | ErrorCode::SESSION_MOVED)
+        | zk_session::Failure::ConnectionLoss
+        | zk_session::Failure::NotSent => Failure::ConnectionLoss,
         zk_session::Failure::Refused(code) => Failure::Rejected(code.get()),
-        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
-            Failure::ConnectionLoss
-        }
     }
 }
