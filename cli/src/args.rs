@@ -1,0 +1,362 @@
+//! The command line.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use election_tokio::ConnectString;
+
+const EXIT_CODES: &str = "\
+Exit codes of `run`:
+  COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
+    2  the arguments cannot be used
+   70  a fault in zkelect itself
+   71  the operating system refused something
+   73  the events file cannot be opened
+   75  with --once: leadership was in doubt or lost
+   77  the server refused for lack of permission
+   78  what the server holds does not fit, such as a missing chroot
+  126  COMMAND cannot be executed
+  127  COMMAND was not found
+  128 + N  signal N ended zkelect before COMMAND was started
+
+Exit codes of `list` and `demo`: 0, those above, and
+   69  no server granted a session, or answered, in time";
+
+/// Lets one of several machines act: leader election on Apache ZooKeeper.
+///
+/// Every machine runs `zkelect run` with the same servers and the same election. One of them is
+/// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
+/// stopped and the next one takes over.
+#[derive(Debug, Parser)]
+#[command(name = "zkelect", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Trace what happens on standard error; twice for more. Without it, `RUST_LOG` says what to trace.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) subcommand: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subcommand {
+    Run(RunArgs),
+    List(ListArgs),
+    Demo(DemoArgs),
+    #[command(hide = true)]
+    Guard(GuardArgs),
+    #[command(hide = true)]
+    Exec(ExecArgs),
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  zkelect run --servers zk1:2181,zk2:2181,zk3:2181 --election /reports/leader -- ./make-reports
+  zkelect run --servers zk1:2181/app --election /leader --events - -- \\
+      sh -c 'echo leading with token $ZKELECT_TOKEN; exec ./serve'
+
+COMMAND finds in its environment:
+  ZKELECT_TOKEN      the fencing token, a decimal number that grows with every new leader: hand it
+                     to the systems that COMMAND writes to, and let them refuse smaller ones
+  ZKELECT_ID         the value of --id
+  ZKELECT_ELECTION   the value of --election
+  ZKELECT_CANDIDATE  the name of the candidate znode
+
+When COMMAND has to go, its process group gets SIGTERM, and SIGKILL after the grace, but no later
+than the lease deadline: the moment from which another machine may lead. That holds also while
+zkelect itself is stopped, and COMMAND does not outlive a zkelect that was killed. A COMMAND that
+was stopped because leadership was in doubt is started again if the doubt is cleared.
+COMMAND's standard input is empty. What it leaves running when it ends is stopped the same way
+before the lead is given up.";
+
+/// Stands for election and runs COMMAND while elected.
+///
+/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT or
+/// SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP, after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// This nominee's name, for others to see [default: HOST-PID].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// How long after its connection was cut a machine is replaced. The server may change it.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) session_timeout: SessionTimeout,
+    /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) grace: humantime::Duration,
+    /// End when leadership is in doubt or lost, instead of standing again.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Append one JSON object a line for each event to FILE; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
+    /// What to run while elected.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Lists the candidates, the one that leads first.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXIT_CODES)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// Print a JSON array instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How long to try to reach a server, and then to wait for its answers.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) timeout: humantime::Duration,
+}
+
+/// Shows an election at work: nominees elect a leader, which resigns or crashes in turn.
+///
+/// All nominees live in this process, each in a session of its own. A crash cuts a nominee's
+/// connection without a word, so that the session timeout has to pass before the next one leads.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXIT_CODES)]
+pub(crate) struct DemoArgs {
+    /// The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT].
+    #[arg(long)]
+    pub(crate) servers: Option<Servers>,
+    /// How many leaders go, in turn by resigning and by crashing.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: u32,
+    /// How many stand for election.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=50))]
+    pub(crate) nominees: u32,
+    /// The session timeout to ask for: how long a crashed leader holds the lead.
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub(crate) session_timeout: SessionTimeout,
+    /// How long to look at the table before the next leader goes.
+    #[arg(long, value_name = "TIME", default_value = "700ms")]
+    pub(crate) pause: humantime::Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ElectionArgs {
+    /// The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT].
+    #[arg(long)]
+    pub(crate) servers: Servers,
+    /// The election node, an absolute path; `run` creates it if it does not exist.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) election: String,
+}
+
+/// The process between `zkelect run` and COMMAND.
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    #[arg(long)]
+    pub(crate) grace_ms: u64,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What becomes COMMAND.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    #[arg(long)]
+    pub(crate) parent: u32,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// A connect string that parses.
+#[derive(Clone, Debug)]
+pub(crate) struct Servers {
+    connect_string: String,
+    chroot: String,
+}
+
+impl Servers {
+    pub(crate) fn connect_string(&self) -> &str {
+        &self.connect_string
+    }
+
+    /// Empty, or an absolute path.
+    pub(crate) fn chroot(&self) -> &str {
+        &self.chroot
+    }
+}
+
+impl FromStr for Servers {
+    type Err = election_tokio::ConnectStringError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed: ConnectString = text.parse()?;
+        Ok(Self {
+            connect_string: text.to_owned(),
+            chroot: parsed.chroot().to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.connect_string)
+    }
+}
+
+/// A session timeout that the protocol can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionTimeout(pub(crate) Duration);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionTimeoutError {
+    #[error("{0}")]
+    Duration(#[from] humantime::DurationError),
+    #[error("a session timeout has to be 1ms at least and 24 days at most")]
+    OutOfRange,
+}
+
+impl FromStr for SessionTimeout {
+    type Err = SessionTimeoutError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const MOST: Duration = Duration::from_secs(24 * 24 * 60 * 60);
+        let timeout = humantime::parse_duration(text)?;
+        if timeout < Duration::from_millis(1) || timeout > MOST {
+            return Err(SessionTimeoutError::OutOfRange);
+        }
+        Ok(Self(timeout))
+    }
+}
+
+impl fmt::Display for SessionTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        humantime::format_duration(self.0).fmt(f)
+    }
+}
+
+/// Where the events go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventsTo {
+    StandardOutput,
+    File(PathBuf),
+}
+
+impl From<&str> for EventsTo {
+    fn from(text: &str) -> Self {
+        match text {
+            "-" => Self::StandardOutput,
+            path => Self::File(path.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from([&["zkelect"], arguments].concat())
+    }
+
+    fn run_args(arguments: &[&str]) -> RunArgs {
+        match parse(arguments).expect("it parses").subcommand {
+            Subcommand::Run(args) => args,
+            other => panic!("not run: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_has_the_documented_defaults() {
+        let args = run_args(&[
+            "run",
+            "--servers",
+            "a,b/app",
+            "--election",
+            "/e",
+            "--",
+            "true",
+        ]);
+        assert_eq!(args.election.servers.connect_string(), "a,b/app");
+        assert_eq!(args.election.servers.chroot(), "/app");
+        assert_eq!(
+            args.session_timeout,
+            SessionTimeout(Duration::from_secs(10))
+        );
+        assert_eq!(*args.grace, Duration::from_secs(5));
+        assert_eq!((args.once, args.events, args.id), (false, None, None));
+    }
+
+    #[test]
+    fn the_commands_own_options_stay_its_own() {
+        let line = [
+            "run",
+            "--servers=a",
+            "--election=/e",
+            "--",
+            "ls",
+            "--once",
+            "-v",
+        ];
+        let args = run_args(&line);
+        assert!(!args.once);
+        assert_eq!(args.command, ["ls", "--once", "-v"]);
+    }
+
+    #[test]
+    fn a_dash_means_standard_output() {
+        let line = [
+            "run",
+            "--servers=a",
+            "--election=/e",
+            "--events",
+            "-",
+            "--",
+            "true",
+        ];
+        assert_eq!(run_args(&line).events, Some(EventsTo::StandardOutput));
+        assert_eq!(EventsTo::from("x"), EventsTo::File("x".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_with_the_reason() {
+        let cases: [(&[&str], &str); 6] = [
+            (&["run", "--servers=a", "--election=/e"], "COMMAND"),
+            (
+                &["run", "--servers=a:x", "--election=/e", "--", "true"],
+                "port",
+            ),
+            (&["list", "--servers=", "--election=/e"], "--servers"),
+            (
+                &["list", "--servers=a", "--election=/e", "--timeout=5"],
+                "unit",
+            ),
+            (
+                &[
+                    "run",
+                    "--servers=a",
+                    "--election=/e",
+                    "--session-timeout=0s",
+                    "--",
+                    "true",
+                ],
+                "1ms at least",
+            ),
+            (&["demo", "--nominees=1"], "2..=50"),
+        ];
+        for (line, reason) in cases {
+            let error = parse(line).expect_err("it is refused");
+            assert_eq!(error.exit_code(), 2, "{error}");
+            assert!(
+                error.to_string().contains(reason),
+                "{reason:?} is not in: {error}"
+            );
+        }
+    }
+}

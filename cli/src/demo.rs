@@ -1,0 +1,205 @@
+//! `zkelect demo`: an election to look at.
+
+mod mortal;
+mod nominee;
+mod report;
+mod stage;
+
+use core::time::Duration;
+use std::time::SystemTime;
+
+use election_tokio::{Client, Version};
+use rustix::process::Signal;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use crate::args::{DemoArgs, Servers};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{console, server};
+use nominee::{Change, Nominee, Seat, Setting};
+use report::{End, Report};
+use stage::{Leader, Stage};
+
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+/// How long a take-over may take beyond the session timeout.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Has leaders resign and crash in turn, and tells how long the take-overs took.
+pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
+    let servers = args.servers.clone().ok_or(Failure::DemoWithoutServer)?;
+    let path = fresh_path();
+    let builder = Client::builder(servers.connect_string());
+    let operator = server::connect(builder, &servers, CONNECT_BOUND).await?;
+    let mut demo = Demo::new(&args, servers, path.clone());
+    let outcome = tokio::select! {
+        played = demo.play(args.rounds, *args.pause) => played.map(|()| Exit::Success),
+        interrupted = tokio::signal::ctrl_c() => interrupted
+            .map(|()| Exit::Signal(Signal::INT.as_raw()))
+            .map_err(Failure::system("signals cannot be handled")),
+    };
+    demo.close().await;
+    // Crashed candidates stay until their session ends: each was waited for by its successor.
+    if let Err(error) = operator.delete(&path, Version::ANY).await {
+        console::warn(format_args!("{path} was left behind: {error}"));
+    }
+    // The session holds nothing any more.
+    let _ = operator.close().await;
+    let exit = outcome?;
+    if exit != Exit::Success {
+        return Ok(exit);
+    }
+    println!("\n{}", demo.report.table());
+    println!(
+        "{} leaders, each with a greater token than the one before. After a crash the session \
+         timeout ({}) has to pass first.",
+        args.rounds + 1,
+        args.session_timeout
+    );
+    Ok(Exit::Success)
+}
+
+/// A path that no other demo uses.
+fn fresh_path() -> String {
+    let since_epoch = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    format!(
+        "/zkelect-demo-{}-{}",
+        std::process::id(),
+        since_epoch.as_millis()
+    )
+}
+
+struct Demo {
+    setting: Setting,
+    changes: mpsc::UnboundedReceiver<Change>,
+    stage: Stage,
+    nominees: Vec<(Seat, Nominee)>,
+    report: Report,
+}
+
+impl Demo {
+    fn new(args: &DemoArgs, servers: Servers, path: String) -> Self {
+        let (sender, changes) = mpsc::unbounded_channel();
+        Self {
+            setting: Setting {
+                servers,
+                session_timeout: args.session_timeout.0,
+                connect_timeout: CONNECT_BOUND,
+                path,
+                changes: sender,
+            },
+            changes,
+            // At most 50, says the command line.
+            stage: Stage::new(usize::try_from(args.nominees).unwrap_or(usize::MAX)),
+            nominees: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    async fn play(&mut self, rounds: u32, pause: Duration) -> Result<(), Failure> {
+        self.stage
+            .say(&format!("election at {}", self.setting.path));
+        for seat in self.stage.seats() {
+            self.stand(seat).await?;
+        }
+        for round in 1..=rounds {
+            let leader = self.until_settled().await?;
+            tokio::time::sleep(pause).await;
+            let end = End::of_round(round);
+            let (took, next) = self.replace(leader, end).await?;
+            if next.token <= leader.token {
+                return Err(Failure::Internal("a leader has no greater token"));
+            }
+            self.stage.say(&format!(
+                "{} leads {} later",
+                self.stage.name(next.seat),
+                report::show(took)
+            ));
+            self.report.add(end, took);
+            self.stand(leader.seat).await?;
+        }
+        self.until_settled().await?;
+        Ok(())
+    }
+
+    async fn stand(&mut self, seat: Seat) -> Result<(), Failure> {
+        let life = self.stage.next_life(seat);
+        let name = self.stage.name(seat);
+        let nominee = Nominee::stand(&self.setting, seat, life, &name).await?;
+        self.nominees.push((seat, nominee));
+        Ok(())
+    }
+
+    /// Has the leader go, and waits for the next one.
+    async fn replace(&mut self, leader: Leader, end: End) -> Result<(Duration, Leader), Failure> {
+        let place = self
+            .nominees
+            .iter()
+            .position(|(seat, _)| *seat == leader.seat)
+            .ok_or(Failure::Internal("the leader is nobody"))?;
+        let (seat, nominee) = self.nominees.swap_remove(place);
+        let name = self.stage.name(seat);
+        let start;
+        match end {
+            End::Resignation => {
+                self.stage.say(&format!("{name} resigns"));
+                start = Instant::now();
+                tokio::spawn(nominee.resign());
+            }
+            End::Crash => {
+                self.stage.say(&format!("{name} crashes"));
+                start = Instant::now();
+                nominee.crash();
+                self.stage.crashed(seat);
+            }
+        }
+        let (at, next) = self
+            .until(start, |_, next| next.filter(|next| next.seat != seat))
+            .await?;
+        Ok((at.saturating_duration_since(start), next))
+    }
+
+    async fn until_settled(&mut self) -> Result<Leader, Failure> {
+        match self.stage.settled() {
+            Some(leader) => Ok(leader),
+            None => {
+                let settled = |stage: &Stage, _| stage.settled();
+                Ok(self.until(Instant::now(), settled).await?.1)
+            }
+        }
+    }
+
+    /// Takes changes in until `found` has found something, and tells when that changed.
+    async fn until<T>(
+        &mut self,
+        start: Instant,
+        found: impl Fn(&Stage, Option<Leader>) -> Option<T>,
+    ) -> Result<(Instant, T), Failure> {
+        let bound = self.setting.session_timeout * 2 + PATIENCE;
+        loop {
+            let change = timeout_at(start + bound, self.changes.recv())
+                .await
+                .map_err(|_| Failure::NoTakeOver(bound))?
+                .ok_or(Failure::Internal("nobody stands any more"))?;
+            let at = change.at;
+            let leads = self.stage.heard(change);
+            if let Some(found) = found(&self.stage, leads) {
+                return Ok((at, found));
+            }
+        }
+    }
+
+    /// Everybody withdraws, those who follow first, so that nobody takes over any more.
+    async fn close(&mut self) {
+        let leader = self.stage.leader().map(|leader| leader.seat);
+        let nominees = core::mem::take(&mut self.nominees);
+        let (last, first): (Vec<_>, Vec<_>) = nominees
+            .into_iter()
+            .partition(|(seat, _)| Some(*seat) == leader);
+        for (_, nominee) in first.into_iter().chain(last) {
+            nominee.resign().await;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! One nominee of the demo, with a session of its own.
+
+use core::time::Duration;
+
+use election_tokio::{Client, Nomination, Status};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::mortal::{Life, MortalConnector};
+use crate::args::Servers;
+use crate::failure::Failure;
+use crate::server;
+
+/// Which nominee, by its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat(pub(super) usize);
+
+/// A nominee's status changed.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) seat: Seat,
+    /// Tells the nominee that stands now from the one who sat there before.
+    pub(super) life: u32,
+    pub(super) at: Instant,
+    pub(super) status: Status,
+}
+
+/// What all nominees have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) servers: Servers,
+    pub(super) session_timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    pub(super) path: String,
+    pub(super) changes: mpsc::UnboundedSender<Change>,
+}
+
+/// Stands for election. Dropped: withdraws.
+pub(super) struct Nominee {
+    client: Client,
+    nomination: Nomination,
+    connection: Life,
+}
+
+impl Nominee {
+    pub(super) async fn stand(
+        setting: &Setting,
+        seat: Seat,
+        life: u32,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let connection = Life::default();
+        let builder = Client::builder(setting.servers.connect_string())
+            .session_timeout(setting.session_timeout)
+            .connector(MortalConnector {
+                life: connection.clone(),
+            });
+        let client = server::connect(builder, &setting.servers, setting.connect_timeout).await?;
+        let nomination = client
+            .election(&setting.path)
+            .data(name.to_owned())
+            .nominate()?;
+        let mut status = nomination.watch();
+        let changes = setting.changes.clone();
+        tokio::spawn(async move {
+            while status.changed().await.is_ok() {
+                let change = Change {
+                    seat,
+                    life,
+                    at: Instant::now(),
+                    status: status.borrow_and_update().clone(),
+                };
+                if changes.send(change).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            client,
+            nomination,
+            connection,
+        })
+    }
+
+    /// Gives the lead, or the wait for it, up.
+    pub(super) async fn resign(self) {
+        // Unconfirmed, the candidate goes with the session, which is closed here at the latest.
+        let _ = self.nomination.resign().await;
+        let _ = self.client.close().await;
+    }
+
+    /// Vanishes: nothing more is sent, and the server is left to find out.
+    pub(super) fn crash(self) {
+        self.connection.end();
+    }
+}

@@ -1,0 +1,244 @@
+//! Who leads and who follows whom, to look at: a table that is redrawn on a terminal, plain lines
+//! elsewhere.
+
+use core::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use election_tokio::{CandidateName, Role, Status, Token};
+use tokio::time::Instant;
+
+use super::nominee::{Change, Seat};
+
+const LEADER: Style = AnsiColor::Green.on_default().bold();
+const GONE: Style = Style::new().dimmed();
+
+/// A nominee as last heard of.
+struct Row {
+    name: String,
+    /// How many have sat here.
+    life: u32,
+    state: State,
+}
+
+enum State {
+    Heard(Box<Status>),
+    /// Nothing will be heard.
+    Crashed,
+}
+
+impl Row {
+    /// `None` for a crashed one.
+    fn role(&self) -> Option<&Role> {
+        match &self.state {
+            State::Heard(status) => Some(&status.role),
+            State::Crashed => None,
+        }
+    }
+
+    fn candidate(&self) -> Option<&CandidateName> {
+        match &self.state {
+            State::Heard(status) => status.candidate.as_ref(),
+            State::Crashed => None,
+        }
+    }
+
+    fn leads(&self, seat: Seat) -> Option<Leader> {
+        match self.role() {
+            Some(&Role::Leading { token }) => Some(Leader { seat, token }),
+            _ => None,
+        }
+    }
+}
+
+pub(super) struct Stage {
+    rows: Vec<Row>,
+    start: Instant,
+    output: Output,
+}
+
+enum Output {
+    Lines,
+    /// Redrawn over this many lines.
+    Table {
+        drawn: usize,
+    },
+}
+
+/// The one that leads, as far as is known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leader {
+    pub(super) seat: Seat,
+    pub(super) token: Token,
+}
+
+impl Stage {
+    pub(super) fn new(nominees: usize) -> Self {
+        let nobody = Status {
+            role: Role::Connecting,
+            candidate: None,
+            session: None,
+        };
+        Self {
+            rows: (1..=nominees)
+                .map(|number| Row {
+                    name: format!("n{number}"),
+                    life: 0,
+                    state: State::Heard(Box::new(nobody.clone())),
+                })
+                .collect(),
+            start: Instant::now(),
+            output: if io::stdout().is_terminal() {
+                Output::Table { drawn: 0 }
+            } else {
+                Output::Lines
+            },
+        }
+    }
+
+    pub(super) fn seats(&self) -> impl Iterator<Item = Seat> + use<> {
+        (0..self.rows.len()).map(Seat)
+    }
+
+    pub(super) fn name(&self, seat: Seat) -> String {
+        self.rows
+            .get(seat.0)
+            .map(|row| row.name.clone())
+            .unwrap_or_default()
+    }
+
+    /// Somebody new sits down; gives the number of the life there.
+    pub(super) fn next_life(&mut self, seat: Seat) -> u32 {
+        self.rows.get_mut(seat.0).map_or(0, |row| {
+            row.life += 1;
+            row.life
+        })
+    }
+
+    pub(super) fn crashed(&mut self, seat: Seat) {
+        if let Some(row) = self.rows.get_mut(seat.0) {
+            row.life += 1;
+            row.state = State::Crashed;
+        }
+        self.draw("");
+    }
+
+    /// Takes a change in, and tells who leads by it.
+    pub(super) fn heard(&mut self, change: Change) -> Option<Leader> {
+        let seat = change.seat;
+        let before = self.describe(seat);
+        let row = self.rows.get_mut(seat.0)?;
+        if row.life != change.life {
+            return None;
+        }
+        row.state = State::Heard(Box::new(change.status));
+        let leads = row.leads(seat);
+        let after = self.describe(seat);
+        match self.output {
+            Output::Lines if before != after => self.say(&after),
+            Output::Lines => {}
+            Output::Table { .. } => self.draw(""),
+        }
+        leads
+    }
+
+    /// The one that leads, once everybody else follows.
+    pub(super) fn settled(&self) -> Option<Leader> {
+        let is_settled = self.rows.iter().all(|row| {
+            matches!(
+                row.role(),
+                Some(Role::Leading { .. } | Role::Following { .. })
+            )
+        });
+        self.leader().filter(|_| is_settled)
+    }
+
+    pub(super) fn leader(&self) -> Option<Leader> {
+        self.rows
+            .iter()
+            .enumerate()
+            .find_map(|(index, row)| row.leads(Seat(index)))
+    }
+
+    /// A line that stays.
+    pub(super) fn say(&mut self, text: &str) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        self.draw(&format!("{seconds:8.3} s  {text}\n"));
+    }
+
+    /// Text that stays; on a terminal, the table below it. Nobody is left to be told if it cannot
+    /// be written.
+    fn draw(&mut self, text: &str) {
+        let mut stdout = anstream::stdout();
+        let Output::Table { drawn } = &mut self.output else {
+            let _ = write!(stdout, "{text}");
+            let _ = stdout.flush();
+            return;
+        };
+        let mut screen = match drawn {
+            0 => String::new(),
+            // Back to the table's first line, and clear from there on.
+            _ => format!("\x1b[{drawn}A\x1b[J"),
+        };
+        *drawn = self.rows.len() + 2;
+        screen.push_str(text);
+        screen.push('\n');
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(screen, "  {:<6}{:<14}{:<14}", "", "candidate", "role");
+        for row in &self.rows {
+            let _ = writeln!(screen, "  {}", self.table_line(row));
+        }
+        let _ = stdout.write_all(screen.as_bytes());
+        let _ = stdout.flush();
+    }
+
+    fn table_line(&self, row: &Row) -> String {
+        let style = match row.role() {
+            Some(Role::Leading { .. }) => LEADER,
+            Some(Role::Following { .. }) => Style::new(),
+            _ => GONE,
+        };
+        let number = row.candidate().map_or("-", sequence);
+        let role = self.role_of(row);
+        format!("{style}{:<6}{number:<14}{role}{style:#}", row.name)
+    }
+
+    fn describe(&self, seat: Seat) -> String {
+        self.rows
+            .get(seat.0)
+            .map(|row| format!("{} {}", row.name, self.role_of(row)))
+            .unwrap_or_default()
+    }
+
+    fn role_of(&self, row: &Row) -> String {
+        match row.role() {
+            None => "crashed".to_owned(),
+            Some(Role::Connecting) => "connects".to_owned(),
+            Some(Role::Standing) => "stands for election".to_owned(),
+            Some(Role::Following { predecessor, .. }) => {
+                format!("follows {}", self.name_of(predecessor))
+            }
+            Some(Role::Leading { token }) => format!("leads with token {token}"),
+            Some(Role::Suspended { .. }) => "leads, but has no connection".to_owned(),
+            Some(Role::Leaving) => "leaves".to_owned(),
+            Some(Role::Ended(reason)) => reason.to_string(),
+            Some(_) => String::new(),
+        }
+    }
+
+    fn name_of(&self, candidate: &CandidateName) -> String {
+        self.rows
+            .iter()
+            .find(|row| row.candidate() == Some(candidate))
+            .map_or_else(
+                || format!("candidate {}", sequence(candidate)),
+                |row| row.name.clone(),
+            )
+    }
+}
+
+/// The number at the end of a candidate's name.
+fn sequence(candidate: &CandidateName) -> &str {
+    let name = candidate.as_str();
+    name.rsplit_once('-').map_or(name, |(_, number)| number)
+}

@@ -1,0 +1,114 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+/// With what code `zkelect` ends. The README and `--help` list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Success,
+    /// As COMMAND ended.
+    Command(CommandExit),
+    /// A signal ended `zkelect` while no COMMAND ran.
+    Signal(i32),
+    /// The arguments cannot be used; the same code as for those that do not parse.
+    Usage,
+    /// No server granted a session, or it did not answer, in time.
+    NoServer,
+    /// Something that does not depend on the caller went wrong.
+    Internal,
+    /// The operating system refused something.
+    System,
+    /// The events file cannot be opened.
+    EventsFile,
+    /// Leadership was in doubt or lost, and `--once` was given.
+    LeadLost,
+    /// The server refused for lack of permission.
+    NoPermission,
+    /// What the server holds does not fit: no such chroot, say.
+    WrongSetUp,
+    /// COMMAND exists but cannot be executed.
+    NotExecutable,
+    /// COMMAND was not found.
+    NotFound,
+}
+
+impl Exit {
+    /// The numbers are those of `sysexits.h` and of shells where these have one.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Command(CommandExit::Code(code)) => code,
+            Self::Command(CommandExit::Signal(signal)) | Self::Signal(signal) => {
+                u8::try_from(128_i32.saturating_add(signal)).unwrap_or(u8::MAX)
+            }
+            Self::Usage => 2,
+            Self::NoServer => 69,
+            Self::Internal => 70,
+            Self::System => 71,
+            Self::EventsFile => 73,
+            Self::LeadLost => 75,
+            Self::NoPermission => 77,
+            Self::WrongSetUp => 78,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// How COMMAND ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CommandExit {
+    /// By itself, with this code.
+    Code(u8),
+    /// Killed by this signal.
+    Signal(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_counts_from_128() {
+        assert_eq!(Exit::Command(CommandExit::Signal(15)).code(), 143);
+        assert_eq!(Exit::Signal(2).code(), 130);
+        assert_eq!(Exit::Signal(i32::MAX).code(), 255);
+    }
+
+    #[test]
+    fn the_code_of_the_command_is_passed_on() {
+        for code in [0, 1, 42, 255] {
+            assert_eq!(Exit::Command(CommandExit::Code(code)).code(), code);
+        }
+    }
+
+    #[test]
+    fn own_codes_are_distinct() {
+        let own = [
+            Exit::Success,
+            Exit::Usage,
+            Exit::NoServer,
+            Exit::Internal,
+            Exit::System,
+            Exit::EventsFile,
+            Exit::LeadLost,
+            Exit::NoPermission,
+            Exit::WrongSetUp,
+            Exit::NotExecutable,
+            Exit::NotFound,
+        ];
+        let mut codes: Vec<u8> = own.into_iter().map(Exit::code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), own.len());
+    }
+}

@@ -1,0 +1,163 @@
+//! What can go wrong, and what to do then.
+
+use core::time::Duration;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use election_tokio::{ConnectError, ElectionError, EndReason, Error, ErrorCode, NominationError};
+
+use crate::exit::Exit;
+
+/// Why `zkelect` ends without having done its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    #[error("{0}")]
+    Election(#[from] ElectionError),
+    #[error("the chroot {0} does not exist on the server")]
+    NoChroot(String),
+    #[error("{0}")]
+    Operation(#[from] Error),
+    #[error("no answer within {}", humantime::format_duration(*.0))]
+    NoAnswer(Duration),
+    #[error("the nomination ended: {0}")]
+    Nomination(EndReason),
+    #[error("the events file {} cannot be opened: {error}", path.display())]
+    EventsFile { path: PathBuf, error: io::Error },
+    #[error("{} cannot be started: {error}", command.display())]
+    Command { command: OsString, error: io::Error },
+    #[error("{what}: {error}")]
+    System {
+        what: &'static str,
+        error: io::Error,
+    },
+    #[error("{0}")]
+    Internal(&'static str),
+    #[error("the demo needs a ZooKeeper server")]
+    DemoWithoutServer,
+    #[error("nobody took over within {}", humantime::format_duration(*.0))]
+    NoTakeOver(Duration),
+}
+
+impl Failure {
+    /// For `map_err`.
+    pub(crate) fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::System { what, error }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Connect(ConnectError::NoServer { .. })
+            | Self::NoAnswer(_)
+            | Self::NoTakeOver(_) => Exit::NoServer,
+            Self::Connect(ConnectError::Randomness(_))
+            | Self::Election(ElectionError::Randomness(_))
+            | Self::System { .. } => Exit::System,
+            Self::Connect(ConnectError::Ended(_)) | Self::Internal(_) => Exit::Internal,
+            Self::Connect(_) | Self::Election(_) | Self::DemoWithoutServer => Exit::Usage,
+            Self::NoChroot(_) => Exit::WrongSetUp,
+            Self::Operation(error) => match error.kind() {
+                election_tokio::ErrorKind::InvalidPath(_) => Exit::Usage,
+                election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
+                    Exit::NoPermission
+                }
+                election_tokio::ErrorKind::Refused(_) => Exit::WrongSetUp,
+                _ => Exit::NoServer,
+            },
+            Self::Nomination(reason) => match rejected(reason) {
+                Some(code) if is_permission(code) => Exit::NoPermission,
+                _ => Exit::WrongSetUp,
+            },
+            Self::EventsFile { .. } => Exit::EventsFile,
+            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                Exit::NotFound
+            }
+            Self::Command { .. } => Exit::NotExecutable,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub(crate) fn advice(&self) -> Option<String> {
+        Some(match self {
+            Self::Connect(ConnectError::NoServer { .. }) | Self::NoAnswer(_) => {
+                "check --servers, that ZooKeeper runs there (its client port is 2181 unless \
+                 configured otherwise), and that no firewall is in between"
+                    .to_owned()
+            }
+            Self::Connect(ConnectError::ConnectString(_) | ConnectError::Chroot(_)) => {
+                "write --servers as HOST:PORT[,HOST:PORT...][/CHROOT]".to_owned()
+            }
+            Self::Election(ElectionError::InvalidPath { .. }) => {
+                "write --election as an absolute path, such as /services/reports/leader".to_owned()
+            }
+            Self::NoChroot(chroot) => format!(
+                "create it (`create {chroot}` in ZooKeeper's zkCli.sh), or leave the chroot out \
+                 of --servers"
+            ),
+            Self::Operation(error) => return operation_advice(error),
+            Self::Nomination(reason) => return nomination_advice(reason),
+            Self::EventsFile { .. } => {
+                "give a file that can be written, in a folder that exists, or - for standard output"
+                    .to_owned()
+            }
+            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                "check its name and PATH; a shell's own commands need `sh -c '...'`".to_owned()
+            }
+            Self::DemoWithoutServer => {
+                "start one (`zkServer.sh start`, or `docker run -p 2181:2181 zookeeper`), then \
+                 `zkelect demo --servers 127.0.0.1:2181`"
+                    .to_owned()
+            }
+            Self::NoTakeOver(_) => {
+                "run again with -v; a server that is overloaded or out of reach is likely"
+                    .to_owned()
+            }
+            Self::Connect(_)
+            | Self::Election(_)
+            | Self::Command { .. }
+            | Self::System { .. }
+            | Self::Internal(_) => return None,
+        })
+    }
+}
+
+fn is_permission(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::NO_AUTH | ErrorCode::AUTH_FAILED)
+}
+
+fn rejected(reason: &EndReason) -> Option<ErrorCode> {
+    match reason {
+        EndReason::Failed(NominationError::Rejected(code)) => Some(ErrorCode::new(*code)),
+        _ => None,
+    }
+}
+
+const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must let everybody \
+     create, read and delete here, since zkelect presents no identity: look with `getAcl`, change \
+     with `setAcl` in zkCli.sh, or use another election node";
+
+fn operation_advice(error: &Error) -> Option<String> {
+    match error.kind() {
+        election_tokio::ErrorKind::InvalidPath(_) => {
+            Some("write --election as an absolute path, such as /services/reports/leader".into())
+        }
+        election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
+            Some(PERMISSION_ADVICE.into())
+        }
+        election_tokio::ErrorKind::ConnectionLoss | election_tokio::ErrorKind::NotConnected => {
+            Some("try again once the connection is stable".into())
+        }
+        _ => None,
+    }
+}
+
+fn nomination_advice(reason: &EndReason) -> Option<String> {
+    let code = rejected(reason)?;
+    Some(if is_permission(code) {
+        PERMISSION_ADVICE.to_owned()
+    } else {
+        format!("the server's error code means: {code}")
+    })
+}

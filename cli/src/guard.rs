@@ -1,0 +1,239 @@
+//! The guard: a process between `zkelect run` and COMMAND that ends COMMAND, with all that it
+//! started, when its time is over, whatever became of `zkelect run`.
+//!
+//! `zkelect run` tells it over a socket until when COMMAND may live, again and again. The guard
+//! kills when that moment comes, be it because `zkelect run` is stopped or hangs, and when the
+//! socket closes, which the kernel sees to however `zkelect run` ends. If the guard itself is
+//! killed, the kernel kills COMMAND (see `exec`), and `zkelect run` what COMMAND had started.
+
+mod boot_time;
+mod family;
+mod link;
+
+use core::time::Duration;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal};
+use tokio::signal::unix::{SignalKind, signal};
+
+pub(crate) use boot_time::BootTime;
+pub(crate) use family::{adopt_orphans, kill_all};
+pub(crate) use link::{EndedBy, Link, Order, Report};
+
+use crate::args::GuardArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use family::{Family, Left};
+
+/// This program, also after its file was replaced.
+pub(crate) const SELF: &str = "/proc/self/exe";
+
+/// Timers stand still while the machine sleeps, but the time of COMMAND does not: the clock is
+/// looked at this often.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Runs COMMAND on behalf of the `zkelect run` at the other end of standard input.
+pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
+    let stream = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map(UnixStream::from)
+        .map_err(Failure::system("standard input cannot be used"))?;
+    // It holds for anything but a socket of the right kind.
+    if stream.peer_addr().is_err() {
+        return Err(Failure::Internal("`guard` is for `zkelect run` to call"));
+    }
+    let mut run: Link<Order, Report> =
+        Link::new(stream).map_err(Failure::system("no link to zkelect run"))?;
+    adopt_orphans().map_err(Failure::system("COMMAND's orphans cannot be adopted"))?;
+    let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
+    let Some(Order::ValidUntil(valid_until)) = run.receive().await else {
+        return Ok(Exit::Success);
+    };
+    let family = spawn(&args.command).map_err(Failure::system("COMMAND cannot be started"))?;
+    let mut watch = Watch {
+        family,
+        grace: Duration::from_millis(args.grace_ms),
+        valid_until,
+        stage: Stage::Running,
+    };
+    // Whatever fails here, COMMAND does not survive it: dropped, the family is killed.
+    let report = watch
+        .until_nobody_is_left(&mut run, &mut signals)
+        .await
+        .map_err(Failure::system("COMMAND cannot be watched"))?;
+    // If `zkelect run` has gone, there is nobody to tell.
+    let _ = run.send(&report);
+    Ok(Exit::Success)
+}
+
+fn spawn(command: &[OsString]) -> io::Result<Family> {
+    let child = Command::new(SELF)
+        .arg0("zkelect")
+        .args(["exec", "--parent", &std::process::id().to_string(), "--"])
+        .args(command)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .spawn()?;
+    Ok(Family::new(Pid::from_child(&child)))
+}
+
+/// Signals that may be sent to all processes of a service at once are for `zkelect run` to act
+/// upon: it says what to do. Handled, they do nothing here, and COMMAND starts with the defaults.
+struct Signals {
+    child: tokio::signal::unix::Signal,
+    #[expect(dead_code, reason = "they are handled for as long as they are held")]
+    swallowed: [tokio::signal::unix::Signal; 3],
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            child: signal(SignalKind::child())?,
+            swallowed: [
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::hangup())?,
+            ],
+        })
+    }
+}
+
+/// How far COMMAND's end has come.
+#[derive(Clone, Copy)]
+enum Stage {
+    Running,
+    Stopping {
+        kill_at: BootTime,
+        ended_by: EndedBy,
+    },
+    Killing {
+        ended_by: EndedBy,
+    },
+}
+
+struct Watch {
+    family: Family,
+    grace: Duration,
+    valid_until: BootTime,
+    stage: Stage,
+}
+
+enum Peer {
+    There,
+    Gone,
+}
+
+impl Watch {
+    async fn until_nobody_is_left(
+        &mut self,
+        run: &mut Link<Order, Report>,
+        signals: &mut Signals,
+    ) -> io::Result<Report> {
+        let mut peer = Peer::There;
+        loop {
+            if self.kill_at().is_some_and(BootTime::is_past) {
+                self.kill();
+            }
+            if let Some(report) = self.look()? {
+                return Ok(report);
+            }
+            let left = self.kill_at().map_or(LOOK, BootTime::left);
+            tokio::select! {
+                () = tokio::time::sleep(left.min(LOOK)) => {}
+                _ = signals.child.recv() => {}
+                order = run.receive(), if matches!(peer, Peer::There) => {
+                    if let Some(order) = order {
+                        self.obey(order);
+                    } else {
+                        peer = Peer::Gone;
+                        self.kill();
+                    }
+                }
+            }
+        }
+    }
+
+    /// When COMMAND is to be killed, if that is not under way.
+    fn kill_at(&self) -> Option<BootTime> {
+        match self.stage {
+            Stage::Running => Some(self.valid_until),
+            Stage::Stopping { kill_at, .. } => Some(kill_at.min(self.valid_until)),
+            Stage::Killing { .. } => None,
+        }
+    }
+
+    /// Sees who is left; once COMMAND has ended, what it left running has to go too.
+    fn look(&mut self) -> io::Result<Option<Report>> {
+        match (self.family.reap()?, self.stage) {
+            (Left::Nobody(exit), stage) => Ok(Some(Report {
+                exit,
+                ended_by: match stage {
+                    Stage::Running => EndedBy::Itself,
+                    Stage::Stopping { ended_by, .. } | Stage::Killing { ended_by } => ended_by,
+                },
+            })),
+            (Left::Others, Stage::Running) => {
+                self.family.signal(Signal::TERM);
+                self.stage = Stage::Stopping {
+                    kill_at: BootTime::now().plus(self.grace),
+                    ended_by: EndedBy::Itself,
+                };
+                Ok(None)
+            }
+            // A process that was adopted since the last kill.
+            (_, Stage::Killing { .. }) => {
+                self.family.signal(Signal::KILL);
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match (order, self.stage) {
+            (Order::ValidUntil(until), _) => self.valid_until = until,
+            (Order::Stop { .. }, Stage::Killing { .. }) => {}
+            (Order::Stop { signal, kill_at }, stage) => {
+                self.family
+                    .signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
+                // A stopped process takes the signal only when it goes on.
+                self.family.signal(Signal::CONT);
+                self.stage = match stage {
+                    Stage::Stopping {
+                        kill_at: earlier,
+                        ended_by,
+                    } => Stage::Stopping {
+                        kill_at: kill_at.min(earlier),
+                        ended_by,
+                    },
+                    _ => Stage::Stopping {
+                        kill_at,
+                        ended_by: EndedBy::Order,
+                    },
+                };
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.family.signal(Signal::KILL);
+        self.stage = Stage::Killing {
+            ended_by: match self.stage {
+                Stage::Running => EndedBy::Deadline,
+                Stage::Stopping { ended_by, .. } | Stage::Killing { ended_by } => ended_by,
+            },
+        };
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        kill_all();
+    }
+}

@@ -1,0 +1,106 @@
+//! What `zkelect run` and its guard say to each other: one JSON value a line.
+
+use core::fmt::Debug;
+use core::marker::PhantomData;
+use std::io::{self, Write as _};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::net::UnixStream;
+
+use super::boot_time::BootTime;
+use crate::exit::CommandExit;
+
+/// To the guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// COMMAND may live until then; replaces the moment that was named before. The first one starts
+    /// COMMAND.
+    ValidUntil(BootTime),
+    /// COMMAND is to go: this signal now, `SIGKILL` then.
+    Stop { signal: i32, kill_at: BootTime },
+}
+
+/// From the guard, once: nothing of COMMAND is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) exit: CommandExit,
+    pub(crate) ended_by: EndedBy,
+}
+
+/// What made COMMAND end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum EndedBy {
+    Itself,
+    /// An order to stop.
+    Order,
+    /// The end of its time, without an order.
+    Deadline,
+}
+
+/// One side of the connection.
+pub(crate) struct Link<In, Out> {
+    lines: Lines<BufReader<UnixStream>>,
+    writer: std::os::unix::net::UnixStream,
+    says: PhantomData<fn(Out) -> In>,
+}
+
+impl<In: DeserializeOwned, Out: Serialize + Debug> Link<In, Out> {
+    /// Has to be called within a tokio runtime.
+    pub(crate) fn new(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let writer = stream.try_clone()?;
+        Ok(Self {
+            lines: BufReader::new(UnixStream::from_std(stream)?).lines(),
+            writer,
+            says: PhantomData,
+        })
+    }
+
+    /// Does not wait: a few dozen bytes find room unless the other side has been stopped for long.
+    pub(crate) fn send(&self, message: &Out) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        (&self.writer).write_all(&line)
+    }
+
+    /// The next message; `None` when the other side has gone.
+    ///
+    /// Cancel safe.
+    pub(crate) async fn receive(&mut self) -> Option<In> {
+        let line = self.lines.next_line().await.ok().flatten()?;
+        serde_json::from_str(&line).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn orders_and_reports_arrive_as_they_were_sent() {
+        let (here, there) = std::os::unix::net::UnixStream::pair().expect("sockets");
+        let mut run: Link<Report, Order> = Link::new(here).expect("a link");
+        let mut guard: Link<Order, Report> = Link::new(there).expect("a link");
+        let orders = [
+            Order::ValidUntil(BootTime::now()),
+            Order::Stop {
+                signal: 15,
+                kill_at: BootTime::now(),
+            },
+        ];
+        for order in orders {
+            run.send(&order).expect("there is room");
+            assert_eq!(guard.receive().await, Some(order));
+        }
+        let report = Report {
+            exit: CommandExit::Signal(9),
+            ended_by: EndedBy::Deadline,
+        };
+        guard.send(&report).expect("there is room");
+        assert_eq!(run.receive().await, Some(report));
+        drop(guard);
+        assert_eq!(run.receive().await, None);
+    }
+}

@@ -1,0 +1,273 @@
+//! A nomination, as `run` sees it: what changed since the last look, and whether COMMAND may run.
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+
+use election_tokio::{
+    CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::event::{Event, Recorder};
+
+/// What the nominee may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Not to act.
+    Waiting,
+    /// To act until then, unless the moment moves on.
+    Leading { until: Instant },
+    /// It leads as far as is known, but the connection is lost or the lease not proved.
+    InDoubt {
+        /// Until when nobody else can lead; `None` if that has passed.
+        until: Option<Instant>,
+    },
+    /// The nomination is over.
+    Ended(EndReason),
+}
+
+pub(super) struct Nominee {
+    nomination: Nomination,
+    status: watch::Receiver<Status>,
+    place: Place,
+    recorder: Recorder,
+}
+
+/// What was recorded last.
+enum Place {
+    Outside,
+    Following {
+        candidate: Option<CandidateName>,
+        predecessor: CandidateName,
+    },
+    Leading(Leadership),
+    Suspended(Leadership),
+    Ended,
+}
+
+impl Nominee {
+    pub(super) fn new(nomination: Nomination, recorder: Recorder) -> Self {
+        Self {
+            status: nomination.watch(),
+            nomination,
+            place: Place::Outside,
+            recorder,
+        }
+    }
+
+    /// The leadership that COMMAND is to run under.
+    pub(super) fn leadership(&self) -> Option<&Leadership> {
+        match &self.place {
+            Place::Leading(leadership) => Some(leadership),
+            _ => None,
+        }
+    }
+
+    /// Waits for a change of the status.
+    ///
+    /// Cancel safe.
+    pub(super) async fn changed(&mut self) {
+        if self.status.changed().await.is_err() {
+            // The last status stands; whoever asks again finds it.
+            core::future::pending::<()>().await;
+        }
+    }
+
+    /// Records what has changed, and tells what the nominee may do now.
+    pub(super) fn look(&mut self) -> Standing {
+        let status = self.status.borrow_and_update().clone();
+        self.record_loss();
+        match status.role {
+            Role::Leading { .. } => self.leads(Certainty::Certain),
+            Role::Suspended { .. } => self.leads(Certainty::InDoubt),
+            Role::Following { predecessor, .. } => {
+                self.follows(status.candidate, predecessor);
+                Standing::Waiting
+            }
+            Role::Ended(reason) => {
+                self.record_end(reason.to_string());
+                Standing::Ended(reason)
+            }
+            _ => Standing::Waiting,
+        }
+    }
+
+    /// Gives the lead up, or the wait for it, and tells whether the candidate znode is gone.
+    pub(super) async fn leave(mut self, bound: Duration) -> Departure {
+        self.look();
+        if let Place::Leading(leadership) | Place::Suspended(leadership) = &self.place {
+            let event = Event::Resigned {
+                candidate: leadership.candidate().to_string(),
+                token: leadership.token().get(),
+            };
+            self.recorder.record(&event);
+        }
+        let Self {
+            nomination,
+            mut recorder,
+            place,
+            ..
+        } = self;
+        let left = tokio::time::timeout(bound, nomination.withdraw()).await;
+        let (reason, departure) = match left {
+            Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
+            Ok(Err(WithdrawError::AlreadyEnded(reason))) => {
+                (reason.to_string(), Departure::Confirmed)
+            }
+            Ok(Err(error)) => (error.to_string(), Departure::Unconfirmed),
+            Err(_) => (
+                format!("{}, without a server's answer", left_reason(&place)),
+                Departure::Unconfirmed,
+            ),
+        };
+        if !matches!(place, Place::Ended) {
+            recorder.record(&Event::Ended { reason });
+        }
+        departure
+    }
+
+    /// A leadership may have been lost and won again, with the same token, since the last look.
+    fn record_loss(&mut self) {
+        let (Place::Leading(leadership) | Place::Suspended(leadership)) = &self.place else {
+            return;
+        };
+        let Some(reason) = now(leadership.lost()) else {
+            return;
+        };
+        let event = Event::Lost {
+            candidate: leadership.candidate().to_string(),
+            token: leadership.token().get(),
+            reason: reason.to_string(),
+        };
+        if reason != LostReason::Resigned {
+            self.recorder.record(&event);
+        }
+        self.place = Place::Outside;
+    }
+
+    fn leads(&mut self, certainty: Certainty) -> Standing {
+        let place = core::mem::replace(&mut self.place, Place::Outside);
+        let (leadership, suspended) = match place {
+            Place::Leading(leadership) => (leadership, false),
+            Place::Suspended(leadership) => (leadership, true),
+            _ => match now(self.nomination.elected()) {
+                Some(Ok(leadership)) => {
+                    self.record_lead(&leadership, LeadEvent::Elected);
+                    (leadership, false)
+                }
+                // Its loss is on the way.
+                Some(Err(_)) | None => return Standing::Waiting,
+            },
+        };
+        let until = leadership.valid_until();
+        match (certainty, until) {
+            (Certainty::Certain, Some(until)) => {
+                if suspended {
+                    self.record_lead(&leadership, LeadEvent::Resumed);
+                }
+                self.place = Place::Leading(leadership);
+                Standing::Leading { until }
+            }
+            (Certainty::Certain | Certainty::InDoubt, until) => {
+                if !suspended {
+                    self.record_lead(&leadership, LeadEvent::Suspended);
+                }
+                self.place = Place::Suspended(leadership);
+                Standing::InDoubt { until }
+            }
+        }
+    }
+
+    fn record_lead(&mut self, leadership: &Leadership, event: LeadEvent) {
+        let candidate = leadership.candidate().to_string();
+        let token = leadership.token().get();
+        let valid_for = leadership.valid_until().map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
+        self.recorder.record(&match event {
+            LeadEvent::Elected => Event::Elected {
+                candidate,
+                token,
+                valid_for_ms,
+            },
+            LeadEvent::Suspended => Event::Suspended {
+                candidate,
+                token,
+                valid_for_ms,
+            },
+            LeadEvent::Resumed => Event::Resumed {
+                candidate,
+                token,
+                valid_for_ms,
+            },
+        });
+    }
+
+    fn follows(&mut self, candidate: Option<CandidateName>, predecessor: CandidateName) {
+        if let Place::Following {
+            candidate: recorded,
+            predecessor: recorded_predecessor,
+        } = &self.place
+            && *recorded == candidate
+            && *recorded_predecessor == predecessor
+        {
+            return;
+        }
+        self.recorder.record(&Event::Following {
+            candidate: candidate
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string),
+            predecessor: predecessor.to_string(),
+        });
+        self.place = Place::Following {
+            candidate,
+            predecessor,
+        };
+    }
+
+    fn record_end(&mut self, reason: String) {
+        if !matches!(self.place, Place::Ended) {
+            self.recorder.record(&Event::Ended { reason });
+            self.place = Place::Ended;
+        }
+    }
+}
+
+/// Whether the candidate znode is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Departure {
+    Confirmed,
+    Unconfirmed,
+}
+
+#[derive(Clone, Copy)]
+enum Certainty {
+    Certain,
+    InDoubt,
+}
+
+#[derive(Clone, Copy)]
+enum LeadEvent {
+    Elected,
+    Suspended,
+    Resumed,
+}
+
+fn left_reason(place: &Place) -> &'static str {
+    match place {
+        Place::Leading(_) | Place::Suspended(_) => "resigned",
+        Place::Outside | Place::Following { .. } | Place::Ended => "withdrew",
+    }
+}
+
+/// What a future has to say without waiting.
+fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}

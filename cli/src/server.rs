@@ -1,0 +1,222 @@
+//! Getting in touch with ZooKeeper.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ClientBuilder, ConnectError, ConnectionState, End, ErrorKind, SessionId,
+};
+use tokio::sync::watch;
+
+use crate::args::Servers;
+use crate::console;
+use crate::failure::Failure;
+
+/// Checks, without a server, that a path can be used.
+pub(crate) async fn check_path(client: &Client, path: &str) -> Result<(), Failure> {
+    match client.exists(path).await {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidPath(_)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Connects within `timeout`, to a chroot that exists.
+pub(crate) async fn connect(
+    builder: ClientBuilder,
+    servers: &Servers,
+    timeout: Duration,
+) -> Result<Client, Failure> {
+    let client = builder.connect_timeout(timeout).connect().await?;
+    match tokio::time::timeout(timeout, check_chroot(&client, servers)).await {
+        Ok(checked) => checked.map(|()| client),
+        Err(_) => Err(Failure::NoAnswer(timeout)),
+    }
+}
+
+/// Waits for a connection, however long it takes, and checks that the chroot exists: nothing can be
+/// created below one that does not.
+///
+/// Cancel safe.
+pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(), Failure> {
+    let mut connection = client.connection();
+    loop {
+        let end = match &*wait_for_connection(&mut connection).await? {
+            ConnectionState::Closed { end } => Some(*end),
+            _ => None,
+        };
+        if let Some(end) = end {
+            return Err(ConnectError::Ended(end).into());
+        }
+        if servers.chroot().is_empty() {
+            return Ok(());
+        }
+        match client.exists("/").await {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => return Err(Failure::NoChroot(servers.chroot().to_owned())),
+            Err(error) => match error.kind() {
+                ErrorKind::ConnectionLoss
+                | ErrorKind::NotConnected
+                | ErrorKind::SessionEnded(_) => {}
+                _ => return Err(error.into()),
+            },
+        }
+        // The loss of the connection is shown before or with the failure.
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn wait_for_connection(
+    connection: &mut watch::Receiver<ConnectionState>,
+) -> Result<watch::Ref<'_, ConnectionState>, Failure> {
+    connection
+        .wait_for(|state| {
+            matches!(
+                state,
+                ConnectionState::Connected { .. } | ConnectionState::Closed { .. }
+            )
+        })
+        .await
+        .map_err(|_| ConnectError::Ended(End::Abandoned).into())
+}
+
+/// Tells on standard error how the connection goes, until the client ends.
+pub(crate) async fn report(mut connection: watch::Receiver<ConnectionState>, asked: Duration) {
+    let mut reporter = Reporter::new(asked);
+    loop {
+        let said = reporter.describe(&connection.borrow_and_update());
+        match said {
+            Some(Said::Note(text)) => console::note(text),
+            Some(Said::Warning(text)) => console::warn(text),
+            None => {}
+        }
+        if connection.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    Note(String),
+    Warning(String),
+}
+
+/// Says what is new, and repeats what does not change ever more rarely.
+struct Reporter {
+    asked: Duration,
+    last_reason: String,
+}
+
+impl Reporter {
+    fn new(asked: Duration) -> Self {
+        Self {
+            asked,
+            last_reason: String::new(),
+        }
+    }
+
+    fn describe(&mut self, state: &ConnectionState) -> Option<Said> {
+        match state {
+            ConnectionState::Connecting {
+                failures,
+                last_failure: Some(failure),
+            }
+            | ConnectionState::Suspended {
+                failures,
+                last_failure: Some(failure),
+            } => {
+                let reason = failure.to_string();
+                let is_new = reason != self.last_reason;
+                self.last_reason = reason;
+                (is_new || failures.is_power_of_two()).then(|| {
+                    Said::Warning(format!(
+                        "no ZooKeeper server in reach (attempt {failures}): {failure}. Trying on; \
+                         if this lasts, check --servers and that ZooKeeper serves clients there"
+                    ))
+                })
+            }
+            ConnectionState::Connected {
+                session,
+                timeout,
+                read_only,
+            } => {
+                self.last_reason.clear();
+                Some(self.connected(*session, *timeout, *read_only))
+            }
+            ConnectionState::Expired { expiry } => {
+                Some(Said::Warning(format!("the session expired: {expiry}")))
+            }
+            _ => None,
+        }
+    }
+
+    fn connected(&self, session: SessionId, timeout: Duration, read_only: bool) -> Said {
+        let timeout_text = humantime::format_duration(timeout);
+        if read_only {
+            Said::Warning(format!(
+                "connected with session {session}, but the server is cut off from its ensemble: \
+                 nobody can be elected by it"
+            ))
+        } else if timeout == self.asked {
+            Said::Note(format!(
+                "connected with session {session}, timeout {timeout_text}"
+            ))
+        } else {
+            Said::Warning(format!(
+                "connected with session {session}; the server changed the session timeout from \
+                 {} to {timeout_text}",
+                humantime::format_duration(self.asked)
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use election_tokio::{ConnectFailure, ServerAddress};
+
+    use super::*;
+
+    const ASKED: Duration = Duration::from_secs(10);
+
+    fn connecting(failures: u32, reason: &str) -> ConnectionState {
+        ConnectionState::Connecting {
+            failures,
+            last_failure: Some(Arc::new(ConnectFailure {
+                server: ServerAddress {
+                    host: "zk".into(),
+                    port: 2181,
+                },
+                reason: reason.into(),
+            })),
+        }
+    }
+
+    #[test]
+    fn the_same_failure_is_told_ever_more_rarely_and_another_one_at_once() {
+        let mut reporter = Reporter::new(ASKED);
+        let told: Vec<u32> = (1..=20)
+            .filter(|&attempt| reporter.describe(&connecting(attempt, "refused")).is_some())
+            .collect();
+        assert_eq!(told, [1, 2, 4, 8, 16]);
+        assert!(reporter.describe(&connecting(21, "unknown host")).is_some());
+    }
+
+    #[test]
+    fn a_timeout_that_the_server_changed_is_told() {
+        let mut reporter = Reporter::new(ASKED);
+        let mut connected = |timeout| {
+            reporter.describe(&ConnectionState::Connected {
+                session: SessionId::new(1),
+                timeout,
+                read_only: false,
+            })
+        };
+        assert!(matches!(connected(ASKED), Some(Said::Note(_))));
+        let Some(Said::Warning(text)) = connected(Duration::from_secs(4)) else {
+            panic!("no warning");
+        };
+        assert!(text.contains("from 10s to 4s"), "{text}");
+    }
+}
