@@ -6,6 +6,8 @@
 //!   connection in chosen ways at chosen frames.
 //! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
 //!   mistake in the codec cannot hide itself.
+//! - [`election`] gives each test of elections a place of its own and waits for roles, [`nominee`]
+//!   runs nominees as processes of their own, [`history`] checks that no two led at once.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
 //!
@@ -14,7 +16,10 @@
 
 extern crate alloc;
 
+pub mod election;
 pub mod failure;
+pub mod history;
+pub mod nominee;
 pub mod opcode;
 mod ports;
 pub mod proxy;

@@ -1,0 +1,176 @@
+//! Stands for election as a process of its own, and says on standard output what it is and
+//! whether it may act, one [`Report`] a line.
+//!
+//! `nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS`. The word `resign` on standard input ends
+//! the nomination; the end of standard input, or of the process that started this one, ends all.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io::{self, BufRead as _, Write as _};
+use std::process::ExitCode;
+use std::thread;
+
+use election_tokio::{Client, Leadership, Nomination, Role};
+use tokio::sync::mpsc;
+use zk_tests::history::Claim;
+use zk_tests::nominee::Report;
+
+extern crate alloc;
+
+enum Order {
+    Resign,
+    Quit,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    if let Err(error) = die_with_parent() {
+        eprintln!("nominee: {error}");
+        return ExitCode::FAILURE;
+    }
+    match stand().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("nominee: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Also while it is stopped, when it cannot see that its standard input ended.
+#[cfg(target_os = "linux")]
+fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        rustix::process::Signal::KILL,
+    ))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent() -> io::Result<()> {
+    Ok(())
+}
+
+async fn stand() -> Result<(), Box<dyn core::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [servers, election, name, timeout] = arguments.as_slice() else {
+        return Err("usage: nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS".into());
+    };
+    let mut orders = orders();
+    let client = Client::builder(servers)
+        .session_timeout(Duration::from_millis(timeout.parse()?))
+        .connect_timeout(Duration::from_secs(30))
+        .connect()
+        .await?;
+    let mut nomination = client.election(election).data(name.clone()).nominate()?;
+    tokio::spawn(report_roles(nomination.watch()));
+    loop {
+        let elected = tokio::select! {
+            elected = nomination.elected() => elected,
+            order = orders.recv() => return obey(order, client, nomination).await,
+        };
+        let leadership = match elected {
+            Ok(leadership) => Arc::new(leadership),
+            Err(reason) => {
+                say(&Report::Ended(reason.to_string()));
+                return Ok(());
+            }
+        };
+        say(&Report::Elected {
+            token: leadership.token(),
+            candidate: leadership.candidate().to_string(),
+        });
+        let over = Arc::new(AtomicBool::new(false));
+        let asking = thread::spawn({
+            let (name, leadership) = (name.clone(), Arc::clone(&leadership));
+            let over = Arc::clone(&over);
+            move || report_validity(&name, &leadership, &over)
+        });
+        let reason = tokio::select! {
+            reason = leadership.lost() => reason,
+            order = orders.recv() => return obey(order, client, nomination).await,
+        };
+        say(&Report::Lost {
+            token: leadership.token(),
+            reason: reason.to_string(),
+        });
+        over.store(true, Ordering::Relaxed);
+        let _ = asking.join();
+    }
+}
+
+async fn obey(
+    order: Option<Order>,
+    client: Client,
+    nomination: Nomination,
+) -> Result<(), Box<dyn core::error::Error>> {
+    match order {
+        Some(Order::Resign) => {
+            let departure = nomination.resign().await?;
+            say(&Report::Ended(format!("{departure:?}")));
+            client.close().await?;
+        }
+        Some(Order::Quit) | None => {}
+    }
+    Ok(())
+}
+
+async fn report_roles(mut status: tokio::sync::watch::Receiver<election_tokio::Status>) {
+    loop {
+        let shown = status.borrow_and_update().clone();
+        match shown.role {
+            Role::Following { predecessor, .. } => say(&Report::Following {
+                candidate: shown
+                    .candidate
+                    .map(|name| name.to_string())
+                    .unwrap_or_default(),
+                predecessor: predecessor.to_string(),
+            }),
+            Role::Suspended { token, .. } => say(&Report::Suspended(token)),
+            _ => {}
+        }
+        if status.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// From a thread of its own, as an application would ask that is busy.
+fn report_validity(name: &str, leadership: &Leadership, over: &AtomicBool) {
+    loop {
+        let was_over = over.load(Ordering::Relaxed);
+        match Claim::ask(name, leadership) {
+            Some(claim) => say(&Report::Valid(claim)),
+            None => say(&Report::NotValid(leadership.token())),
+        }
+        if was_over {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn orders() -> mpsc::UnboundedReceiver<Order> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let order = match line.as_deref() {
+                Ok("resign") => Order::Resign,
+                _ => Order::Quit,
+            };
+            if sender.send(order).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(Order::Quit);
+    });
+    receiver
+}
+
+/// One write a line, so that lines of several threads do not mix.
+fn say(report: &Report) {
+    if writeln!(io::stdout().lock(), "{report}").is_err() {
+        // Nobody listens any more.
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,188 @@
+//! Elections while there is no server, and over the restart of the only one.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ConnectError, ConnectionState, Departure, EndReason, LostReason, Nomination, Role,
+};
+use zk_tests::election::{
+    Arena, ELECTION, LASTING, connect, follows_this, is_suspended, leads, reaches, soon,
+};
+use zk_tests::failure::TestResult;
+use zk_tests::wait::SOON;
+use zk_tests::zookeeper::Options;
+
+const SHORT: Duration = Duration::from_secs(3);
+
+async fn is_apart(nomination: &Nomination) -> TestResult {
+    reaches(nomination, "it has no connection", |status| {
+        (status.role == Role::Connecting).then_some(())
+    })
+    .await?;
+    Ok(())
+}
+
+/// G10, C-40: no server is there from the start. Connecting gives up in time and says why; a client
+/// that was started anyway shows it, a nomination waits and is elected when a server comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nominees_wait_for_a_first_server() -> TestResult {
+    let server = Options::new().start_server()?;
+    server.kill()?;
+    let servers = server.connect_string();
+    let refused = Client::builder(&servers)
+        .connect_timeout(Duration::from_millis(300))
+        .connect()
+        .await;
+    let error = refused.map(|_| ()).expect_err("nobody listens");
+    assert!(matches!(&error, ConnectError::NoServer { .. }), "{error}");
+    assert!(error.to_string().contains(&servers), "{error}");
+
+    let client = Client::builder(&servers).session_timeout(LASTING).start()?;
+    let mut nomination = client.election(ELECTION).nominate()?;
+    let deadline = Duration::from_millis(100);
+    let waited = tokio::time::timeout(deadline, nomination.elected()).await;
+    assert!(waited.is_err(), "there is no server");
+    assert_eq!(nomination.status().role, Role::Connecting);
+    let mut connection = client.connection();
+    soon("a failed attempt is shown", connection.wait_for(|state| {
+        matches!(state, ConnectionState::Connecting { failures, last_failure: Some(_) } if *failures > 0)
+    }))
+    .await??;
+
+    server.restart()?;
+    leads(&mut nomination).await?;
+    Ok(())
+}
+
+/// C-41, G10: a nomination that never had a connection is withdrawn without one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_nominee_that_never_stood_withdraws_without_a_server() -> TestResult {
+    let server = Options::new().start_server()?;
+    server.kill()?;
+    let client = Client::builder(&server.connect_string()).start()?;
+    let nomination = client.election(ELECTION).nominate()?;
+    let withdrawn = soon("the nominee has withdrawn", nomination.withdraw()).await?;
+    assert_eq!(withdrawn, Ok(Departure::NeverCreated));
+    Ok(())
+}
+
+/// G11, G12, C-56, C-67: the server goes away for good. The leader is told no later than at its
+/// lease deadline, a nominee made meanwhile and the follower are told nothing wrong; withdrawing
+/// ends with the session. A client that ends with its session says so to every nominee.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_server_nobody_leads_and_everybody_may_leave() -> TestResult {
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "absence").await?;
+    let client = connect(&arena.servers(), SHORT).await?;
+    let mut leader = client.election(ELECTION).nominate()?;
+    let leadership = leads(&mut leader).await?;
+    let follower = client.election(ELECTION).nominate()?;
+    follows_this(&follower, leadership.candidate()).await?;
+    let ending = Client::builder(&arena.servers())
+        .session_timeout(SHORT)
+        .close_on_expiry()
+        .connect()
+        .await?;
+    let mut ended = ending.election(ELECTION).nominate()?;
+    zk_tests::election::follows(&ended).await?;
+
+    server.kill()?;
+    let late = client.election(ELECTION).nominate()?;
+    is_suspended(&leader).await?;
+    is_apart(&follower).await?;
+    let reason = soon("the loss is told", leadership.lost()).await?;
+    assert_eq!(reason, LostReason::LeaseLapsed);
+    assert!(!leadership.is_valid());
+
+    let reason = soon("the nomination ends", ended.elected()).await?;
+    let reason = reason.expect_err("its client has ended");
+    assert!(matches!(reason, EndReason::ClientClosed(_)), "{reason:?}");
+    for nomination in [follower, late, leader] {
+        let withdrawn = soon("the nominee has withdrawn", nomination.withdraw()).await?;
+        let departure = withdrawn.expect("there is nothing to wait for");
+        assert_ne!(departure, Departure::Deleted);
+    }
+    Ok(())
+}
+
+/// C-45, C-61: the only server is restarted soon enough. The sessions live on, and so do all
+/// candidates; the leader resumes, with its token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_outlives_the_restart_of_the_only_server() -> TestResult {
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "restart").await?;
+    // A start of the server may take long.
+    let patient = Duration::from_secs(60);
+    let client = connect(&arena.servers(), patient).await?;
+    let mut leader = client.election(ELECTION).nominate()?;
+    let leadership = leads(&mut leader).await?;
+    let beside = connect(&arena.servers(), patient).await?;
+    let mut follower = beside.election(ELECTION).nominate()?;
+    follows_this(&follower, leadership.candidate()).await?;
+    let session = leader.status().session;
+
+    server.kill()?;
+    is_suspended(&leader).await?;
+    is_apart(&follower).await?;
+    server.restart()?;
+    reaches(&leader, "the leader resumes", |status| {
+        matches!(status.role, Role::Leading { token } if token == leadership.token()).then_some(())
+    })
+    .await?;
+    assert_eq!(leader.status().session, session);
+    assert!(leadership.is_valid());
+    follows_this(&follower, leadership.candidate()).await?;
+    soon("the leader has resigned", leadership.resign()).await??;
+    leads(&mut follower).await?;
+    Ok(())
+}
+
+/// The only server stays away until the sessions are over for their clients. The candidates of the
+/// old sessions may outlive them on the server for a while; in the end there is one leader, by a
+/// greater token, and one candidate for each nominee.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "outage").await?;
+    let client = connect(&arena.servers(), SHORT).await?;
+    let mut first = client.election(ELECTION).nominate()?;
+    let leadership = leads(&mut first).await?;
+    let beside = connect(&arena.servers(), SHORT).await?;
+    let mut second = beside.election(ELECTION).nominate()?;
+    follows_this(&second, leadership.candidate()).await?;
+
+    server.kill()?;
+    for client in [&client, &beside] {
+        let mut connection = client.connection();
+        soon(
+            "the session is over",
+            connection.wait_for(|state| {
+                matches!(
+                    state,
+                    ConnectionState::Expired { .. } | ConnectionState::Connecting { .. }
+                )
+            }),
+        )
+        .await??;
+    }
+    let reason = soon("the loss is told", leadership.lost()).await?;
+    assert_eq!(reason, LostReason::LeaseLapsed);
+    server.restart()?;
+    let new_leadership = soon("one of them leads", async {
+        tokio::select! {
+            elected = first.elected() => elected,
+            elected = second.elected() => elected,
+        }
+    })
+    .await??;
+    assert!(new_leadership.token() > leadership.token());
+    // The admin's session is of the same age, and a longer timeout.
+    let mut connection = arena.admin.connection();
+    tokio::time::timeout(
+        SOON,
+        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })),
+    )
+    .await??;
+    arena.wait_for_children(2).await
+}

@@ -1,0 +1,154 @@
+//! Many nominees: on one session, on many, and one after another.
+#![forbid(unsafe_code)]
+
+use election_tokio::{CandidateName, Nomination, Role};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+use zk_tests::election::{Arena, ELECTION, connect, leads, reaches, soon};
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::wait::{SOON, eventually_async};
+use zk_tests::zookeeper::{Options, Server};
+
+/// One at a time: these tests are the load.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// Long enough for a machine under load; no session is to expire here.
+const TIMEOUT: core::time::Duration = core::time::Duration::from_secs(30);
+
+/// The nominations in the order of the queue, once each has its place: the first leads, each other
+/// one follows the one before it.
+async fn in_order(
+    nominations: Vec<Nomination>,
+) -> Result<Vec<(CandidateName, Nomination)>, TestFailure> {
+    let mut queue = Vec::new();
+    for nomination in nominations {
+        let candidate = reaches(&nomination, "it has a place", |status| match status.role {
+            Role::Leading { .. } | Role::Following { .. } => status.candidate.clone(),
+            _ => None,
+        })
+        .await?;
+        queue.push((candidate, nomination));
+    }
+    queue.sort_by_key(|(candidate, _)| candidate.sequence().get());
+    let mut before: Option<&CandidateName> = None;
+    for (candidate, nomination) in &queue {
+        match (&nomination.status().role, before) {
+            (Role::Leading { .. }, None) => {}
+            (Role::Following { predecessor, .. }, Some(before)) if predecessor == before => {}
+            (role, before) => assert_eq!(None, Some((role, before)), "of {candidate}"),
+        }
+        before = Some(candidate);
+    }
+    Ok(queue)
+}
+
+/// Lets one leader after another resign; the next in the queue takes over each time.
+async fn resign(queue: &mut Vec<(CandidateName, Nomination)>, times: usize) -> TestResult {
+    let mut last = None;
+    for _ in 0..times {
+        let (candidate, mut nomination) = queue.remove(0);
+        let leadership = leads(&mut nomination).await?;
+        assert_eq!(leadership.candidate(), &candidate);
+        assert!(Some(leadership.token()) > last);
+        last = Some(leadership.token());
+        soon("the leader has resigned", leadership.resign()).await??;
+    }
+    Ok(())
+}
+
+async fn wait_for_watches(server: &Server, most: u64) -> TestResult {
+    let what = format!("the server has at most {most} watches");
+    eventually_async(SOON, &what, async || {
+        server.watch_count().is_ok_and(|watches| watches <= most)
+    })
+    .await?;
+    Ok(())
+}
+
+/// 1,000 nominees on one session: each has its place, at most two watches each; the lead goes round
+/// in order; nothing is left when all have gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_nominees_share_a_session() -> TestResult {
+    let _alone = ALONE.lock().await;
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "thousand").await?;
+    let client = connect(&arena.servers(), TIMEOUT).await?;
+    let mut nominations = Vec::new();
+    for _ in 0..1000 {
+        nominations.push(client.election(ELECTION).nominate()?);
+    }
+    let mut queue = in_order(nominations).await?;
+    let watches = server.watch_count()?;
+    assert!((1000..=2000).contains(&watches), "{watches}");
+    resign(&mut queue, 20).await?;
+    assert_eq!(arena.children().await?.len(), 980);
+    drop(queue);
+    arena.wait_until_empty().await?;
+    wait_for_watches(&server, 0).await
+}
+
+/// 200 sessions with three nominees each, in one election; then sessions are closed, the leader's
+/// among them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_sessions_share_an_election() -> TestResult {
+    let _alone = ALONE.lock().await;
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "sessions").await?;
+    let mut connecting = JoinSet::new();
+    for _ in 0..200 {
+        let servers = arena.servers();
+        connecting.spawn(async move {
+            let builder = election_tokio::Client::builder(&servers).session_timeout(TIMEOUT);
+            builder.connect_timeout(SOON).connect().await
+        });
+    }
+    let clients: Vec<_> = connecting
+        .join_all()
+        .await
+        .into_iter()
+        .collect::<Result<_, _>>()?;
+    let mut nominations = Vec::new();
+    for _ in 0..3 {
+        for client in &clients {
+            nominations.push(client.election(ELECTION).nominate()?);
+        }
+    }
+    let mut queue = in_order(nominations).await?;
+    let watches = server.watch_count()?;
+    assert!((600..=1200).contains(&watches), "{watches}");
+    resign(&mut queue, 20).await?;
+
+    for client in clients.into_iter().take(100) {
+        soon("the session is closed", client.close()).await??;
+    }
+    queue.retain(|(_, nomination)| !matches!(nomination.status().role, Role::Ended(_)));
+    assert!(queue.len() >= 280, "{}", queue.len());
+    arena.wait_for_children(queue.len()).await?;
+    resign(&mut queue, 20).await?;
+    drop(queue);
+    arena.wait_until_empty().await?;
+    wait_for_watches(&server, 0).await
+}
+
+/// C-47: one session stands and resigns 2,000 times behind a leader that stays, and before one that
+/// waits. The watches on the server do not grow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watches_do_not_pile_up() -> TestResult {
+    let _alone = ALONE.lock().await;
+    let server = Options::new().start_server()?;
+    let arena = Arena::on(&server, "acquire").await?;
+    let client = connect(&arena.servers(), TIMEOUT).await?;
+    for round in 0..1000 {
+        let mut leader = client.election(ELECTION).nominate()?;
+        let leadership = leads(&mut leader).await?;
+        let mut follower = client.election(ELECTION).nominate()?;
+        if round % 2 == 0 {
+            soon("the leader has resigned", leadership.resign()).await??;
+            leads(&mut follower).await?;
+        } else {
+            soon("the follower has withdrawn", follower.withdraw()).await??;
+        }
+    }
+    arena.wait_until_empty().await?;
+    wait_for_watches(&server, 0).await
+}

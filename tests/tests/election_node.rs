@@ -1,0 +1,235 @@
+//! The election node: missing, made, a container that is deleted in between, forbidden, below a
+//! chroot that does not exist.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+
+use election_tokio::{
+    Acl, Client, CreateMode, ElectionNode, EndReason, ErrorCode, Nomination, NominationError,
+    Permissions, Role, Version,
+};
+use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::proxy::{Opcode, Proxy};
+use zk_tests::wait::{SOON, eventually_async};
+use zk_tests::zookeeper::{Options, shared};
+
+async fn fails(nomination: &mut Nomination) -> Result<NominationError, TestFailure> {
+    let ended = soon("the nomination ends", nomination.elected()).await?;
+    let failure = match ended.map(|leadership| leadership.token()) {
+        Err(EndReason::Failed(error)) => Ok(error),
+        other => Err(other),
+    };
+    Ok(failure.expect("it cannot stand"))
+}
+
+/// C-30: a missing election node is made, with its parents, and none of them is ephemeral.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_election_node_is_made_with_its_parents() -> TestResult {
+    let arena = Arena::new("made").await?;
+    let client = arena.client().await?;
+    let mut nomination = client.election("/some/where/below").nominate()?;
+    leads(&mut nomination).await?;
+    for path in ["/some", "/some/where", "/some/where/below"] {
+        let stat = arena.admin.exists(path).await?.expect("it was made");
+        assert_eq!(
+            (stat.ephemeral_owner.get(), stat.num_children),
+            (0, 1),
+            "{path}"
+        );
+    }
+    Ok(())
+}
+
+/// G2, C-30: by the strict policy the nomination ends where there is no election node, and nothing
+/// is made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_election_node_ends_a_strict_nomination() -> TestResult {
+    let arena = Arena::new("missing").await?;
+    let client = arena.client().await?;
+    let election = client
+        .election(ELECTION)
+        .election_node(ElectionNode::MustExist);
+    let mut nomination = election.nominate()?;
+    assert_eq!(
+        fails(&mut nomination).await?,
+        NominationError::NoElectionNode
+    );
+    assert_eq!(arena.admin.exists(ELECTION).await?, None);
+
+    arena.create_election_node().await?;
+    leads(&mut election.nominate()?).await?;
+    Ok(())
+}
+
+/// A path that no server would take is refused before anything is sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invalid_path_is_refused_at_once() -> TestResult {
+    let arena = Arena::new("invalid").await?;
+    for path in ["", "election", "/election/", "/a//b", "/a/../b", "/a\0b"] {
+        let refused = arena.admin.election(path).nominate();
+        let error = refused.map(|_| ()).expect_err(path);
+        assert!(
+            error.to_string().starts_with("invalid election path"),
+            "{error}"
+        );
+    }
+    Ok(())
+}
+
+/// C-43: nobody has ever stood; there is nobody, and that is no error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_election_that_was_never_held_has_no_candidates() -> TestResult {
+    let arena = Arena::new("never").await?;
+    assert_eq!(arena.candidates().await?, []);
+    Ok(())
+}
+
+/// C-78: everybody leaves, the election node is deleted and made again: the sequence starts anew,
+/// the token grows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_grow_over_the_deletion_of_the_election_node() -> TestResult {
+    let arena = Arena::new("token").await?;
+    let client = arena.client().await?;
+    let mut last = None;
+    for _ in 0..3 {
+        for expected in 0..3 {
+            let mut nomination = client.election(ELECTION).nominate()?;
+            let leadership = leads(&mut nomination).await?;
+            assert_eq!(leadership.candidate().sequence().get(), expected);
+            assert!(Some(leadership.token()) > last);
+            last = Some(leadership.token());
+            soon("the leader has resigned", leadership.resign()).await??;
+        }
+        arena.admin.delete(ELECTION, Version::ANY).await?;
+    }
+    Ok(())
+}
+
+/// C-30, C-43, C-78: the election node is a container, and the server deletes it whenever it finds
+/// it empty, now and then between the making of it and that of the candidate. Everybody is elected
+/// all the same, and tokens grow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_container_that_comes_and_goes_stops_nobody() -> TestResult {
+    let server = Options::new()
+        .system_property("znode.container.checkIntervalMs", "5")
+        .system_property("znode.container.maxPerMinute", "60000")
+        .start_server()?;
+    let arena = Arena::on(&server, "container").await?;
+    let client = arena.client().await?;
+    let election = client.election(ELECTION).container();
+    let mut last = None;
+    let mut restarted = 0;
+    for round in 0..100 {
+        let mut nomination = election.nominate()?;
+        let leadership = leads(&mut nomination).await?;
+        assert!(Some(leadership.token()) > last);
+        last = Some(leadership.token());
+        restarted += u32::from(leadership.candidate().sequence().get() == 0);
+        soon("the leader has resigned", leadership.resign()).await??;
+        if round % 10 == 0 {
+            eventually_async(SOON, "the container is deleted", async || {
+                matches!(arena.admin.exists(ELECTION).await, Ok(None))
+            })
+            .await?;
+        }
+    }
+    assert!(restarted >= 10, "{restarted}");
+    Ok(())
+}
+
+async fn connect_as(servers: &str, user: &str) -> Result<Client, TestFailure> {
+    Ok(Client::builder(servers)
+        .session_timeout(LASTING)
+        .connect_timeout(SOON)
+        .auth("digest", user.as_bytes())
+        .connect()
+        .await?)
+}
+
+/// C-31: who may not create a candidate is told so, once, and the nomination ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_nominee_without_permission_ends_with_that_error() -> TestResult {
+    let arena = Arena::new("forbidden").await?;
+    let insider = connect_as(&arena.servers(), "insider:secret").await?;
+    let election = insider.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
+    let mut leader = election.nominate()?;
+    let leadership = leads(&mut leader).await?;
+
+    let refused = NominationError::Rejected(ErrorCode::NO_AUTH.get());
+    let mut outsider = arena.client().await?.election(ELECTION).nominate()?;
+    assert_eq!(fails(&mut outsider).await?, refused);
+    let other = connect_as(&arena.servers(), "insider:wrong").await?;
+    let mut other = other.election(ELECTION).nominate()?;
+    assert_eq!(fails(&mut other).await?, refused);
+
+    // Nor one who may create a candidate but not read those of the others.
+    let half = "/half";
+    let may_create = Acl {
+        permissions: Permissions::new(Permissions::CREATE.get() | Permissions::READ.get()),
+        ..Acl::OPEN
+    };
+    let mode = CreateMode::Persistent;
+    insider
+        .create_with_acl(half, b"", mode, &[may_create, Acl::CREATOR_ALL])
+        .await?;
+    let secret = insider.election(half).acl(&[Acl::CREATOR_ALL]);
+    let mut secret = secret.nominate()?;
+    leads(&mut secret).await?;
+    let mut blind = arena.client().await?.election(half).nominate()?;
+    assert_eq!(fails(&mut blind).await?, refused);
+    assert!(leadership.is_valid());
+    Ok(())
+}
+
+/// C-63: after a reconnect the identity is presented again before anything else, or neither the
+/// verification nor the resignation would be allowed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reconnected_nominee_is_who_it_was() -> TestResult {
+    let arena = Arena::new("identity").await?;
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = connect_as(&arena.servers_by(&proxy), "insider:secret").await?;
+    let election = client.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
+    let mut leader = election.nominate()?;
+    let leadership = leads(&mut leader).await?;
+    let heir = election.nominate()?;
+    follows_this(&heir, leadership.candidate()).await?;
+    for connections in 2..=4 {
+        let before = proxy.counters().replies(Opcode::GET_DATA);
+        proxy.cut();
+        // The leader reads its own znode, the heir its own and then the leader's.
+        proxy.wait_for(SOON, "both have read again", |counters| {
+            counters.replies(Opcode::GET_DATA) >= before + 3
+        })?;
+        assert_eq!(proxy.counters().requests(Opcode::AUTH), connections);
+        reaches(&leader, "the leader resumes", |status| {
+            matches!(status.role, Role::Leading { .. }).then_some(())
+        })
+        .await?;
+        follows_this(&heir, leadership.candidate()).await?;
+    }
+    soon("the leader has resigned", leadership.resign()).await??;
+    soon("the heir has withdrawn", heir.withdraw()).await??;
+    assert_eq!(client.children(ELECTION).await?.iter().count(), 0);
+    Ok(())
+}
+
+/// A chroot that does not exist is not made: it is somebody else's, or mistyped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chroot_that_does_not_exist_ends_the_nomination() -> TestResult {
+    let arena = Arena::new("chroot").await?;
+    let client = connect(
+        &format!("{}/mistyped", arena.servers()),
+        Duration::from_secs(10),
+    )
+    .await?;
+    for path in [ELECTION, "/deep/er"] {
+        let mut nomination = client.election(path).nominate()?;
+        assert_eq!(
+            fails(&mut nomination).await?,
+            NominationError::NoElectionNode
+        );
+    }
+    assert_eq!(arena.admin.exists("/mistyped").await?, None);
+    Ok(())
+}

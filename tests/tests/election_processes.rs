@@ -1,0 +1,232 @@
+//! Nominees that are processes of their own: killed, paused, made to resign.
+//!
+//! Each of them asks all the time whether its leadership is valid, and no two may hear yes at once.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+
+use election_tokio::Token;
+use tokio::runtime::Runtime;
+use zk_tests::election::{Arena, LASTING};
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::history::Tenure;
+use zk_tests::nominee::{NomineeError, NomineeProcess, Report, merged};
+use zk_tests::wait::SOON;
+
+/// Long enough for a busy machine to keep a session that is to live, short enough to wait for the
+/// end of one that is not.
+const SHORT: Duration = Duration::from_secs(4);
+
+/// A runtime for the client beside the processes. These tests are blocking ones, since a nominee
+/// process dies with the thread that started it.
+struct Bench {
+    runtime: Runtime,
+    arena: Arena,
+}
+
+impl Bench {
+    fn new(label: &str) -> Result<Self, TestFailure> {
+        let runtime = Runtime::new()?;
+        let arena = runtime.block_on(Arena::new(label))?;
+        Ok(Self { runtime, arena })
+    }
+
+    /// Starts nominees one after another, each once the one before it has its candidate.
+    fn queue(
+        &self,
+        names: &[&str],
+        session_timeout: Duration,
+    ) -> Result<Vec<NomineeProcess>, TestFailure> {
+        let program = env!("CARGO_BIN_EXE_nominee");
+        let mut nominees = Vec::new();
+        for name in names {
+            let servers = self.arena.servers();
+            let nominee = NomineeProcess::start(program, &servers, name, session_timeout)?;
+            nominee.wait_for(SOON, "it leads or follows", |report| match report {
+                Report::Elected { .. } | Report::Following { .. } => Some(()),
+                _ => None,
+            })?;
+            nominees.push(nominee);
+        }
+        Ok(nominees)
+    }
+
+    fn wait_for_candidates(&self, count: usize) -> TestResult {
+        self.runtime.block_on(self.arena.wait_for_children(count))
+    }
+}
+
+/// Waits until the nominee says that it leads and may act.
+fn leads(nominee: &NomineeProcess) -> Result<Token, NomineeError> {
+    leads_after(nominee, 0)
+}
+
+fn leads_after(nominee: &NomineeProcess, reports: usize) -> Result<Token, NomineeError> {
+    let token = nominee.wait_for_after(reports, SOON, "it is elected", |report| match report {
+        Report::Elected { token, .. } => Some(*token),
+        _ => None,
+    })?;
+    nominee.wait_for_after(reports, SOON, "it may act", |report| match report {
+        Report::Valid(claim) if claim.token == token => Some(token),
+        _ => None,
+    })
+}
+
+fn follows_after(nominee: &NomineeProcess, reports: usize) -> Result<String, NomineeError> {
+    nominee.wait_for_after(reports, SOON, "it follows", |report| match report {
+        Report::Following { predecessor, .. } => Some(predecessor.clone()),
+        _ => None,
+    })
+}
+
+fn names(tenures: &[Tenure]) -> Vec<&str> {
+    let names = tenures.iter().map(|tenure| tenure.nominee.as_str());
+    names.collect()
+}
+
+/// G9, Z1 to Z4: four processes; whichever leads is killed, and the next one takes over once the
+/// session has expired, until none is left.
+#[test]
+fn when_the_leader_is_killed_the_next_process_leads() -> TestResult {
+    let bench = Bench::new("killed")?;
+    let mut nominees = bench.queue(&["1", "2", "3", "4"], SHORT)?;
+    for nominee in &mut nominees {
+        leads(nominee)?;
+        nominee.kill()?;
+    }
+    bench.wait_for_candidates(0)?;
+    let tenures = merged(&nominees).tenures()?;
+    assert_eq!(names(&tenures), ["1", "2", "3", "4"]);
+    Ok(())
+}
+
+/// Z1 to Z4 with leaders that resign: no session has to expire for that. Each process ends well.
+#[test]
+fn when_the_leader_resigns_the_next_process_leads() -> TestResult {
+    let bench = Bench::new("resigned")?;
+    let mut nominees = bench.queue(&["1", "2", "3", "4"], LASTING)?;
+    for nominee in &mut nominees {
+        leads(nominee)?;
+        nominee.resign()?;
+        assert!(nominee.wait_for_end(SOON)?, "{}", nominee.name());
+        let departure = nominee.wait_for(SOON, "its nomination ends", |report| match report {
+            Report::Ended(departure) => Some(departure.clone()),
+            _ => None,
+        })?;
+        assert_eq!(departure, "Deleted");
+    }
+    bench.wait_for_candidates(0)?;
+    let tenures = merged(&nominees).tenures()?;
+    assert_eq!(names(&tenures), ["1", "2", "3", "4"]);
+    Ok(())
+}
+
+/// C-67, C-20's premise: the leader is stopped for longer than its session lives. The next one
+/// leads; the old one, when it goes on, does not see itself lead by the old token ever again, is
+/// told of the loss, and stands again behind the others.
+#[test]
+fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost() -> TestResult {
+    let bench = Bench::new("paused")?;
+    let nominees = bench.queue(&["one", "two", "three"], SHORT)?;
+    let [one, two, three] = nominees.as_slice() else {
+        unreachable!("three were started");
+    };
+    let token = leads(one)?;
+    one.pause()?;
+    let successor = leads(two)?;
+    assert!(successor > token);
+    let before = one.report_count();
+    one.resume()?;
+    let reason = one.wait_for_after(
+        before,
+        SOON,
+        "it is told of the loss",
+        |report| match report {
+            Report::Lost {
+                token: lost,
+                reason,
+            } if *lost == token => Some(reason.clone()),
+            _ => None,
+        },
+    )?;
+    assert_eq!(reason, "the lease deadline passed");
+    one.wait_for_after(before, SOON, "it asks, and may not act", |report| {
+        matches!(report, Report::NotValid(lost) if *lost == token).then_some(())
+    })?;
+    follows_after(one, before)?;
+
+    // And round again: it is behind `three` now.
+    for paused in [two, three] {
+        leads(paused)?;
+        paused.pause()?;
+    }
+    let again = leads_after(one, before)?;
+    assert!(again > successor);
+    let (second, third) = (two.report_count(), three.report_count());
+    two.resume()?;
+    three.resume()?;
+    follows_after(two, second)?;
+    follows_after(three, third)?;
+    let tenures = merged(&nominees).tenures()?;
+    assert_eq!(names(&tenures), ["one", "two", "three", "one"]);
+    assert!(tenures.iter().all(|tenure| tenure.claims > 0));
+    Ok(())
+}
+
+/// A leader that was paused, but not for so long that its session expired, goes on leading by the
+/// same token.
+#[test]
+fn a_leader_that_was_paused_for_a_moment_goes_on() -> TestResult {
+    let bench = Bench::new("moment")?;
+    let nominees = bench.queue(&["one", "two"], LASTING)?;
+    let [one, two] = nominees.as_slice() else {
+        unreachable!("two were started");
+    };
+    let token = leads(one)?;
+    one.pause()?;
+    let before = one.report_count();
+    one.resume()?;
+    one.wait_for_after(before, SOON, "it may act", |report| {
+        matches!(report, Report::Valid(claim) if claim.token == token).then_some(())
+    })?;
+    let two_leads = two
+        .reports()
+        .into_iter()
+        .any(|report| matches!(report, Report::Elected { .. }));
+    assert!(!two_leads);
+    Ok(())
+}
+
+/// C-11, C-2: a follower is paused. Meanwhile the leader resigns, which is the event that promotes
+/// the follower and lies waiting at its socket; its session expires, and the one behind it leads.
+/// When it goes on it must not be elected by that event.
+#[test]
+fn a_paused_follower_is_not_elected_by_an_event_that_waited() -> TestResult {
+    let bench = Bench::new("stale")?;
+    let mut nominees = bench.queue(&["leader", "paused", "heir"], SHORT)?;
+    let first = leads(&nominees[0])?;
+    nominees[1].pause()?;
+    nominees[0].resign()?;
+    assert!(nominees[0].wait_for_end(SOON)?);
+    let heir = leads(&nominees[2])?;
+    assert!(heir > first);
+
+    let before = nominees[1].report_count();
+    nominees[1].resume()?;
+    follows_after(&nominees[1], before)?;
+    let reports = nominees[1].reports();
+    let elected = reports.iter().find(|report| {
+        matches!(
+            report,
+            Report::Elected { .. } | Report::Valid(_) | Report::Lost { .. }
+        )
+    });
+    assert_eq!(elected, None);
+
+    nominees[2].resign()?;
+    assert!(nominees[2].wait_for_end(SOON)?);
+    leads(&nominees[1])?;
+    let tenures = merged(&nominees).tenures()?;
+    assert_eq!(names(&tenures), ["leader", "heir", "paused"]);
+    Ok(())
+}
