@@ -152,12 +152,7 @@ impl Driver {
         if ended.is_some() {
             return Progress::Ended;
         }
-        if let Some(next) = next.map(|next| self.shared.clock.to_tokio(next))
-            && next < self.timer.deadline()
-        {
-            self.timer.as_mut().reset(next);
-            return Progress::Some;
-        }
+        let brought_forward = self.bring_timer_forward(next);
         match (transport, flushed) {
             (Some(zk_session::Transport::Connect(server)), _) => self.open(server),
             (Some(zk_session::Transport::Disconnect), _) => {
@@ -165,7 +160,19 @@ impl Driver {
                 Progress::Some
             }
             (None, Poll::Ready(Err(error))) => self.link_failed(Some(error)),
-            (None, Poll::Ready(Ok(())) | Poll::Pending) => Progress::None,
+            (None, Poll::Ready(Ok(())) | Poll::Pending) => brought_forward,
+        }
+    }
+
+    /// A timer that was changed has to be polled again.
+    fn bring_timer_forward(&mut self, next: Option<zk_session::Instant>) -> Progress {
+        let next = next.map(|next| self.shared.clock.to_tokio(next));
+        match next {
+            Some(next) if next < self.timer.deadline() => {
+                self.timer.as_mut().reset(next);
+                Progress::Some
+            }
+            Some(_) | None => Progress::None,
         }
     }
 
