@@ -7,7 +7,7 @@ mod transaction;
 mod watch;
 
 use core::future::{Future, poll_fn};
-use core::task::Poll;
+use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use tokio::sync::watch as tokio_watch;
@@ -22,7 +22,7 @@ pub use watch::{OneshotWatch, WatchEvent, WatchLost};
 
 use crate::election::Election;
 use crate::error::{Error, ErrorKind};
-use crate::hub::{CallError, Hub, Shared};
+use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
@@ -32,7 +32,8 @@ use crate::path::{self, PathError};
 ///
 /// Every operation is *cancel safe* in this sense: dropping its future leaves nothing behind in
 /// the client. The server may execute the operation all the same, as after a lost connection.
-/// Operations are sent in the order in which their futures are first polled.
+/// Operations are sent in the order in which their futures are first polled, except for those that
+/// find no room ([`Limits`](crate::Limits)) and have to wait for it.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,
@@ -122,26 +123,21 @@ impl Client {
     ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
         let mut call = PendingCall::new(self.shared());
         poll_fn(move |cx| {
-            let outcome = match call.key {
-                Some(key) => self.shared().lock().calls.poll(key, cx),
-                None => match self
-                    .shared()
-                    .with(|hub, now| hub.calls.submit(&mut hub.session, now, request, cx))
-                {
-                    Ok(key) => {
-                        call.key = Some(key);
-                        return Poll::Pending;
-                    }
-                    Err(CallError::WaitForRoom) => return Poll::Pending,
-                    Err(CallError::Refused(error)) => {
-                        return Poll::Ready(Err(Error::new(Q::OPCODE, path, error.into())));
-                    }
-                },
-            };
-            outcome.map(|outcome| {
-                call.key = None;
-                outcome.map_err(|failure| Error::new(Q::OPCODE, path, failure.into()))
-            })
+            let named = |kind| Error::new(Q::OPCODE, path, kind);
+            if let Stage::Sent(_) = call.stage {
+                return call
+                    .poll_outcome(cx)
+                    .map(|outcome| outcome.map_err(|failure| named(failure.into())));
+            }
+            let (submitted, replaced) = self.shared().with(|hub, now| {
+                let caller = call.caller(cx);
+                hub.calls.submit(&mut hub.session, now, request, caller)
+            });
+            drop(replaced);
+            match submitted {
+                Poll::Ready(Err(error)) => Poll::Ready(Err(named(error.into()))),
+                Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+            }
         })
     }
 }
@@ -149,19 +145,45 @@ impl Client {
 /// A call that may be given up by dropping its future.
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
-    pub(crate) key: Option<usize>,
+    pub(crate) stage: Stage,
 }
 
 impl<'a> PendingCall<'a> {
     pub(crate) const fn new(shared: &'a Shared) -> Self {
-        Self { shared, key: None }
+        Self {
+            shared,
+            stage: Stage::Unsent,
+        }
+    }
+
+    pub(crate) fn caller<'c, 'w>(&'c mut self, cx: &'c Context<'w>) -> Caller<'c, 'w> {
+        Caller {
+            stage: &mut self.stage,
+            cx,
+        }
+    }
+
+    /// The outcome of a call that was sent.
+    pub(crate) fn poll_outcome(
+        &mut self,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Completion, zk_session::Failure>> {
+        let Stage::Sent(key) = self.stage else {
+            return Poll::Pending;
+        };
+        let outcome = self.shared.look(|hub| hub.calls.poll(key, cx));
+        if outcome.is_ready() {
+            self.stage = Stage::Over;
+        }
+        outcome
     }
 }
 
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
-            self.shared.lock().calls.abandon(key);
+        let stage = self.stage;
+        if !matches!(stage, Stage::Unsent | Stage::Over) {
+            self.shared.look(|hub| ((), hub.calls.abandon(stage)));
         }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
 
-pub(crate) use calls::{CallError, Calls};
+pub(crate) use calls::{Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use target::{AclList, Target};
@@ -214,6 +214,14 @@ impl Shared {
     /// The driver is dropped: nobody will answer any more.
     pub(crate) fn driver_is_gone(&self) {
         self.with(Hub::abandon);
+    }
+
+    /// Works on the hub where nothing is submitted and no event made. The waker that comes out of
+    /// it is dropped outside of the lock.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&mut Hub) -> (T, Option<Waker>)) -> T {
+        let (result, replaced) = work(&mut self.lock());
+        drop(replaced);
+        result
     }
 
     /// The hub, for a step that neither submits anything nor makes events.

@@ -11,11 +11,11 @@ use zk_jute::records::{
     SyncRequest,
 };
 use zk_jute::{Decode, ErrorCode, Request, Vector, Version};
-use zk_session::{Completion, WatchId, Watching};
+use zk_session::{Completion, Watching};
 
 use super::{Client, OneshotWatch, PendingCall};
 use crate::error::{Error, ErrorKind};
-use crate::hub::{CallError, WatchKey, Watcher};
+use crate::hub::{Stage, Watcher};
 use crate::path;
 
 /// What kind of znode to create.
@@ -246,33 +246,32 @@ impl Client {
         let mut call = PendingCall::new(self.shared());
         let mut watch: Option<OneshotWatch> = None;
         let outcome = poll_fn(|cx| {
-            if let Some(key) = call.key {
-                return self.shared().lock().calls.poll(key, cx).map(Ok);
+            if let Stage::Sent(_) = call.stage {
+                return call.poll_outcome(cx).map(Ok);
             }
-            let submitted: Result<(usize, WatchKey, WatchId), CallError> =
-                self.shared().with(|hub, now| {
-                    let slot = hub.watches.open();
-                    let asked = (read, Watcher::Watch(slot));
-                    match hub.calls.submit_watching(&mut hub.session, now, asked, cx) {
-                        Ok((call, id)) => Ok((call, slot, id)),
-                        Err(error) => {
-                            hub.watches.close(slot);
-                            Err(error)
-                        }
-                    }
-                });
+            let (slot, (submitted, replaced)) = self.shared().with(|hub, now| {
+                let slot = hub.watches.open();
+                let asked = (read, Watcher::Watch(slot));
+                let caller = call.caller(cx);
+                let submitted = hub
+                    .calls
+                    .submit_watching(&mut hub.session, now, asked, caller);
+                if !matches!(submitted.0, Poll::Ready(Ok(_))) {
+                    hub.watches.close(slot);
+                }
+                (slot, submitted)
+            });
+            drop(replaced);
             match submitted {
-                Ok((key, slot, id)) => {
-                    call.key = Some(key);
+                Poll::Ready(Ok(id)) => {
                     watch = Some(OneshotWatch::new(self.clone(), slot, id));
                     Poll::Pending
                 }
-                Err(CallError::WaitForRoom) => Poll::Pending,
-                Err(CallError::Refused(error)) => Poll::Ready(Err(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
             }
         })
         .await;
-        call.key = None;
         match (outcome, watch) {
             (Ok(outcome), Some(watch)) => {
                 let named = |failure| Error::new(Q::OPCODE, path, ErrorKind::from(failure));

@@ -49,9 +49,7 @@ impl Future for OneshotWatch {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.client
             .shared()
-            .lock()
-            .watches
-            .poll(self.key, cx)
+            .look(|hub| hub.watches.poll(self.key, cx))
             .map(|outcome| match outcome {
                 WatchOutcome::Fired { kind, zxid } => Ok(WatchEvent {
                     kind,
@@ -64,8 +62,9 @@ impl Future for OneshotWatch {
 
 impl Drop for OneshotWatch {
     fn drop(&mut self) {
-        let mut hub = self.client.shared().lock();
-        hub.session.forget(self.id);
-        hub.watches.close(self.key);
+        self.client.shared().look(|hub| {
+            hub.session.forget(self.id);
+            ((), hub.watches.close(self.key))
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! Operations that wait for their replies.
 
 use core::task::{Context, Poll, Waker};
+use std::collections::BTreeMap;
 
 use slab::Slab;
 use zk_jute::Request;
@@ -15,12 +16,16 @@ pub(crate) type CallKey = usize;
 ///
 /// The bounds are kept here and not in the session, since they are for calls only: a nominee has
 /// one request in flight, and must not be refused it.
+///
+/// What drops a waker drops it into the caller's hands, to be dropped outside of the lock: that
+/// may run anything, the drop of a handle of this client included.
 #[derive(Debug)]
 pub(crate) struct Calls {
     limits: Limits,
     in_flight: usize,
     slots: Slab<Slot>,
-    waiting_for_room: Vec<Waker>,
+    last_ticket: u64,
+    waiting_for_room: BTreeMap<RoomTicket, Waker>,
 }
 
 #[derive(Debug)]
@@ -31,14 +36,28 @@ enum Slot {
     Abandoned,
 }
 
-/// Why a call was not made.
+/// The place of a call among those that wait for room, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RoomTicket(u64);
+
+/// How far a call has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum CallError {
-    /// There is no room; the caller will be woken when there is.
-    WaitForRoom,
-    /// It will not be made.
-    Refused(SubmitError),
+pub(crate) enum Stage {
+    Unsent,
+    WaitingForRoom(RoomTicket),
+    Sent(CallKey),
+    Over,
 }
+
+/// Who makes a call.
+pub(crate) struct Caller<'c, 'w> {
+    pub(crate) stage: &'c mut Stage,
+    pub(crate) cx: &'c Context<'w>,
+}
+
+/// What becomes of an attempt to make a call: `Pending` if there is no room, in which case the
+/// caller is woken when there is; and the waker that was replaced.
+pub(crate) type Submitted<T> = (Poll<Result<T, SubmitError>>, Option<Waker>);
 
 impl Calls {
     pub(crate) const fn new(limits: Limits) -> Self {
@@ -46,23 +65,25 @@ impl Calls {
             limits,
             in_flight: 0,
             slots: Slab::new(),
-            waiting_for_room: Vec::new(),
+            last_ticket: 0,
+            waiting_for_room: BTreeMap::new(),
         }
     }
 
-    /// Makes a call; whoever is behind `cx` is woken when its outcome is there.
+    /// Makes a call; the caller is woken when its outcome is there.
     pub(crate) fn submit<Q: Request>(
         &mut self,
         session: &mut Session,
         now: Instant,
         request: &Q,
-        cx: &Context<'_>,
-    ) -> Result<CallKey, CallError> {
-        self.wait_for_room(session, cx)?;
-        let key = self.slots.vacant_key();
-        session.submit(now, Tag::Call(key), request)?;
-        self.submitted(cx);
-        Ok(key)
+        caller: Caller<'_, '_>,
+    ) -> Submitted<()> {
+        if !self.has_room(session) {
+            return self.wait_for_room(caller);
+        }
+        let tag = Tag::Call(self.slots.vacant_key());
+        let submitted = session.submit(now, tag, request);
+        self.submitted(submitted, caller)
     }
 
     /// Makes a call that leaves a watch.
@@ -71,61 +92,94 @@ impl Calls {
         session: &mut Session,
         now: Instant,
         (read, watcher): (Watching<'_>, Watcher),
-        cx: &Context<'_>,
-    ) -> Result<(CallKey, WatchId), CallError> {
-        self.wait_for_room(session, cx)?;
-        let key = self.slots.vacant_key();
-        let watch = session.submit_watching(now, Tag::Call(key), read, watcher)?;
-        self.submitted(cx);
-        Ok((key, watch))
-    }
-
-    fn wait_for_room(&mut self, session: &Session, cx: &Context<'_>) -> Result<(), CallError> {
-        if self.has_room(session) {
-            return Ok(());
+        caller: Caller<'_, '_>,
+    ) -> Submitted<WatchId> {
+        if !self.has_room(session) {
+            return self.wait_for_room(caller);
         }
-        self.waiting_for_room.push(cx.waker().clone());
-        Err(CallError::WaitForRoom)
+        let tag = Tag::Call(self.slots.vacant_key());
+        let submitted = session.submit_watching(now, tag, read, watcher);
+        self.submitted(submitted, caller)
     }
 
+    /// One call always has room: only the end of another one would make some.
     fn has_room(&self, session: &Session) -> bool {
         session.ended().is_some()
+            || self.in_flight == 0
             || self.in_flight < self.limits.max_in_flight
                 && session.queued_bytes() < self.limits.max_queued_bytes
     }
 
-    fn submitted(&mut self, cx: &Context<'_>) {
-        self.in_flight += 1;
-        self.slots.insert(Slot::Waiting(cx.waker().clone()));
+    fn wait_for_room<T>(&mut self, caller: Caller<'_, '_>) -> Submitted<T> {
+        let Caller { stage, cx } = caller;
+        let ticket = match *stage {
+            Stage::WaitingForRoom(ticket) => ticket,
+            Stage::Unsent | Stage::Sent(_) | Stage::Over => {
+                self.last_ticket += 1;
+                RoomTicket(self.last_ticket)
+            }
+        };
+        *stage = Stage::WaitingForRoom(ticket);
+        let waker = cx.waker().clone();
+        (Poll::Pending, self.waiting_for_room.insert(ticket, waker))
     }
 
-    /// The outcome of a call, once.
+    fn submitted<T>(
+        &mut self,
+        submitted: Result<T, SubmitError>,
+        caller: Caller<'_, '_>,
+    ) -> Submitted<T> {
+        let Caller { stage, cx } = caller;
+        let replaced = self.abandon(*stage);
+        *stage = match submitted {
+            Ok(_) => {
+                self.in_flight += 1;
+                Stage::Sent(self.slots.insert(Slot::Waiting(cx.waker().clone())))
+            }
+            Err(_) => Stage::Over,
+        };
+        (Poll::Ready(submitted), replaced)
+    }
+
+    /// The outcome of a call, once; and the waker that was replaced.
     pub(crate) fn poll(
         &mut self,
         key: CallKey,
         cx: &Context<'_>,
-    ) -> Poll<Result<Completion, Failure>> {
+    ) -> (Poll<Result<Completion, Failure>>, Option<Waker>) {
         match self.slots.get_mut(key) {
             Some(Slot::Waiting(waker)) => {
-                waker.clone_from(cx.waker());
-                Poll::Pending
+                let same = waker.will_wake(cx.waker());
+                let replaced = (!same).then(|| core::mem::replace(waker, cx.waker().clone()));
+                (Poll::Pending, replaced)
             }
             Some(Slot::Done(_)) => match self.slots.remove(key) {
-                Slot::Done(outcome) => Poll::Ready(outcome),
-                Slot::Waiting(_) | Slot::Abandoned => Poll::Ready(Err(Failure::ConnectionLoss)),
+                Slot::Done(outcome) => (Poll::Ready(outcome), None),
+                Slot::Waiting(_) | Slot::Abandoned => {
+                    (Poll::Ready(Err(Failure::ConnectionLoss)), None)
+                }
             },
-            Some(Slot::Abandoned) | None => Poll::Ready(Err(Failure::ConnectionLoss)),
+            Some(Slot::Abandoned) | None => (Poll::Ready(Err(Failure::ConnectionLoss)), None),
         }
     }
 
     /// Nobody waits for the call any more.
-    pub(crate) fn abandon(&mut self, key: CallKey) {
+    pub(crate) fn abandon(&mut self, stage: Stage) -> Option<Waker> {
+        let key = match stage {
+            Stage::WaitingForRoom(ticket) => return self.waiting_for_room.remove(&ticket),
+            Stage::Sent(key) => key,
+            Stage::Unsent | Stage::Over => return None,
+        };
         match self.slots.get_mut(key) {
-            Some(slot @ Slot::Waiting(_)) => *slot = Slot::Abandoned,
+            Some(slot @ Slot::Waiting(_)) => match core::mem::replace(slot, Slot::Abandoned) {
+                Slot::Waiting(waker) => Some(waker),
+                Slot::Done(_) | Slot::Abandoned => None,
+            },
             Some(Slot::Done(_)) => {
                 self.slots.remove(key);
+                None
             }
-            Some(Slot::Abandoned) | None => {}
+            Some(Slot::Abandoned) | None => None,
         }
     }
 
@@ -150,13 +204,8 @@ impl Calls {
     /// Hands out those who wait for room, if there is any: they try again.
     pub(super) fn announce_room(&mut self, session: &Session, wakers: &mut Vec<Waker>) {
         if self.has_room(session) {
-            wakers.append(&mut self.waiting_for_room);
+            let waiting = core::mem::take(&mut self.waiting_for_room);
+            wakers.extend(waiting.into_values());
         }
-    }
-}
-
-impl From<SubmitError> for CallError {
-    fn from(error: SubmitError) -> Self {
-        Self::Refused(error)
     }
 }

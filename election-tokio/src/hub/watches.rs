@@ -36,21 +36,24 @@ impl Watches {
         self.slots.insert(Slot::Waiting(None))
     }
 
-    pub(crate) fn poll(&mut self, key: WatchKey, cx: &Context<'_>) -> Poll<WatchOutcome> {
+    /// What became of a watch; and the waker that was replaced, to be dropped outside of the lock.
+    pub(crate) fn poll(
+        &mut self,
+        key: WatchKey,
+        cx: &Context<'_>,
+    ) -> (Poll<WatchOutcome>, Option<Waker>) {
         match self.slots.get_mut(key) {
-            Some(Slot::Waiting(waker)) => {
-                *waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-            Some(Slot::Done(outcome)) => Poll::Ready(*outcome),
-            None => Poll::Ready(WatchOutcome::Lost),
+            Some(Slot::Waiting(waker)) => (Poll::Pending, waker.replace(cx.waker().clone())),
+            Some(Slot::Done(outcome)) => (Poll::Ready(*outcome), None),
+            None => (Poll::Ready(WatchOutcome::Lost), None),
         }
     }
 
-    /// The holder is done with the watch.
-    pub(crate) fn close(&mut self, key: WatchKey) {
-        if self.slots.contains(key) {
-            self.slots.remove(key);
+    /// The holder is done with the watch. Its waker is to be dropped outside of the lock.
+    pub(crate) fn close(&mut self, key: WatchKey) -> Option<Waker> {
+        match self.slots.try_remove(key) {
+            Some(Slot::Waiting(waker)) => waker,
+            Some(Slot::Done(_)) | None => None,
         }
     }
 

@@ -1,0 +1,321 @@
+//! Futures that are dropped, wherever they are.
+
+use core::future::Future;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use election_tokio::{Client, ConnectError, CreateMode, Error, Version};
+use zk_jute::OpCode;
+
+use crate::server::{IDLE, Server, settle, wait};
+
+/// More steps, or polls, than any operation here takes.
+const MANY: usize = 64;
+
+/// Where a future is dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DropAfter {
+    /// The server has read that many more frames, and nobody had anything left to do.
+    Steps(usize),
+    /// It was polled that many times.
+    Polls(usize),
+}
+
+/// Runs `future` until it is to be dropped; `None` then.
+pub(crate) async fn run_until<F: Future>(
+    server: &Server,
+    end: DropAfter,
+    future: F,
+) -> Option<F::Output> {
+    let output = match end {
+        DropAfter::Steps(steps) => {
+            server.read_only_next(steps);
+            let future = pin!(future);
+            tokio::time::timeout(IDLE, future).await.ok()
+        }
+        DropAfter::Polls(polls) => {
+            let limited = LimitedPolls {
+                future: Box::pin(future),
+                left: polls,
+            };
+            limited.await
+        }
+    };
+    server.read_freely();
+    output
+}
+
+struct LimitedPolls<F> {
+    future: Pin<Box<F>>,
+    left: usize,
+}
+
+impl<F: Future> Future for LimitedPolls<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Poll::Ready(None);
+        };
+        self.left = left;
+        match self.future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Tries every place to drop, by steps and by polls, until `scenario` says that its future has
+/// come to its end.
+pub(crate) async fn at_every_await_point(mut scenario: impl AsyncFnMut(DropAfter) -> bool) {
+    for place in [DropAfter::Steps as fn(usize) -> DropAfter, DropAfter::Polls] {
+        let mut ended = false;
+        for count in 0..MANY {
+            ended = scenario(place(count)).await;
+            if ended {
+                break;
+            }
+        }
+        assert!(ended, "it is not over after {MANY}: {:?}", place(MANY));
+    }
+}
+
+/// Drops one operation at each await point; afterwards the client works, and has no watch left.
+async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) {
+    at_every_await_point(async |end| {
+        let server = Server::new();
+        let client = server.client().await;
+        client
+            .create("/there", b"data", CreateMode::Persistent)
+            .await
+            .unwrap();
+
+        let outcome = run_until(&server, end, operation(&client)).await;
+        if let Some(outcome) = &outcome {
+            outcome.as_ref().expect("nothing goes wrong with it");
+        }
+
+        settle().await;
+        let (data, _) = client.get_data("/there").await.unwrap();
+        assert!(!data.is_empty(), "{end:?}");
+        server.cut();
+        wait(2).await;
+        assert_eq!(
+            server.requests(OpCode::SET_WATCHES),
+            0,
+            "a watch is left: {end:?}"
+        );
+        client.exists("/there").await.unwrap();
+        outcome.is_some()
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_create_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        client
+            .create("/new", b"", CreateMode::Ephemeral)
+            .await
+            .map(|_| ())
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_delete_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        client.create("/gone", b"", CreateMode::Ephemeral).await?;
+        client.delete("/gone", Version::ANY).await
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_read_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        client.exists("/there").await?;
+        client.get_data("/there").await?;
+        client.children("/there").await?;
+        client.sync("/there").await
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_set_data_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        client
+            .set_data("/there", b"more", Version::ANY)
+            .await
+            .map(|_| ())
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_transaction_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        let transaction = client.transaction().check("/there", Version::ANY);
+        let transaction = transaction.create("/new", &b""[..], CreateMode::Persistent);
+        transaction.commit().await.expect("it is allowed");
+        Ok(())
+    })
+    .await;
+}
+
+/// C-48: a watch that is dropped while its request is on its way is forgotten all the same.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_watching_read_leaves_no_watch() {
+    drop_everywhere(async |client| client.get_data_and_watch("/there").await.map(|_| ())).await;
+    drop_everywhere(async |client| client.exists_and_watch("/there").await.map(|_| ())).await;
+    drop_everywhere(async |client| client.exists_and_watch("/missing").await.map(|_| ())).await;
+    drop_everywhere(async |client| client.children_and_watch("/there").await.map(|_| ())).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_wait_for_a_watch_leaves_no_watch() {
+    drop_everywhere(async |client| {
+        let (_, _, watch) = client.get_data_and_watch("/there").await?;
+        client.set_data("/there", b"more", Version::ANY).await?;
+        watch.await.expect("the session lives");
+        Ok(())
+    })
+    .await;
+}
+
+/// A watch that was polled, put aside and polled again fires all the same.
+#[tokio::test(start_paused = true)]
+async fn a_watch_may_be_polled_put_aside_and_polled_again() {
+    let server = Server::new();
+    let client = server.client().await;
+    let (_, mut watch) = client.exists_and_watch("/new").await.unwrap();
+    for _ in 0..3 {
+        assert!(tokio::time::timeout(IDLE, &mut watch).await.is_err());
+    }
+    client
+        .create("/new", b"", CreateMode::Persistent)
+        .await
+        .unwrap();
+    let event = watch.await.unwrap();
+    assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
+}
+
+/// C-41: a client that is given up while it connects leaves no connection open and does not go on
+/// connecting.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_connect_leaves_no_connection() {
+    at_every_await_point(async |end| {
+        let server = Server::new();
+        let connected = run_until(&server, end, server.builder().connect()).await;
+        let is_over = connected.is_some();
+        drop(connected);
+        settle().await;
+        assert!(server.state().connections.is_empty(), "{end:?}");
+        let accepted = server.state().accepted;
+        wait(20).await;
+        assert_eq!(
+            server.state().accepted,
+            accepted,
+            "it connects again: {end:?}"
+        );
+        is_over
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_connect_to_nobody_stops_trying() {
+    let server = Server::new();
+    server.refuse();
+    let connecting = server.builder().connect();
+    assert!(tokio::time::timeout(IDLE, connecting).await.is_err());
+    server.accept();
+    wait(20).await;
+    assert_eq!(server.state().accepted, 0);
+}
+
+/// C-66: once it was polled, `close` closes, whether or not anybody waits for the end of it.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_close_closes_the_session_all_the_same() {
+    at_every_await_point(async |end| {
+        let server = Server::new();
+        let client = server.client().await;
+        let clone = client.clone();
+        client
+            .create("/mine", b"", CreateMode::Ephemeral)
+            .await
+            .unwrap();
+        let closed = run_until(&server, end, client.close()).await;
+        settle().await;
+        let polled = !matches!(end, DropAfter::Polls(0));
+        assert_eq!(server.children("/").is_empty(), polled, "{end:?}");
+        assert_eq!(clone.exists("/mine").await.is_err(), polled, "{end:?}");
+        drop(clone);
+        settle().await;
+        assert!(server.children("/").is_empty(), "{end:?}");
+        assert!(server.state().sessions.is_empty(), "{end:?}");
+        closed.is_some_and(|closed| closed == Ok(()))
+    })
+    .await;
+}
+
+/// C-46: the ephemeral znodes of a dropped client go at once, after what was submitted before.
+#[tokio::test(start_paused = true)]
+async fn the_last_clone_closes_the_session() {
+    let server = Server::new();
+    let client = server.client().await;
+    let clone = client.clone();
+    client
+        .create("/mine", b"", CreateMode::Ephemeral)
+        .await
+        .unwrap();
+    drop(client);
+    settle().await;
+    assert_eq!(server.children("/"), ["mine"]);
+    drop(clone);
+    settle().await;
+    assert!(server.children("/").is_empty());
+    assert!(server.state().connections.is_empty());
+}
+
+/// A watch holds on to its client: it can fire as long as somebody waits for it.
+#[tokio::test(start_paused = true)]
+async fn a_watch_keeps_the_session_until_it_is_dropped() {
+    let server = Server::new();
+    let client = server.client().await;
+    let (_, watch) = client.exists_and_watch("/new").await.unwrap();
+    drop(client);
+    settle().await;
+    assert_eq!(server.state().sessions.len(), 1);
+    drop(watch);
+    settle().await;
+    assert!(server.state().sessions.is_empty());
+}
+
+/// C-40: the deadline holds, and the error names the last attempt.
+#[tokio::test(start_paused = true)]
+async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
+    let server = Server::new();
+    server.refuse();
+    let started = tokio::time::Instant::now();
+    let after = Duration::from_millis(1500);
+    let error = server
+        .builder()
+        .connect_timeout(after)
+        .connect()
+        .await
+        .unwrap_err();
+    assert_eq!(started.elapsed(), after);
+    let text = error.to_string();
+    assert!(
+        text.contains("1.5s") && text.contains("in-memory:2181: nobody home"),
+        "{text}"
+    );
+    let ConnectError::NoServer { last_failure, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(last_failure.unwrap().reason, "nobody home");
+}

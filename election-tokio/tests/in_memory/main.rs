@@ -1,0 +1,20 @@
+//! The client against a server in memory, in virtual time: every await point, every frame border,
+//! every kind of wrong answer.
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod answer;
+#[cfg(test)]
+mod back_pressure;
+#[cfg(test)]
+mod cancellation;
+#[cfg(test)]
+mod frames;
+#[cfg(test)]
+mod nominations;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod tree;
+#[cfg(test)]
+mod wrong_answers;

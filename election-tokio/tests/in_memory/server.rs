@@ -1,0 +1,245 @@
+//! A ZooKeeper server in memory that is advanced step by step: one frame of a client a step.
+
+use core::future::Future;
+use core::pin::pin;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::BytesMut;
+use election_tokio::{
+    Client, ClientBuilder, Connecting, Connector, ErrorCode, ServerAddress, SessionId, Transport,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::{Semaphore, mpsc};
+use zk_jute::OpCode;
+
+use crate::answer::{Answer, Watches};
+use crate::tree::Tree;
+
+/// Virtual time that passes only when nobody has anything to do: the clock of these tests stands
+/// still while a task can run.
+pub(crate) const IDLE: Duration = Duration::from_millis(1);
+/// Frames, if nothing holds the server back.
+const MANY: usize = 1 << 20;
+/// Bytes on their way in one direction.
+const PIPE: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    state: Arc<Mutex<State>>,
+    steps: Arc<Semaphore>,
+}
+
+/// A frame for a connection; none ends it.
+pub(crate) type Outgoing = mpsc::UnboundedSender<Option<BytesMut>>;
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) tree: Tree,
+    pub(crate) watches: Watches,
+    pub(crate) connections: BTreeMap<u64, Outgoing>,
+    /// Connections so far.
+    pub(crate) accepted: u64,
+    pub(crate) sessions: BTreeMap<SessionId, Duration>,
+    pub(crate) last_session: i64,
+    /// Requests so far, without pings.
+    pub(crate) requests: Vec<OpCode>,
+    /// What the next request with this opcode is answered with, instead of the truth.
+    pub(crate) lies: Vec<(OpCode, Lie)>,
+    refuses: bool,
+}
+
+/// A wrong answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lie {
+    /// The request is refused with this code.
+    Code(ErrorCode),
+    /// The answer names another request.
+    WrongXid,
+    /// A frame shorter than a header.
+    Stub,
+    /// A length that no frame can have.
+    NegativeLength,
+    /// A body that ends too early.
+    NoBody,
+    /// No answer at all.
+    Silence,
+}
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Arc::new(Mutex::new(State {
+                tree: Tree::new(),
+                watches: Watches::default(),
+                connections: BTreeMap::new(),
+                accepted: 0,
+                sessions: BTreeMap::new(),
+                last_session: 0x1000,
+                requests: Vec::new(),
+                lies: Vec::new(),
+                refuses: false,
+            })),
+            steps: Arc::new(Semaphore::new(MANY)),
+        }
+    }
+
+    pub(crate) fn builder(&self) -> ClientBuilder {
+        Client::builder("in-memory").connector(self.clone())
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        self.builder().connect().await.expect("the server is there")
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads that many more frames and then no more.
+    pub(crate) fn read_only_next(&self, frames: usize) {
+        self.steps.forget_permits(self.steps.available_permits());
+        self.steps.add_permits(frames);
+    }
+
+    pub(crate) fn read_freely(&self) {
+        self.steps
+            .add_permits(MANY - self.steps.available_permits());
+    }
+
+    pub(crate) fn lie_about(&self, request: OpCode, lie: Lie) {
+        self.state().lies.push((request, lie));
+    }
+
+    /// Ends all connections; the sessions live on.
+    pub(crate) fn cut(&self) {
+        self.state().connections.clear();
+    }
+
+    pub(crate) fn refuse(&self) {
+        self.state().refuses = true;
+    }
+
+    pub(crate) fn accept(&self) {
+        self.state().refuses = false;
+    }
+
+    /// Expires all sessions.
+    pub(crate) fn expire(&self) {
+        let mut state = self.state();
+        for session in core::mem::take(&mut state.sessions).into_keys() {
+            state.end_session(session);
+        }
+        state.connections.clear();
+    }
+
+    pub(crate) fn children(&self, path: &str) -> Vec<String> {
+        let state = self.state();
+        let children = state.tree.children(path).map(|(names, _)| names);
+        children
+            .unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    pub(crate) fn requests(&self, opcode: OpCode) -> usize {
+        let state = self.state();
+        state
+            .requests
+            .iter()
+            .filter(|sent| **sent == opcode)
+            .count()
+    }
+
+    fn serve(&self, stream: DuplexStream) {
+        let (read, write) = tokio::io::split(stream);
+        let (outgoing, frames) = mpsc::unbounded_channel();
+        let connection = {
+            let mut state = self.state();
+            state.accepted += 1;
+            let connection = state.accepted;
+            state.connections.insert(connection, outgoing);
+            connection
+        };
+        let server = self.clone();
+        tokio::spawn(async move {
+            let reading = pin!(server.read_all(connection, read));
+            let writing = pin!(write_all(write, frames));
+            // The first of the two that ends takes the other one along.
+            either(reading, writing).await;
+            let mut state = server.state();
+            state.connections.remove(&connection);
+            state.watches.drop_connection(connection);
+        });
+    }
+
+    async fn read_all(&self, connection: u64, mut read: ReadHalf<DuplexStream>) {
+        let mut session = SessionId::NONE;
+        while let Ok(length) = read.read_u32().await {
+            let mut frame = vec![0; usize::try_from(length).expect("64 bits")];
+            if read.read_exact(&mut frame).await.is_err() {
+                return;
+            }
+            let Ok(step) = self.steps.acquire().await else {
+                return;
+            };
+            if self.steps.available_permits() < MANY / 2 {
+                step.forget();
+            }
+            let answered = self.state().answer(connection, &mut session, &frame);
+            if answered == Answer::EndConnection {
+                let state = self.state();
+                if let Some(outgoing) = state.connections.get(&connection) {
+                    let _ = outgoing.send(None);
+                }
+            }
+        }
+    }
+}
+
+async fn write_all(
+    mut write: WriteHalf<DuplexStream>,
+    mut frames: mpsc::UnboundedReceiver<Option<BytesMut>>,
+) {
+    while let Some(Some(frame)) = frames.recv().await {
+        if write.write_all(&frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn either(mut one: impl Future<Output = ()> + Unpin, other: impl Future<Output = ()>) {
+    tokio::select! {
+        () = &mut one => {}
+        () = other => {}
+    }
+}
+
+impl Connector for Server {
+    fn connect<'a>(&'a self, _: &'a ServerAddress) -> Connecting<'a> {
+        Box::pin(async move {
+            if self.state().refuses {
+                return Err(io::Error::new(
+                    io::ErrorKind::ConnectionRefused,
+                    "nobody home",
+                ));
+            }
+            let (client, server) = tokio::io::duplex(PIPE);
+            self.serve(server);
+            Ok(Box::new(client) as Box<dyn Transport>)
+        })
+    }
+}
+
+/// Lets everything happen that can happen without time passing.
+pub(crate) async fn settle() {
+    tokio::time::sleep(IDLE).await;
+}
+
+/// Lets time pass: for backoffs and the like.
+pub(crate) async fn wait(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
