@@ -190,10 +190,7 @@ impl FromStr for Servers {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parsed: ConnectString = text.parse()?;
-        Ok(Self {
-            connect_string: text.to_owned(),
-            chroot: parsed.chroot().to_owned(),
-        })
+        Ok(Self { connect_string: text.to_owned(), chroot: parsed.chroot().to_owned() })
     }
 }
 
@@ -274,36 +271,17 @@ mod tests {
 
     #[test]
     fn run_has_the_documented_defaults() {
-        let args = run_args(&[
-            "run",
-            "--servers",
-            "a,b/app",
-            "--election",
-            "/e",
-            "--",
-            "true",
-        ]);
+        let args = run_args(&["run", "--servers", "a,b/app", "--election", "/e", "--", "true"]);
         assert_eq!(args.election.servers.connect_string(), "a,b/app");
         assert_eq!(args.election.servers.chroot(), "/app");
-        assert_eq!(
-            args.session_timeout,
-            SessionTimeout(Duration::from_secs(10))
-        );
+        assert_eq!(args.session_timeout, SessionTimeout(Duration::from_secs(10)));
         assert_eq!(*args.grace, Duration::from_secs(5));
         assert_eq!((args.once, args.events, args.id), (false, None, None));
     }
 
     #[test]
     fn the_commands_own_options_stay_its_own() {
-        let line = [
-            "run",
-            "--servers=a",
-            "--election=/e",
-            "--",
-            "ls",
-            "--once",
-            "-v",
-        ];
+        let line = ["run", "--servers=a", "--election=/e", "--", "ls", "--once", "-v"];
         let args = run_args(&line);
         assert!(!args.once);
         assert_eq!(args.command, ["ls", "--once", "-v"]);
@@ -311,15 +289,7 @@ mod tests {
 
     #[test]
     fn a_dash_means_standard_output() {
-        let line = [
-            "run",
-            "--servers=a",
-            "--election=/e",
-            "--events",
-            "-",
-            "--",
-            "true",
-        ];
+        let line = ["run", "--servers=a", "--election=/e", "--events", "-", "--", "true"];
         assert_eq!(run_args(&line).events, Some(EventsTo::StandardOutput));
         assert_eq!(EventsTo::from("x"), EventsTo::File("x".into()));
     }
@@ -328,24 +298,11 @@ mod tests {
     fn what_cannot_be_used_is_refused_with_the_reason() {
         let cases: [(&[&str], &str); 6] = [
             (&["run", "--servers=a", "--election=/e"], "COMMAND"),
-            (
-                &["run", "--servers=a:x", "--election=/e", "--", "true"],
-                "port",
-            ),
+            (&["run", "--servers=a:x", "--election=/e", "--", "true"], "port"),
             (&["list", "--servers=", "--election=/e"], "--servers"),
+            (&["list", "--servers=a", "--election=/e", "--timeout=5"], "unit"),
             (
-                &["list", "--servers=a", "--election=/e", "--timeout=5"],
-                "unit",
-            ),
-            (
-                &[
-                    "run",
-                    "--servers=a",
-                    "--election=/e",
-                    "--session-timeout=0s",
-                    "--",
-                    "true",
-                ],
+                &["run", "--servers=a", "--election=/e", "--session-timeout=0s", "--", "true"],
                 "1ms at least",
             ),
             (&["demo", "--nominees=1"], "2..=50"),
@@ -353,10 +310,7 @@ mod tests {
         for (line, reason) in cases {
             let error = parse(line).expect_err("it is refused");
             assert_eq!(error.exit_code(), 2, "{error}");
-            assert!(
-                error.to_string().contains(reason),
-                "{reason:?} is not in: {error}"
-            );
+            assert!(error.to_string().contains(reason), "{reason:?} is not in: {error}");
         }
     }
 }

@@ -21,19 +21,14 @@ pub(crate) fn note(text: impl Display) {
 
 /// One line about what should not be.
 pub(crate) fn warn(text: impl Display) {
-    let _ = writeln!(
-        anstream::stderr(),
-        "{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {text}"
-    );
+    let _ =
+        writeln!(anstream::stderr(), "{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {text}");
 }
 
 /// Why this ends, and what to do.
 pub(crate) fn failure(failure: &Failure) {
     let mut stderr = anstream::stderr();
-    let _ = writeln!(
-        stderr,
-        "{NAME}zkelect:{NAME:#} {ERROR}error:{ERROR:#} {failure}"
-    );
+    let _ = writeln!(stderr, "{NAME}zkelect:{NAME:#} {ERROR}error:{ERROR:#} {failure}");
     if let Some(advice) = failure.advice() {
         let _ = writeln!(stderr, "{NAME}zkelect:{NAME:#} {advice}");
     }
@@ -56,11 +51,7 @@ pub(crate) fn trace(verbose: u8) {
         _ => asked,
     };
     tracing_subscriber::registry()
-        .with(
-            tracing_subscriber::fmt::layer()
-                .with_ansi(false)
-                .with_writer(std::io::stderr),
-        )
+        .with(tracing_subscriber::fmt::layer().with_ansi(false).with_writer(std::io::stderr))
         .with(targets)
         .init();
 }

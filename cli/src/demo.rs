@@ -61,14 +61,8 @@ pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
 
 /// A path that no other demo uses.
 fn fresh_path() -> String {
-    let since_epoch = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    format!(
-        "/zkelect-demo-{}-{}",
-        std::process::id(),
-        since_epoch.as_millis()
-    )
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("/zkelect-demo-{}-{}", std::process::id(), since_epoch.as_millis())
 }
 
 struct Demo {
@@ -99,8 +93,7 @@ impl Demo {
     }
 
     async fn play(&mut self, rounds: u32, pause: Duration) -> Result<(), Failure> {
-        self.stage
-            .say(&format!("election at {}", self.setting.path));
+        self.stage.say(&format!("election at {}", self.setting.path));
         for seat in self.stage.seats() {
             self.stand(seat).await?;
         }
@@ -155,20 +148,16 @@ impl Demo {
                 self.stage.crashed(seat);
             }
         }
-        let (at, next) = self
-            .until(start, |_, next| next.filter(|next| next.seat != seat))
-            .await?;
+        let (at, next) = self.until(start, |_, next| next.filter(|next| next.seat != seat)).await?;
         Ok((at.saturating_duration_since(start), next))
     }
 
     async fn until_settled(&mut self) -> Result<Leader, Failure> {
-        match self.stage.settled() {
-            Some(leader) => Ok(leader),
-            None => {
-                let settled = |stage: &Stage, _| stage.settled();
-                Ok(self.until(Instant::now(), settled).await?.1)
-            }
+        if let Some(leader) = self.stage.settled() {
+            return Ok(leader);
         }
+        let settled = |stage: &Stage, _| stage.settled();
+        Ok(self.until(Instant::now(), settled).await?.1)
     }
 
     /// Takes changes in until `found` has found something, and tells when that changed.
@@ -195,9 +184,8 @@ impl Demo {
     async fn close(&mut self) {
         let leader = self.stage.leader().map(|leader| leader.seat);
         let nominees = core::mem::take(&mut self.nominees);
-        let (last, first): (Vec<_>, Vec<_>) = nominees
-            .into_iter()
-            .partition(|(seat, _)| Some(*seat) == leader);
+        let (last, first): (Vec<_>, Vec<_>) =
+            nominees.into_iter().partition(|(seat, _)| Some(*seat) == leader);
         for (_, nominee) in first.into_iter().chain(last) {
             nominee.resign().await;
         }

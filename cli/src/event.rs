@@ -40,9 +40,14 @@ pub(crate) enum Event {
         reason: String,
     },
     /// The lead is given up; COMMAND has ended.
-    Resigned { candidate: String, token: i64 },
+    Resigned {
+        candidate: String,
+        token: i64,
+    },
     /// The nomination is over. Always the last event, exactly once.
-    Ended { reason: String },
+    Ended {
+        reason: String,
+    },
 }
 
 impl Event {
@@ -61,13 +66,12 @@ impl Event {
     /// The event in words.
     fn describe(&self) -> String {
         match self {
-            Self::Following {
-                candidate,
-                predecessor,
-            } => format!("{candidate} follows {predecessor}"),
-            Self::Elected {
-                candidate, token, ..
-            } => format!("{candidate} is elected, with token {token}"),
+            Self::Following { candidate, predecessor } => {
+                format!("{candidate} follows {predecessor}")
+            }
+            Self::Elected { candidate, token, .. } => {
+                format!("{candidate} is elected, with token {token}")
+            }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: leadership is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))
@@ -111,11 +115,7 @@ impl Recorder {
                 }
             }
         };
-        Ok(Self {
-            file,
-            election: election.to_owned(),
-            id: id.to_owned(),
-        })
+        Ok(Self { file, election: election.to_owned(), id: id.to_owned() })
     }
 
     /// The election goes on when an event cannot be written: the lead matters more than its record.
@@ -166,49 +166,27 @@ mod tests {
         let candidate = || "c-1".to_owned();
         let cases = [
             (
-                Event::Following {
-                    candidate: candidate(),
-                    predecessor: "c-0".into(),
-                },
+                Event::Following { candidate: candidate(), predecessor: "c-0".into() },
                 r#""event":"following","election":"/e","id":"a \"b\"","candidate":"c-1","predecessor":"c-0""#,
             ),
             (
-                Event::Elected {
-                    candidate: candidate(),
-                    token: 7,
-                    valid_for_ms: 9,
-                },
+                Event::Elected { candidate: candidate(), token: 7, valid_for_ms: 9 },
                 r#""event":"elected","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":9"#,
             ),
             (
-                Event::Suspended {
-                    candidate: candidate(),
-                    token: 7,
-                    valid_for_ms: 0,
-                },
+                Event::Suspended { candidate: candidate(), token: 7, valid_for_ms: 0 },
                 r#""event":"suspended","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":0"#,
             ),
             (
-                Event::Resumed {
-                    candidate: candidate(),
-                    token: 7,
-                    valid_for_ms: 3,
-                },
+                Event::Resumed { candidate: candidate(), token: 7, valid_for_ms: 3 },
                 r#""event":"resumed","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":3"#,
             ),
             (
-                Event::Lost {
-                    candidate: candidate(),
-                    token: 7,
-                    reason: "r".into(),
-                },
+                Event::Lost { candidate: candidate(), token: 7, reason: "r".into() },
                 r#""event":"lost","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"reason":"r""#,
             ),
             (
-                Event::Resigned {
-                    candidate: candidate(),
-                    token: 7,
-                },
+                Event::Resigned { candidate: candidate(), token: 7 },
                 r#""event":"resigned","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
             ),
             (

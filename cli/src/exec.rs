@@ -28,8 +28,5 @@ pub(crate) fn exec(args: ExecArgs) -> Failure {
         return Failure::Internal("there is no COMMAND");
     };
     let error = Command::new(&program).args(command).exec();
-    Failure::Command {
-        command: program,
-        error,
-    }
+    Failure::Command { command: program, error }
 }

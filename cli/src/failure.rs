@@ -29,10 +29,7 @@ pub(crate) enum Failure {
     #[error("{} cannot be started: {error}", command.display())]
     Command { command: OsString, error: io::Error },
     #[error("{what}: {error}")]
-    System {
-        what: &'static str,
-        error: io::Error,
-    },
+    System { what: &'static str, error: io::Error },
     #[error("{0}")]
     Internal(&'static str),
     #[error("the demo needs a ZooKeeper server")]

@@ -108,13 +108,8 @@ impl Signals {
 #[derive(Clone, Copy)]
 enum Stage {
     Running,
-    Stopping {
-        kill_at: BootTime,
-        ended_by: EndedBy,
-    },
-    Killing {
-        ended_by: EndedBy,
-    },
+    Stopping { kill_at: BootTime, ended_by: EndedBy },
+    Killing { ended_by: EndedBy },
 }
 
 struct Watch {
@@ -200,22 +195,14 @@ impl Watch {
             (Order::ValidUntil(until), _) => self.valid_until = until,
             (Order::Stop { .. }, Stage::Killing { .. }) => {}
             (Order::Stop { signal, kill_at }, stage) => {
-                self.family
-                    .signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
+                self.family.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                 // A stopped process takes the signal only when it goes on.
                 self.family.signal(Signal::CONT);
                 self.stage = match stage {
-                    Stage::Stopping {
-                        kill_at: earlier,
-                        ended_by,
-                    } => Stage::Stopping {
-                        kill_at: kill_at.min(earlier),
-                        ended_by,
-                    },
-                    _ => Stage::Stopping {
-                        kill_at,
-                        ended_by: EndedBy::Order,
-                    },
+                    Stage::Stopping { kill_at: earlier, ended_by } => {
+                        Stage::Stopping { kill_at: kill_at.min(earlier), ended_by }
+                    }
+                    _ => Stage::Stopping { kill_at, ended_by: EndedBy::Order },
                 };
             }
         }

@@ -42,14 +42,10 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
 /// A reader that has gone, such as `head`, wants no more.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::System {
-            what: "the list cannot be printed",
-            error,
-        }),
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::System { what: "the list cannot be printed", error })
+        }
         _ => Ok(()),
     }
 }
@@ -133,11 +129,8 @@ fn table(rows: &[Row]) -> String {
     let header = HEADER.map(str::to_owned);
     let mut text = String::new();
     for line in core::iter::once(&header).chain(&lines) {
-        let cells: Vec<String> = line
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
+        let cells: Vec<String> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
@@ -160,10 +153,7 @@ mod tests {
 
     #[test]
     fn data_is_text_where_it_can_be_shown_and_hexadecimal_otherwise() {
-        assert_eq!(
-            Data::from(&b"h\xc3\xb6st 1"[..]),
-            Data::Text("höst 1".into())
-        );
+        assert_eq!(Data::from(&b"h\xc3\xb6st 1"[..]), Data::Text("höst 1".into()));
         assert_eq!(Data::from(&b""[..]), Data::Text(String::new()));
         assert_eq!(Data::from(&b"a\x1b[2J"[..]), Data::Hex("611b5b324a".into()));
         assert_eq!(Data::from(&b"\xff\x00"[..]), Data::Hex("ff00".into()));

@@ -42,13 +42,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
         signal = signals.next() => return Ok(Exit::Signal(signal.as_raw())),
     }
     let nomination = client.election(&path).data(id.clone()).nominate()?;
-    let mut run = Run {
-        args,
-        id,
-        client,
-        nominee: Nominee::new(nomination, recorder),
-        signals,
-    };
+    let mut run = Run { args, id, client, nominee: Nominee::new(nomination, recorder), signals };
     let outcome = run.until_over().await;
     run.leave().await;
     outcome
@@ -56,11 +50,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
 
 fn host_and_process() -> String {
     let uname = rustix::system::uname();
-    format!(
-        "{}-{}",
-        uname.nodename().to_string_lossy(),
-        std::process::id()
-    )
+    format!("{}-{}", uname.nodename().to_string_lossy(), std::process::id())
 }
 
 struct Run {
@@ -135,13 +125,7 @@ impl Run {
 
     /// Resigns or withdraws and closes the session; another signal cuts that short.
     async fn leave(self) {
-        let Self {
-            client,
-            nominee,
-            mut signals,
-            args,
-            ..
-        } = self;
+        let Self { client, nominee, mut signals, args, .. } = self;
         let leaving = async {
             nominee.leave(LEAVE_BOUND).await == Departure::Confirmed
                 && matches!(timeout(LEAVE_BOUND, client.close()).await, Ok(Ok(())))

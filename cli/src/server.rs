@@ -69,10 +69,7 @@ async fn wait_for_connection(
 ) -> Result<watch::Ref<'_, ConnectionState>, Failure> {
     connection
         .wait_for(|state| {
-            matches!(
-                state,
-                ConnectionState::Connected { .. } | ConnectionState::Closed { .. }
-            )
+            matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         })
         .await
         .map_err(|_| ConnectError::Ended(End::Abandoned).into())
@@ -108,22 +105,13 @@ struct Reporter {
 
 impl Reporter {
     fn new(asked: Duration) -> Self {
-        Self {
-            asked,
-            last_reason: String::new(),
-        }
+        Self { asked, last_reason: String::new() }
     }
 
     fn describe(&mut self, state: &ConnectionState) -> Option<Said> {
         match state {
-            ConnectionState::Connecting {
-                failures,
-                last_failure: Some(failure),
-            }
-            | ConnectionState::Suspended {
-                failures,
-                last_failure: Some(failure),
-            } => {
+            ConnectionState::Connecting { failures, last_failure: Some(failure) }
+            | ConnectionState::Suspended { failures, last_failure: Some(failure) } => {
                 let reason = failure.to_string();
                 let is_new = reason != self.last_reason;
                 self.last_reason = reason;
@@ -134,11 +122,7 @@ impl Reporter {
                     ))
                 })
             }
-            ConnectionState::Connected {
-                session,
-                timeout,
-                read_only,
-            } => {
+            ConnectionState::Connected { session, timeout, read_only } => {
                 self.last_reason.clear();
                 Some(self.connected(*session, *timeout, *read_only))
             }
@@ -157,9 +141,7 @@ impl Reporter {
                  nobody can be elected by it"
             ))
         } else if timeout == self.asked {
-            Said::Note(format!(
-                "connected with session {session}, timeout {timeout_text}"
-            ))
+            Said::Note(format!("connected with session {session}, timeout {timeout_text}"))
         } else {
             Said::Warning(format!(
                 "connected with session {session}; the server changed the session timeout from \
@@ -184,10 +166,7 @@ mod tests {
         ConnectionState::Connecting {
             failures,
             last_failure: Some(Arc::new(ConnectFailure {
-                server: ServerAddress {
-                    host: "zk".into(),
-                    port: 2181,
-                },
+                server: ServerAddress { host: "zk".into(), port: 2181 },
                 reason: reason.into(),
             })),
         }

@@ -34,10 +34,8 @@ impl Connector for MortalConnector {
     fn connect<'a>(&'a self, server: &'a ServerAddress) -> Connecting<'a> {
         Box::pin(async move {
             let transport = TcpConnector.connect(server).await?;
-            Ok(Box::new(MortalTransport {
-                transport,
-                life: self.life.clone(),
-            }) as Box<dyn Transport>)
+            Ok(Box::new(MortalTransport { transport, life: self.life.clone() })
+                as Box<dyn Transport>)
         })
     }
 }

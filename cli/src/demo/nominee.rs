@@ -52,14 +52,9 @@ impl Nominee {
         let connection = Life::default();
         let builder = Client::builder(setting.servers.connect_string())
             .session_timeout(setting.session_timeout)
-            .connector(MortalConnector {
-                life: connection.clone(),
-            });
+            .connector(MortalConnector { life: connection.clone() });
         let client = server::connect(builder, &setting.servers, setting.connect_timeout).await?;
-        let nomination = client
-            .election(&setting.path)
-            .data(name.to_owned())
-            .nominate()?;
+        let nomination = client.election(&setting.path).data(name.to_owned()).nominate()?;
         let mut status = nomination.watch();
         let changes = setting.changes.clone();
         tokio::spawn(async move {
@@ -75,11 +70,7 @@ impl Nominee {
                 }
             }
         });
-        Ok(Self {
-            client,
-            nomination,
-            connection,
-        })
+        Ok(Self { client, nomination, connection })
     }
 
     /// Gives the lead, or the wait for it, up.

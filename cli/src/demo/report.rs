@@ -13,11 +13,7 @@ pub(super) enum End {
 impl End {
     /// In turn, beginning with a resignation.
     pub(super) fn of_round(round: u32) -> Self {
-        if round % 2 == 1 {
-            Self::Resignation
-        } else {
-            Self::Crash
-        }
+        if round % 2 == 1 { Self::Resignation } else { Self::Crash }
     }
 
     fn label(self) -> &'static str {
@@ -41,10 +37,8 @@ impl Report {
 
     /// A table, one kind of end a line.
     pub(super) fn table(&self) -> String {
-        let mut table = format!(
-            "{:<22}{:>7}{:>12}{:>12}\n",
-            "take-over after", "times", "median", "worst"
-        );
+        let mut table =
+            format!("{:<22}{:>7}{:>12}{:>12}\n", "take-over after", "times", "median", "worst");
         for end in [End::Resignation, End::Crash] {
             let mut times: Vec<Duration> = self
                 .take_overs

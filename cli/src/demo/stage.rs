@@ -74,11 +74,7 @@ pub(super) struct Leader {
 
 impl Stage {
     pub(super) fn new(nominees: usize) -> Self {
-        let nobody = Status {
-            role: Role::Connecting,
-            candidate: None,
-            session: None,
-        };
+        let nobody = Status { role: Role::Connecting, candidate: None, session: None };
         Self {
             rows: (1..=nominees)
                 .map(|number| Row {
@@ -101,10 +97,7 @@ impl Stage {
     }
 
     pub(super) fn name(&self, seat: Seat) -> String {
-        self.rows
-            .get(seat.0)
-            .map(|row| row.name.clone())
-            .unwrap_or_default()
+        self.rows.get(seat.0).map(|row| row.name.clone()).unwrap_or_default()
     }
 
     /// Somebody new sits down; gives the number of the life there.
@@ -144,20 +137,15 @@ impl Stage {
 
     /// The one that leads, once everybody else follows.
     pub(super) fn settled(&self) -> Option<Leader> {
-        let is_settled = self.rows.iter().all(|row| {
-            matches!(
-                row.role(),
-                Some(Role::Leading { .. } | Role::Following { .. })
-            )
-        });
+        let is_settled = self
+            .rows
+            .iter()
+            .all(|row| matches!(row.role(), Some(Role::Leading { .. } | Role::Following { .. })));
         self.leader().filter(|_| is_settled)
     }
 
     pub(super) fn leader(&self) -> Option<Leader> {
-        self.rows
-            .iter()
-            .enumerate()
-            .find_map(|(index, row)| row.leads(Seat(index)))
+        self.rows.iter().enumerate().find_map(|(index, row)| row.leads(Seat(index)))
     }
 
     /// A line that stays.
@@ -230,10 +218,7 @@ impl Stage {
         self.rows
             .iter()
             .find(|row| row.candidate() == Some(candidate))
-            .map_or_else(
-                || format!("candidate {}", sequence(candidate)),
-                |row| row.name.clone(),
-            )
+            .map_or_else(|| format!("candidate {}", sequence(candidate)), |row| row.name.clone())
     }
 }
 

@@ -52,12 +52,7 @@ mod tests {
         let at = tokio::time::Instant::now() + Duration::from_secs(5);
         let translated = BootTime::not_after(at);
         let left_after = at.saturating_duration_since(tokio::time::Instant::now());
-        assert!(
-            translated
-                <= BootTime::now()
-                    .plus(left_after)
-                    .plus(Duration::from_millis(1))
-        );
+        assert!(translated <= BootTime::now().plus(left_after).plus(Duration::from_millis(1)));
     }
 
     #[test]

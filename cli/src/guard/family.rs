@@ -56,9 +56,7 @@ pub(super) enum Left {
 
 impl Family {
     pub(super) fn new(command: Pid) -> Self {
-        Self {
-            command: Command::There(command),
-        }
+        Self { command: Command::There(command) }
     }
 
     /// Sends a signal to COMMAND's group, and to the children of this process outside of it.

@@ -85,19 +85,13 @@ mod tests {
         let mut guard: Link<Order, Report> = Link::new(there).expect("a link");
         let orders = [
             Order::ValidUntil(BootTime::now()),
-            Order::Stop {
-                signal: 15,
-                kill_at: BootTime::now(),
-            },
+            Order::Stop { signal: 15, kill_at: BootTime::now() },
         ];
         for order in orders {
             run.send(&order).expect("there is room");
             assert_eq!(guard.receive().await, Some(order));
         }
-        let report = Report {
-            exit: CommandExit::Signal(9),
-            ended_by: EndedBy::Deadline,
-        };
+        let report = Report { exit: CommandExit::Signal(9), ended_by: EndedBy::Deadline };
         guard.send(&report).expect("there is room");
         assert_eq!(run.receive().await, Some(report));
         drop(guard);

@@ -34,12 +34,7 @@ impl GuardedCommand {
         let (here, there) = UnixStream::pair()?;
         let guard = Command::new(SELF)
             .arg0("zkelect")
-            .args([
-                "guard",
-                "--grace-ms",
-                &task.grace.as_millis().to_string(),
-                "--",
-            ])
+            .args(["guard", "--grace-ms", &task.grace.as_millis().to_string(), "--"])
             .args(task.command)
             .envs(task.environment.iter().map(|(name, value)| (name, value)))
             .process_group(0)
@@ -56,10 +51,7 @@ impl GuardedCommand {
 
     /// Sends a signal to COMMAND now, and `SIGKILL` at `kill_at`.
     pub(super) fn stop(&self, signal: Signal, kill_at: BootTime) {
-        self.order(&Order::Stop {
-            signal: signal.as_raw(),
-            kill_at,
-        });
+        self.order(&Order::Stop { signal: signal.as_raw(), kill_at });
     }
 
     /// For a guard that does not do its work: with it, the kernel kills COMMAND.
@@ -90,10 +82,7 @@ impl GuardedCommand {
                 CommandExit::Signal(Signal::KILL.as_raw())
             }
         };
-        Report {
-            exit,
-            ended_by: EndedBy::Deadline,
-        }
+        Report { exit, ended_by: EndedBy::Deadline }
     }
 
     /// A guard that does not take an order holds to the last moment that it was told, or has

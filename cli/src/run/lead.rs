@@ -129,10 +129,7 @@ impl<'a> Lead<'a> {
     }
 
     fn pass_on(&mut self, signal: Signal) {
-        console::note(format_args!(
-            "signal {} is passed on to COMMAND",
-            signal.as_raw()
-        ));
+        console::note(format_args!("signal {} is passed on to COMMAND", signal.as_raw()));
         self.stopping = Stopping::Told;
         self.stop(signal);
     }

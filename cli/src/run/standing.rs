@@ -39,10 +39,7 @@ pub(super) struct Nominee {
 /// What was recorded last.
 enum Place {
     Outside,
-    Following {
-        candidate: Option<CandidateName>,
-        predecessor: CandidateName,
-    },
+    Following { candidate: Option<CandidateName>, predecessor: CandidateName },
     Leading(Leadership),
     Suspended(Leadership),
     Ended,
@@ -50,12 +47,7 @@ enum Place {
 
 impl Nominee {
     pub(super) fn new(nomination: Nomination, recorder: Recorder) -> Self {
-        Self {
-            status: nomination.watch(),
-            nomination,
-            place: Place::Outside,
-            recorder,
-        }
+        Self { status: nomination.watch(), nomination, place: Place::Outside, recorder }
     }
 
     /// The leadership that COMMAND is to run under.
@@ -105,12 +97,7 @@ impl Nominee {
             };
             self.recorder.record(&event);
         }
-        let Self {
-            nomination,
-            mut recorder,
-            place,
-            ..
-        } = self;
+        let Self { nomination, mut recorder, place, .. } = self;
         let left = tokio::time::timeout(bound, nomination.withdraw()).await;
         let (reason, departure) = match left {
             Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
@@ -184,49 +171,30 @@ impl Nominee {
     fn record_lead(&mut self, leadership: &Leadership, event: LeadEvent) {
         let candidate = leadership.candidate().to_string();
         let token = leadership.token().get();
-        let valid_for = leadership.valid_until().map_or(Duration::ZERO, |until| {
-            until.saturating_duration_since(Instant::now())
-        });
+        let valid_for = leadership
+            .valid_until()
+            .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
         self.recorder.record(&match event {
-            LeadEvent::Elected => Event::Elected {
-                candidate,
-                token,
-                valid_for_ms,
-            },
-            LeadEvent::Suspended => Event::Suspended {
-                candidate,
-                token,
-                valid_for_ms,
-            },
-            LeadEvent::Resumed => Event::Resumed {
-                candidate,
-                token,
-                valid_for_ms,
-            },
+            LeadEvent::Elected => Event::Elected { candidate, token, valid_for_ms },
+            LeadEvent::Suspended => Event::Suspended { candidate, token, valid_for_ms },
+            LeadEvent::Resumed => Event::Resumed { candidate, token, valid_for_ms },
         });
     }
 
     fn follows(&mut self, candidate: Option<CandidateName>, predecessor: CandidateName) {
-        if let Place::Following {
-            candidate: recorded,
-            predecessor: recorded_predecessor,
-        } = &self.place
+        if let Place::Following { candidate: recorded, predecessor: recorded_predecessor } =
+            &self.place
             && *recorded == candidate
             && *recorded_predecessor == predecessor
         {
             return;
         }
         self.recorder.record(&Event::Following {
-            candidate: candidate
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string),
+            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             predecessor: predecessor.to_string(),
         });
-        self.place = Place::Following {
-            candidate,
-            predecessor,
-        };
+        self.place = Place::Following { candidate, predecessor };
     }
 
     fn record_end(&mut self, reason: String) {

@@ -1,0 +1,131 @@
+//! Bad input and faults: each is told, with what to do next.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::thread;
+
+use election_tokio::{Acl, Client, CreateMode, Permissions};
+use rustix::process::Signal;
+
+use crate::support::{BEATING, Folder, Plan, Run, output, servers, text, touch};
+
+/// Runs `list` and checks its exit code and what it says.
+fn list_fails(servers: &str, election: &str, code: i32, said: &[&str]) {
+    let arguments = ["list", "--servers", servers, "--election", election, "--timeout", "2s"];
+    let output = output(&arguments);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    for said in said {
+        assert!(stderr.contains(said), "{said:?} is not in: {stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_before_anything_is_done() {
+    list_fails("zk:port", "/e", 2, &["--servers"]);
+    list_fails("zk/../app", "/e", 2, &["chroot", "HOST:PORT"]);
+    list_fails("zk", "leader", 2, &["begin with a slash", "/services/reports/leader"]);
+    list_fails("zk", "/a//b", 2, &["empty part"]);
+}
+
+#[test]
+fn run_refuses_an_invalid_path_without_a_server() {
+    let output = output(&["run", "--servers=127.0.0.1:1", "--election=e/", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_server_out_of_reach_is_named() {
+    list_fails("127.0.0.1:1", "/e", 69, &["127.0.0.1:1", "refused", "check --servers"]);
+}
+
+#[test]
+fn an_unknown_host_is_named() {
+    list_fails("no-such-host.invalid", "/e", 69, &["no-such-host.invalid:2181", "check --servers"]);
+}
+
+#[test]
+fn a_server_that_speaks_something_else_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    // Ends with the test process.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut request = [0; 64];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    list_fails(&address, "/e", 69, &[&address, "check --servers"]);
+}
+
+#[test]
+fn a_chroot_that_does_not_exist_is_named() {
+    let servers = format!("{}/missing", servers("chroot"));
+    list_fails(&servers, "/e", 78, &["/missing does not exist", "create"]);
+    let run = output(&["run", "--servers", &servers, "--election", "/e", "--", "true"]);
+    assert_eq!(run.status.code(), Some(78), "{}", text(&run.stderr));
+}
+
+#[tokio::test]
+async fn a_lack_of_permission_is_told() {
+    let servers = servers("permission");
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    let only_read = Acl { permissions: Permissions::READ, ..Acl::OPEN };
+    client
+        .create_with_acl("/closed", b"", CreateMode::Persistent, &[only_read])
+        .await
+        .expect("it is created");
+    let run = output(&["run", "--servers", &servers, "--election", "/closed", "--", "true"]);
+    let stderr = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(77), "{stderr}");
+    assert!(stderr.contains("ACL"), "{stderr}");
+}
+
+#[test]
+fn a_session_timeout_that_the_server_changes_is_told() {
+    let folder = Folder::new("timeout");
+    let plan = Plan {
+        servers: &servers("timeout"),
+        id: "a",
+        options: &["--session-timeout", "5m"],
+        script: "exit 0",
+    };
+    let mut run = Run::start(&folder, &plan);
+    assert_eq!(run.ended().code(), Some(0));
+    assert!(run.said().contains("from 5m to 1m"), "{}", run.said());
+    let elected = run.wait_for("elected", 1);
+    assert!(elected["valid_for_ms"].as_u64().is_some_and(|ms| ms <= 60_000), "{elected}");
+}
+
+/// C-40: no server is waited for, visibly, and the wait can be ended.
+#[test]
+fn run_says_that_no_server_is_in_reach_and_tries_on() {
+    let folder = Folder::new("nowhere");
+    let plan = Plan { servers: "127.0.0.1:1", id: "a", options: &[], script: BEATING };
+    let mut run = Run::start(&folder, &plan);
+    run.wait_until_said("no ZooKeeper server in reach (attempt 2)");
+    run.signal(Signal::TERM);
+    assert_eq!(run.ended().code(), Some(143));
+}
+
+#[test]
+fn an_events_file_that_cannot_be_opened_is_named() {
+    let folder = Folder::new("events");
+    let file = folder.file("file");
+    touch(&file).expect("a file");
+    let below_a_file = file.join("events");
+    let below_a_file = below_a_file.to_str().expect("UTF-8");
+    let arguments =
+        ["run", "--servers=zk", "--election=/e", "--events", below_a_file, "--", "true"];
+    let output = output(&arguments);
+    assert_eq!(output.status.code(), Some(73));
+    assert!(text(&output.stderr).contains(below_a_file));
+}
+
+#[test]
+fn the_guard_is_not_for_people() {
+    let output = output(&["guard", "--grace-ms", "1", "--", "true"]);
+    assert_eq!(output.status.code(), Some(70));
+}

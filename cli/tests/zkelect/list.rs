@@ -1,0 +1,56 @@
+//! `zkelect list`.
+
+use election_tokio::Client;
+use serde_json::Value;
+
+use crate::support::{BEATING, Folder, Plan, Run, output, servers, text};
+
+#[tokio::test]
+async fn candidates_are_listed_in_order_with_the_leader_first() {
+    let servers = servers("list");
+    let folder = Folder::new("list");
+    let plan = |id| Plan { servers: &servers, id, options: &[], script: BEATING };
+    let leader = Run::start(&folder, &plan("first one"));
+    let elected = leader.wait_for("elected", 1);
+    let follower = Run::start(&folder, &plan("second"));
+    let following = follower.wait_for("following", 1);
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    let mut nomination =
+        client.election("/leader").data(&b"\xff\x00"[..]).nominate().expect("a nomination");
+    let mut status = nomination.watch();
+    let follows =
+        status.wait_for(|status| matches!(status.role, election_tokio::Role::Following { .. }));
+    tokio::select! {
+        _ = nomination.elected() => panic!("there is a leader"),
+        followed = follows => drop(followed.expect("it stands")),
+    }
+
+    let arguments = ["list", "--servers", &servers, "--election", "/leader"];
+    let json = output(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(json.status.code(), Some(0), "{}", text(&json.stderr));
+    let rows: Vec<Value> = serde_json::from_slice(&json.stdout).expect("a JSON array");
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0]["id"], "first one");
+    assert_eq!(rows[0]["znode"], elected["candidate"]);
+    assert_eq!(rows[0]["token"], elected["token"]);
+    assert_eq!(rows[1]["data"], "second");
+    assert_eq!(rows[1]["znode"], following["candidate"]);
+    assert_eq!((&rows[2]["data_hex"], &rows[2]["id"]), (&"ff00".into(), &Value::Null));
+
+    let table = text(&output(&arguments).stdout);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("ROLE"), "{table}");
+    assert!(lines[1].starts_with("leader    first one"), "{table}");
+    assert!(lines[2].starts_with("follower  second"), "{table}");
+    assert!(lines[3].ends_with("hex:ff00"), "{table}");
+}
+
+/// C-43.
+#[test]
+fn an_election_that_does_not_exist_has_no_candidates() {
+    let servers = servers("list-none");
+    let none = output(&["list", "--servers", &servers, "--election", "/none", "--json"]);
+    assert_eq!(none.status.code(), Some(0));
+    assert_eq!(text(&none.stdout), "[]\n");
+    assert!(text(&none.stderr).contains("nobody stands at /none"));
+}

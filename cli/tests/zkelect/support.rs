@@ -1,0 +1,261 @@
+//! Running `zkelect`, and looking at what it leaves.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use zk_tests::wait::{SOON, eventually};
+use zk_tests::zookeeper::{shared, unique_path};
+
+pub(crate) fn zkelect() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_zkelect"))
+}
+
+/// The shared server, with a chroot of the test's own.
+pub(crate) fn servers(label: &str) -> String {
+    let server = shared().expect("a server");
+    let chroot = server.fresh_chroot(label).expect("a chroot");
+    format!("{}{chroot}", server.connect_string())
+}
+
+/// Runs `zkelect` to its end.
+pub(crate) fn output(arguments: &[&str]) -> Output {
+    zkelect().args(arguments).stdin(Stdio::null()).output().expect("zkelect runs")
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An empty folder, removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(label: &str) -> Self {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(unique_path(label).trim_start_matches('/'));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a test runs.
+pub(crate) struct Plan<'a> {
+    pub(crate) servers: &'a str,
+    pub(crate) id: &'a str,
+    /// Further options of `run`.
+    pub(crate) options: &'a [&'a str],
+    /// A shell script; `$LOG` is the file of [`Run::log`], shared by all runs in a folder.
+    pub(crate) script: &'a str,
+}
+
+/// A `zkelect run` at work. Dropped: killed, and what it runs with it.
+pub(crate) struct Run {
+    child: Child,
+    events: PathBuf,
+    log: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Run {
+    pub(crate) fn start(folder: &Folder, plan: &Plan<'_>) -> Self {
+        let events = folder.file(&format!("{}.events", plan.id));
+        let stderr = folder.file(&format!("{}.stderr", plan.id));
+        let log = folder.file("log");
+        let child = zkelect()
+            .args(["run", "--servers", plan.servers, "--election", "/leader"])
+            .args(["--id", plan.id, "--events"])
+            .arg(&events)
+            .args(plan.options)
+            .args(["--", "sh", "-c", plan.script])
+            .env("LOG", &log)
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(&stderr).expect("a file"))
+            .spawn()
+            .expect("zkelect starts");
+        Self { child, events, log, stderr }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it runs");
+    }
+
+    pub(crate) fn events(&self) -> Vec<Value> {
+        lines(&self.events).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.events()
+            .iter()
+            .map(|event| event["event"].as_str().expect("a name").to_owned())
+            .collect()
+    }
+
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.names().iter().filter(|event| *event == name).count()
+    }
+
+    /// The latest event of this name.
+    pub(crate) fn event(&self, name: &str) -> Option<Value> {
+        let events = self.events();
+        events.into_iter().rfind(|event| event["event"] == name)
+    }
+
+    /// Waits until there are `count` events of this name and gives the latest.
+    pub(crate) fn wait_for(&self, name: &str, count: usize) -> Value {
+        let waited = eventually(SOON, name, || self.count(name) >= count);
+        let event = self.event(name).filter(|_| waited.is_ok());
+        event.unwrap_or_else(|| panic!("no {name}: {:?}\n{}", self.events(), self.said()))
+    }
+
+    pub(crate) fn log(&self) -> Vec<String> {
+        lines(&self.log)
+    }
+
+    /// Waits for a line of the log that begins so, and gives the rest of it.
+    pub(crate) fn wait_for_log(&self, start: &str) -> String {
+        self.wait_for_logs(start, 1).remove(0)
+    }
+
+    /// Waits for `count` lines of the log that begin so, and gives the rest of each.
+    pub(crate) fn wait_for_logs(&self, start: &str, count: usize) -> Vec<String> {
+        let found = || -> Vec<String> {
+            let log = self.log();
+            let rest = log.iter().filter_map(|line| line.strip_prefix(start));
+            rest.map(|rest| rest.trim().to_owned()).collect()
+        };
+        let waited = eventually(SOON, start, || found().len() >= count);
+        waited.unwrap_or_else(|error| panic!("{error}\n{:?}\n{}", self.log(), self.said()));
+        found()
+    }
+
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    pub(crate) fn wait_until_said(&self, text: &str) {
+        let waited = eventually(SOON, text, || self.said().contains(text));
+        waited.unwrap_or_else(|error| panic!("{error}\n{}", self.said()));
+    }
+
+    /// Waits for the end of `zkelect`.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        let waited = eventually(SOON, "zkelect ends", || {
+            status = self.child.try_wait().expect("it can be waited for");
+            status.is_some()
+        });
+        waited.unwrap_or_else(|error| panic!("{error}\n{}", self.said()));
+        status.expect("it was waited for")
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    // The last line may be half written.
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    complete.lines().map(str::to_owned).collect()
+}
+
+/// When an event happened, since the epoch.
+pub(crate) fn at(event: &Value) -> Duration {
+    let at = event["at"].as_str().expect("a time");
+    let at = humantime::parse_rfc3339(at).expect("RFC 3339");
+    at.duration_since(UNIX_EPOCH).expect("after 1970")
+}
+
+pub(crate) fn token(event: &Value) -> i64 {
+    event["token"].as_i64().expect("a token")
+}
+
+pub(crate) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970")
+}
+
+/// A command that says all the time, with its token and the time in nanoseconds, that it works.
+pub(crate) const BEATING: &str = r#"
+    while :; do echo "beat $ZKELECT_TOKEN $(date +%s%N)" >>"$LOG"; sleep 0.02; done
+"#;
+
+/// The token and the time of each beat, as they came in.
+pub(crate) fn beats(log: &[String]) -> Vec<(i64, Duration)> {
+    log.iter()
+        .filter_map(|line| {
+            let (token, time) = line.strip_prefix("beat ")?.split_once(' ')?;
+            let time = Duration::from_nanos(time.parse().ok()?);
+            Some((token.parse().ok()?, time))
+        })
+        .collect()
+}
+
+/// No command works after one with a greater token.
+pub(crate) fn assert_one_at_a_time(log: &[String]) {
+    let beats = beats(log);
+    assert!(beats.windows(2).all(|pair| pair[0].0 <= pair[1].0), "two worked at once: {beats:?}");
+}
+
+/// Whether a process does anything: a zombie does not.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['Z', 'X'])),
+        Err(_) => false,
+    }
+}
+
+/// Waits for the end of a process, which is not a child of this one.
+pub(crate) fn wait_for_end(pid: &str) {
+    eventually(SOON, &format!("process {pid} is gone"), || !is_alive(pid)).expect("it is gone");
+}
+
+/// The guard of a `zkelect run`: its only child.
+pub(crate) fn guard_of(run: &Run) -> Pid {
+    let pid = run.pid().as_raw_pid();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.expect("the kernel lists children");
+    let guard = children.trim().parse().expect("one child");
+    Pid::from_raw(guard).expect("no zero")
+}
+
+/// Ends `child` if it does not end by itself soon.
+pub(crate) fn finished(mut child: Child) -> Output {
+    let deadline = Instant::now() + SOON * 2;
+    while child.try_wait().expect("it can be waited for").is_none() {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            panic!("it does not end: {:?}", child.wait_with_output());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("it has ended")
+}
+
+/// Writes a file at once, for tests that need one to exist.
+pub(crate) fn touch(path: &Path) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?;
+    Ok(())
+}
