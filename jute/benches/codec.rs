@@ -25,19 +25,10 @@ const CANDIDATE: &str = "_c_5ab4fc2c-9d3e-4a68-8c3f-0f1d2e3c4b5a-latch-000000471
 const PATH: &str = "/services/billing/leader";
 const DATA: &[u8; 100] = &[b'x'; 100];
 
-const REQUEST: RequestHeader = RequestHeader {
-    xid: Xid::new(4711),
-    opcode: OpCode::GET_DATA,
-};
-const REPLY: ReplyHeader = ReplyHeader {
-    xid: Xid::new(4711),
-    zxid: Zxid::new(0x1_0000_0815),
-    error: ErrorCode::OK,
-};
-const NOTIFICATION: ReplyHeader = ReplyHeader {
-    xid: Xid::NOTIFICATION,
-    ..REPLY
-};
+const REQUEST: RequestHeader = RequestHeader { xid: Xid::new(4711), opcode: OpCode::GET_DATA };
+const REPLY: ReplyHeader =
+    ReplyHeader { xid: Xid::new(4711), zxid: Zxid::new(0x1_0000_0815), error: ErrorCode::OK };
+const NOTIFICATION: ReplyHeader = ReplyHeader { xid: Xid::NOTIFICATION, ..REPLY };
 
 const STAT: Stat = Stat {
     czxid: Zxid::new(0x1_0000_0001),
@@ -53,14 +44,8 @@ const STAT: Stat = Stat {
     pzxid: Zxid::new(0x1_0000_0001),
 };
 
-const GET_DATA: GetDataRequest<'_> = GetDataRequest {
-    path: PATH,
-    watch: false,
-};
-const GOT_DATA: GetDataResponse<'_> = GetDataResponse {
-    data: Some(DATA),
-    stat: STAT,
-};
+const GET_DATA: GetDataRequest<'_> = GetDataRequest { path: PATH, watch: false };
+const GOT_DATA: GetDataResponse<'_> = GetDataResponse { data: Some(DATA), stat: STAT };
 const CREATE: Create2Request<'_> = Create2Request(CreateRequest {
     path: "/election/_c_5ab4fc2c-9d3e-4a68-8c3f-0f1d2e3c4b5a-latch-",
     data: Some(DATA),
@@ -76,16 +61,10 @@ const TRANSACTION: MultiRequest<'_> = MultiRequest::new(&[
         path: "/election/_c_5ab4fc2c-9d3e-4a68-8c3f-0f1d2e3c4b5a-latch-0000004711",
         version: Version::ANY,
     }),
-    MultiOp::SetData(SetDataRequest {
-        path: PATH,
-        data: Some(DATA),
-        version: Version::ANY,
-    }),
+    MultiOp::SetData(SetDataRequest { path: PATH, data: Some(DATA), version: Version::ANY }),
 ]);
-const COMMITTED: MultiResponse<'_> = MultiResponse::new(&[
-    MultiResult::Check,
-    MultiResult::SetData(SetDataResponse { stat: STAT }),
-]);
+const COMMITTED: MultiResponse<'_> =
+    MultiResponse::new(&[MultiResult::Check, MultiResult::SetData(SetDataResponse { stat: STAT })]);
 const EVENT: WatcherEvent<'_> = WatcherEvent {
     kind: EventType::NODE_DELETED,
     state: KeeperState::SYNC_CONNECTED,
@@ -122,11 +101,8 @@ fn children() -> BytesMut {
         let (a, b, sequence) = (next(), next(), next() % 1_000_000);
         let (a, b, c, d) = (a >> 32, a & 0xffff, b >> 48, b & 0xffff_ffff_ffff);
         let mut name = String::new();
-        write!(
-            name,
-            "_c_{a:08x}-{b:04x}-4a68-{c:04x}-{d:012x}-latch-{sequence:010}"
-        )
-        .expect("a string takes everything");
+        write!(name, "_c_{a:08x}-{b:04x}-4a68-{c:04x}-{d:012x}-latch-{sequence:010}")
+            .expect("a string takes everything");
         names.push(name);
     }
     names.truncate(CANDIDATES - 1);
@@ -154,31 +130,29 @@ fn read<'a, H: Decode<'a>, B: Decode<'a>>(input: &'a [u8]) -> Result<(H, B), Dec
 #[divan::bench]
 fn children_10000_decode(bencher: Bencher<'_, '_>) {
     let frame = children();
-    bencher
-        .counter(ItemsCount::new(CANDIDATES))
-        .counter(BytesCount::new(frame.len()))
-        .bench(|| {
+    bencher.counter(ItemsCount::new(CANDIDATES)).counter(BytesCount::new(frame.len())).bench(
+        || {
             read::<ReplyHeader, GetChildren2Response<'_>>(black_box(&frame))
                 .expect("sound")
                 .1
                 .children
                 .len()
-        });
+        },
+    );
 }
 
 /// What a follower does with a listing: decode it, look at every name, find the own one.
 #[divan::bench]
 fn children_10000_decode_and_find_one(bencher: Bencher<'_, '_>) {
     let frame = children();
-    bencher
-        .counter(ItemsCount::new(CANDIDATES))
-        .counter(BytesCount::new(frame.len()))
-        .bench(|| {
+    bencher.counter(ItemsCount::new(CANDIDATES)).counter(BytesCount::new(frame.len())).bench(
+        || {
             let (_, body) =
                 read::<ReplyHeader, GetChildren2Response<'_>>(black_box(&frame)).expect("sound");
             let found = body.children.iter().filter(|name| *name == CANDIDATE);
             assert_eq!(found.count(), 1);
-        });
+        },
+    );
 }
 
 /// Into a buffer that is there already, as a session's is.

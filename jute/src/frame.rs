@@ -11,7 +11,7 @@ pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
 const LONGEST: usize = 0x7FFF_FFFF;
 
 /// A length that ends the connection: after it, nobody can tell where the next frame begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
     /// A length below zero: the peer does not speak this protocol.

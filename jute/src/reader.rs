@@ -16,10 +16,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the front of `input`.
     pub const fn new(input: &'a [u8]) -> Self {
-        Self {
-            rest: input,
-            offset: 0,
-        }
+        Self { rest: input, offset: 0 }
     }
 
     /// Bytes consumed so far.
@@ -108,10 +105,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) const fn error(&self, kind: DecodeErrorKind) -> DecodeError {
-        DecodeError {
-            kind,
-            offset: self.offset,
-        }
+        DecodeError { kind, offset: self.offset }
     }
 
     #[inline]
@@ -135,9 +129,6 @@ impl<'a> Reader<'a> {
     }
 
     const fn truncated(&self, needed: usize) -> DecodeError {
-        self.error(DecodeErrorKind::Truncated {
-            needed,
-            left: self.rest.len(),
-        })
+        self.error(DecodeErrorKind::Truncated { needed, left: self.rest.len() })
     }
 }

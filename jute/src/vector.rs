@@ -32,9 +32,7 @@ impl<'a, T> Vector<'a, T> {
 
     /// A list to encode.
     pub const fn new(elements: &'a [T]) -> Self {
-        Self {
-            repr: Repr::Slice(elements),
-        }
+        Self { repr: Repr::Slice(elements) }
     }
 
     /// Whether this is the null list.
@@ -63,10 +61,9 @@ impl<'a, T: Decode<'a> + Copy> Vector<'a, T> {
         VectorIter {
             repr: match self.repr {
                 Repr::Null => IterRepr::Slice([].iter()),
-                Repr::Wire { count, elements } => IterRepr::Wire {
-                    left: count,
-                    reader: Reader::new(elements),
-                },
+                Repr::Wire { count, elements } => {
+                    IterRepr::Wire { left: count, reader: Reader::new(elements) }
+                }
                 Repr::Slice(elements) => IterRepr::Slice(elements.iter()),
             },
         }
@@ -139,9 +136,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vector<'a, T> {
             T::decode(reader)?;
         }
         let elements = all.get(..reader.offset() - start).unwrap_or(all);
-        Ok(Self {
-            repr: Repr::Wire { count, elements },
-        })
+        Ok(Self { repr: Repr::Wire { count, elements } })
     }
 }
 

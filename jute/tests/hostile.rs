@@ -40,14 +40,7 @@ fn a_length_is_checked_before_it_is_used() {
         (0, Trailing { extra: 5 }, 4),
         (4, Trailing { extra: 1 }, 8),
         (6, Oversized { length: 6, left }, 0),
-        (
-            i32::MAX,
-            Oversized {
-                length: i32::MAX,
-                left,
-            },
-            0,
-        ),
+        (i32::MAX, Oversized { length: i32::MAX, left }, 0),
     ];
     for (length, kind, offset) in cases {
         refuses::<&str>(&demo(length), kind, offset);
@@ -79,10 +72,7 @@ fn a_count_is_checked_against_the_smallest_elements() {
     for length in [3, 4, i32::MAX] {
         refuses::<Vector<'_, &str>>(&count(length), Oversized { length, left }, 0);
     }
-    assert_eq!(
-        Vector::<&str>::decode_exact(&count(2)),
-        Ok(Vector::new(&["", ""]))
-    );
+    assert_eq!(Vector::<&str>::decode_exact(&count(2)), Ok(Vector::new(&["", ""])));
     let length = 1;
     refuses::<Vector<'_, Acl<'_>>>(&count(1), Oversized { length, left }, 0);
     let length = 2;

@@ -4,8 +4,11 @@ use core::fmt;
 use core::ops::BitOr;
 
 use crate::error::DecodeError;
+use crate::id::Version;
+use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, record};
+use crate::record::{Decode, Encode, Request, record};
+use crate::records::Stat;
 use crate::vector::Vector;
 use crate::writer::Writer;
 
@@ -102,27 +105,58 @@ record! {
         /// The identity, in its scheme's own form.
         pub id: &'a str,
     }
+
+    /// Reads a znode's access list; needs the permission to read or to administer it.
+    pub struct GetAclRequest<'a> {
+        /// The znode.
+        pub path: &'a str,
+    }
+
+    /// The reply to a `getACL`.
+    pub struct GetAclResponse<'a> {
+        /// The access list. Without the permission to administer the znode, the secret half of a
+        /// `digest` identity reads `x`.
+        pub acl: Vector<'a, Acl<'a>>,
+        /// The znode's metadata.
+        pub stat: Stat,
+    }
+
+    /// Replaces a znode's access list.
+    pub struct SetAclRequest<'a> {
+        /// The znode.
+        pub path: &'a str,
+        /// The new access list; null and empty are refused.
+        pub acl: Vector<'a, Acl<'a>>,
+        /// The version of the access list ([`Stat::aversion`]) that the znode has to have, or
+        /// [`Version::ANY`].
+        pub version: Version,
+    }
+
+    /// The reply to a `setACL`.
+    pub struct SetAclResponse {
+        /// The znode's metadata after the write.
+        pub stat: Stat,
+    }
+}
+
+impl Request for GetAclRequest<'_> {
+    const OPCODE: OpCode = OpCode::GET_ACL;
+    type Response<'r> = GetAclResponse<'r>;
+}
+
+impl Request for SetAclRequest<'_> {
+    const OPCODE: OpCode = OpCode::SET_ACL;
+    type Response<'r> = SetAclResponse;
 }
 
 impl Acl<'static> {
     /// Everybody may do everything.
-    pub const OPEN: Self = Self {
-        permissions: Permissions::ALL,
-        scheme: "world",
-        id: "anyone",
-    };
+    pub const OPEN: Self = Self { permissions: Permissions::ALL, scheme: "world", id: "anyone" };
     /// Everybody may read.
-    pub const READ_ONLY: Self = Self {
-        permissions: Permissions::READ,
-        scheme: "world",
-        id: "anyone",
-    };
+    pub const READ_ONLY: Self =
+        Self { permissions: Permissions::READ, scheme: "world", id: "anyone" };
     /// Whoever authenticated on this connection may do everything.
-    pub const CREATOR_ALL: Self = Self {
-        permissions: Permissions::ALL,
-        scheme: "auth",
-        id: "",
-    };
+    pub const CREATOR_ALL: Self = Self { permissions: Permissions::ALL, scheme: "auth", id: "" };
 }
 
 impl Vector<'static, Acl<'static>> {

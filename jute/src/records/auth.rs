@@ -6,6 +6,7 @@ use crate::error::DecodeError;
 use crate::opcode::OpCode;
 use crate::reader::Reader;
 use crate::record::{Decode, Encode, Request, record};
+use crate::vector::Vector;
 use crate::writer::Writer;
 
 record! {
@@ -19,6 +20,50 @@ record! {
         /// What proves the identity.
         pub credential: Credential<'a>,
     }
+
+    /// One step of a SASL exchange (protocol section 10.2).
+    pub struct GetSaslRequest<'a> {
+        /// The client's token; servers refuse null.
+        pub token: Credential<'a>,
+    }
+
+    /// The reply to a `sasl`.
+    pub struct SetSaslResponse<'a> {
+        /// The server's token; null from a server that is not set up for SASL.
+        pub token: Credential<'a>,
+    }
+
+    /// One identity of a connection.
+    pub struct ClientInfo<'a> {
+        /// The kind of identity, as in [`Acl::scheme`](crate::records::Acl::scheme).
+        pub auth_scheme: &'a str,
+        /// The identity without its secret half; empty for a super user.
+        pub user: &'a str,
+    }
+
+    /// The reply to a `whoAmI`.
+    pub struct WhoAmIResponse<'a> {
+        /// The identities, in no order.
+        pub client_info: Vector<'a, ClientInfo<'a>>,
+    }
+}
+
+/// The body of a `whoAmI`, which is empty (since 3.7.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WhoAmI;
+
+impl Encode for WhoAmI {
+    fn encode<W: Writer + ?Sized>(&self, _: &mut W) {}
+}
+
+impl Request for WhoAmI {
+    const OPCODE: OpCode = OpCode::WHO_AM_I;
+    type Response<'r> = WhoAmIResponse<'r>;
+}
+
+impl Request for GetSaslRequest<'_> {
+    const OPCODE: OpCode = OpCode::SASL;
+    type Response<'r> = SetSaslResponse<'r>;
 }
 
 impl Request for AuthPacket<'_> {
@@ -26,8 +71,8 @@ impl Request for AuthPacket<'_> {
     type Response<'r> = ();
 }
 
-/// What proves an identity, in the form of its scheme (for `digest`: `user:password`). Null is
-/// refused by servers. `Debug` does not show it.
+/// What proves an identity, in the form of its scheme (for `digest`: `user:password`; for SASL, a
+/// token). Null is refused by servers. `Debug` does not show it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Credential<'a>(Option<&'a [u8]>);
 

@@ -35,6 +35,41 @@ record! {
         /// The parent's metadata.
         pub stat: Stat,
     }
+
+    /// Counts a znode's descendants (since 3.6.0).
+    pub struct GetAllChildrenNumberRequest<'a> {
+        /// The znode, which does not count.
+        pub path: &'a str,
+    }
+
+    /// The reply to a `getAllChildrenNumber`.
+    pub struct GetAllChildrenNumberResponse {
+        /// Number of children, their children, and so on.
+        pub total_number: i32,
+    }
+
+    /// Lists the session's own ephemeral znodes (since 3.6.0).
+    pub struct GetEphemeralsRequest<'a> {
+        /// What the paths have to start with, as a string: `/a` also matches `/ab`. Null, empty
+        /// and `/` match all.
+        pub prefix_path: Option<&'a str>,
+    }
+
+    /// The reply to a `getEphemerals`.
+    pub struct GetEphemeralsResponse<'a> {
+        /// Full paths, in no order.
+        pub ephemerals: Vector<'a, &'a str>,
+    }
+}
+
+impl Request for GetAllChildrenNumberRequest<'_> {
+    const OPCODE: OpCode = OpCode::GET_ALL_CHILDREN_NUMBER;
+    type Response<'r> = GetAllChildrenNumberResponse;
+}
+
+impl Request for GetEphemeralsRequest<'_> {
+    const OPCODE: OpCode = OpCode::GET_EPHEMERALS;
+    type Response<'r> = GetEphemeralsResponse<'r>;
 }
 
 impl Request for GetChildrenRequest<'_> {

@@ -122,11 +122,7 @@ fn encode_last<W: Writer + ?Sized>(value: Option<bool>, writer: &mut W) {
 }
 
 fn decode_last(reader: &mut Reader<'_>) -> Result<Option<bool>, DecodeError> {
-    if reader.rest().is_empty() {
-        Ok(None)
-    } else {
-        reader.boolean().map(Some)
-    }
+    if reader.rest().is_empty() { Ok(None) } else { reader.boolean().map(Some) }
 }
 
 impl fmt::Debug for ConnectRequest<'_> {

@@ -24,13 +24,19 @@ numbers! {
     CONTAINER = 4, "Container";
 }
 
+numbers! {
+    /// What kind of znode with a time to live to make (protocol section 5.1).
+    pub struct TtlMode;
+    /// Goes when its time to live is over.
+    PERSISTENT = 5, "PersistentWithTtl";
+    /// Goes when its time to live is over; the server appends a number.
+    PERSISTENT_SEQUENTIAL = 6, "PersistentSequentialWithTtl";
+}
+
 impl CreateMode {
     /// Whether the server appends a number to the path.
     pub const fn is_sequential(self) -> bool {
-        matches!(
-            self,
-            Self::PERSISTENT_SEQUENTIAL | Self::EPHEMERAL_SEQUENTIAL
-        )
+        matches!(self, Self::PERSISTENT_SEQUENTIAL | Self::EPHEMERAL_SEQUENTIAL)
     }
 
     /// Whether the znode goes with its session.
@@ -52,6 +58,24 @@ record! {
         pub mode: CreateMode,
     }
 
+    /// Makes a znode that goes once it has no children and was not written for its time to live
+    /// (since 3.5.3; servers have to be told to allow it).
+    ///
+    /// The mode is a type of its own because other modes with this operation have made servers
+    /// terminate (protocol section 4.4).
+    pub struct CreateTtlRequest<'a> {
+        /// The path, without the number of a sequential znode.
+        pub path: &'a str,
+        /// The data; null and empty are kept apart by servers.
+        pub data: Option<&'a [u8]>,
+        /// The access list; null and empty are refused.
+        pub acl: Vector<'a, Acl<'a>>,
+        /// The kind of znode.
+        pub mode: TtlMode,
+        /// The time to live in milliseconds, from 1 to 2⁴⁰ − 1.
+        pub ttl: i64,
+    }
+
     /// The reply to a `create`.
     pub struct CreateResponse<'a> {
         /// The path, with the number of a sequential znode.
@@ -70,6 +94,11 @@ record! {
 impl Request for CreateRequest<'_> {
     const OPCODE: OpCode = OpCode::CREATE;
     type Response<'r> = CreateResponse<'r>;
+}
+
+impl Request for CreateTtlRequest<'_> {
+    const OPCODE: OpCode = OpCode::CREATE_TTL;
+    type Response<'r> = Create2Response<'r>;
 }
 
 macro_rules! same_body {

@@ -7,18 +7,24 @@ mod connect;
 mod create;
 mod data;
 mod multi;
+mod multi_read;
+mod reconfig;
 mod stat;
 mod watch;
 
-pub use acl::{Acl, Permissions};
-pub use auth::{AuthPacket, Credential};
+pub use acl::{Acl, GetAclRequest, GetAclResponse, Permissions, SetAclRequest, SetAclResponse};
+pub use auth::{
+    AuthPacket, ClientInfo, Credential, GetSaslRequest, SetSaslResponse, WhoAmI, WhoAmIResponse,
+};
 pub use children::{
-    GetChildren2Request, GetChildren2Response, GetChildrenRequest, GetChildrenResponse,
+    GetAllChildrenNumberRequest, GetAllChildrenNumberResponse, GetChildren2Request,
+    GetChildren2Response, GetChildrenRequest, GetChildrenResponse, GetEphemeralsRequest,
+    GetEphemeralsResponse,
 };
 pub use connect::{CloseSession, ConnectRequest, ConnectResponse, PASSWORD_LEN, Ping};
 pub use create::{
     Create2Request, Create2Response, CreateContainerRequest, CreateMode, CreateRequest,
-    CreateResponse,
+    CreateResponse, CreateTtlRequest, TtlMode,
 };
 pub use data::{
     CheckVersionRequest, DeleteRequest, ExistsRequest, ExistsResponse, GetDataRequest,
@@ -27,5 +33,10 @@ pub use data::{
 pub use multi::{
     MultiEntry, MultiIter, MultiList, MultiOp, MultiRequest, MultiResponse, MultiResult,
 };
+pub use multi_read::{MultiReadOp, MultiReadRequest, MultiReadResponse, MultiReadResult};
+pub use reconfig::ReconfigRequest;
 pub use stat::Stat;
-pub use watch::{EventType, KeeperState, SetWatches, SetWatches2, WatcherEvent};
+pub use watch::{
+    AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType, KeeperState,
+    RemoveWatchesRequest, SetWatches, SetWatches2, WatcherEvent, WatcherType,
+};

@@ -9,8 +9,8 @@ use crate::opcode::OpCode;
 use crate::reader::Reader;
 use crate::record::{Decode, Encode, Request};
 use crate::records::{
-    CheckVersionRequest, Create2Response, CreateRequest, CreateResponse, DeleteRequest,
-    SetDataRequest, SetDataResponse,
+    CheckVersionRequest, Create2Response, CreateRequest, CreateResponse, CreateTtlRequest,
+    DeleteRequest, SetDataRequest, SetDataResponse,
 };
 use crate::writer::Writer;
 
@@ -24,6 +24,8 @@ pub enum MultiOp<'a> {
     Create2(CreateRequest<'a>),
     /// Makes a container znode.
     CreateContainer(CreateRequest<'a>),
+    /// Makes a znode with a time to live.
+    CreateTtl(CreateTtlRequest<'a>),
     /// Deletes a znode.
     Delete(DeleteRequest<'a>),
     /// Replaces a znode's data.
@@ -69,12 +71,10 @@ impl Request for MultiRequest<'_> {
 impl MultiResponse<'_> {
     /// Which operation made the multi fail, and why; `None` if it was applied.
     pub fn error(&self) -> Option<(usize, ErrorCode)> {
-        self.iter()
-            .enumerate()
-            .find_map(|(index, result)| match result {
-                MultiResult::Error(code) if code != ErrorCode::OK => Some((index, code)),
-                _ => None,
-            })
+        self.iter().enumerate().find_map(|(index, result)| match result {
+            MultiResult::Error(code) if code != ErrorCode::OK => Some((index, code)),
+            _ => None,
+        })
     }
 }
 
@@ -107,9 +107,7 @@ enum Repr<'a, T> {
 impl<'a, T> MultiList<'a, T> {
     /// A list to encode.
     pub const fn new(entries: &'a [T]) -> Self {
-        Self {
-            repr: Repr::Slice(entries),
-        }
+        Self { repr: Repr::Slice(entries) }
     }
 }
 
@@ -182,9 +180,7 @@ impl<'a, T: MultiEntry<'a>> Decode<'a> for MultiList<'a, T> {
         loop {
             let end = reader.offset() - start;
             if decode_entry::<T>(reader)?.is_none() {
-                return Ok(Self {
-                    repr: Repr::Wire(all.get(..end).unwrap_or(all)),
-                });
+                return Ok(Self { repr: Repr::Wire(all.get(..end).unwrap_or(all)) });
             }
         }
     }
@@ -242,6 +238,7 @@ impl Encode for MultiOp<'_> {
             Self::Create(create) | Self::Create2(create) | Self::CreateContainer(create) => {
                 create.encode(writer);
             }
+            Self::CreateTtl(create) => create.encode(writer),
             Self::Delete(delete) => delete.encode(writer),
             Self::SetData(set_data) => set_data.encode(writer),
             Self::Check(check) => check.encode(writer),
@@ -255,6 +252,7 @@ impl<'a> MultiEntry<'a> for MultiOp<'a> {
             Self::Create(_) => OpCode::CREATE,
             Self::Create2(_) => OpCode::CREATE2,
             Self::CreateContainer(_) => OpCode::CREATE_CONTAINER,
+            Self::CreateTtl(_) => OpCode::CREATE_TTL,
             Self::Delete(_) => OpCode::DELETE,
             Self::SetData(_) => OpCode::SET_DATA,
             Self::Check(_) => OpCode::CHECK,
@@ -267,6 +265,7 @@ impl<'a> MultiEntry<'a> for MultiOp<'a> {
             OpCode::CREATE => Self::Create(Decode::decode(reader)?),
             OpCode::CREATE2 => Self::Create2(Decode::decode(reader)?),
             OpCode::CREATE_CONTAINER => Self::CreateContainer(Decode::decode(reader)?),
+            OpCode::CREATE_TTL => Self::CreateTtl(Decode::decode(reader)?),
             OpCode::DELETE => Self::Delete(Decode::decode(reader)?),
             OpCode::SET_DATA => Self::SetData(Decode::decode(reader)?),
             OpCode::CHECK => Self::Check(Decode::decode(reader)?),

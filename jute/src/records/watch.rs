@@ -1,5 +1,6 @@
 //! Watch events, and setting watches again after a reconnect.
 
+use crate::code::ErrorCode;
 use crate::id::Zxid;
 use crate::opcode::OpCode;
 use crate::record::{Request, numbers, record};
@@ -50,7 +51,61 @@ numbers! {
     EXPIRED = -112, "Expired";
 }
 
+numbers! {
+    /// What a persistent watch reports (protocol section 7.2).
+    pub struct AddWatchMode;
+    /// All changes of the znode and of its list of children.
+    PERSISTENT = 0, "Persistent";
+    /// All changes of the znode and of all below it, but no lists of children.
+    PERSISTENT_RECURSIVE = 1, "PersistentRecursive";
+}
+
+numbers! {
+    /// Which watches on a path are meant (protocol section 7.6).
+    pub struct WatcherType;
+    /// The one-shot watch on the list of children.
+    CHILDREN = 1, "Children";
+    /// The one-shot watch left by `getData` or `exists`.
+    DATA = 2, "Data";
+    /// All watches of all kinds.
+    ANY = 3, "Any";
+    /// The persistent watch (since 3.9.0).
+    PERSISTENT = 4, "Persistent";
+    /// The persistent recursive watch (since 3.9.0).
+    PERSISTENT_RECURSIVE = 5, "PersistentRecursive";
+}
+
 record! {
+    /// Sets a watch that stays (since 3.6.0); the znode need not exist.
+    pub struct AddWatchRequest<'a> {
+        /// The znode.
+        pub path: &'a str,
+        /// What it is to report.
+        pub mode: AddWatchMode,
+    }
+
+    /// The reply to an `addWatch`.
+    pub struct AddWatchResponse {
+        /// The outcome, again.
+        pub error: ErrorCode,
+    }
+
+    /// Asks whether such a watch is set (since 3.5.0).
+    pub struct CheckWatchesRequest<'a> {
+        /// The znode.
+        pub path: &'a str,
+        /// Which watches.
+        pub kind: WatcherType,
+    }
+
+    /// Removes the connection's watches on a path (since 3.5.0).
+    pub struct RemoveWatchesRequest<'a> {
+        /// The znode.
+        pub path: &'a str,
+        /// Which watches.
+        pub kind: WatcherType,
+    }
+
     /// The body of a notification.
     pub struct WatcherEvent<'a> {
         /// What happened.
@@ -90,6 +145,21 @@ record! {
         /// Persistent recursive watches.
         pub persistent_recursive: Vector<'a, &'a str>,
     }
+}
+
+impl Request for AddWatchRequest<'_> {
+    const OPCODE: OpCode = OpCode::ADD_WATCH;
+    type Response<'r> = AddWatchResponse;
+}
+
+impl Request for CheckWatchesRequest<'_> {
+    const OPCODE: OpCode = OpCode::CHECK_WATCHES;
+    type Response<'r> = ();
+}
+
+impl Request for RemoveWatchesRequest<'_> {
+    const OPCODE: OpCode = OpCode::REMOVE_WATCHES;
+    type Response<'r> = ();
 }
 
 impl Request for SetWatches<'_> {

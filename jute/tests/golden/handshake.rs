@@ -2,11 +2,12 @@
 
 use bytes::BytesMut;
 use zk_jute::records::{
-    AuthPacket, CloseSession, ConnectRequest, ConnectResponse, Credential, PASSWORD_LEN, Ping,
+    AuthPacket, ClientInfo, CloseSession, ConnectRequest, ConnectResponse, Credential,
+    GetSaslRequest, PASSWORD_LEN, Ping, ReconfigRequest, SetSaslResponse, WhoAmI, WhoAmIResponse,
 };
 use zk_jute::{
     DEFAULT_MAX_FRAME, Decode, DecodeError, DecodeErrorKind, Encode, ErrorCode, OpCode, Request,
-    SessionId, Zxid, put_frame,
+    SessionId, Vector, Zxid, put_frame,
 };
 
 use crate::{Case, failed, frame, reply, request};
@@ -41,11 +42,10 @@ const AGAIN: ConnectRequest<'_> = ConnectRequest {
     ..NEW
 };
 
-const DIGEST: AuthPacket<'_> = AuthPacket {
-    kind: 0,
-    scheme: "digest",
-    credential: Credential::new(Some(b"bob:secret")),
-};
+const DIGEST: AuthPacket<'_> =
+    AuthPacket { kind: 0, scheme: "digest", credential: Credential::new(Some(b"bob:secret")) };
+
+const LOCALHOST: ClientInfo<'_> = ClientInfo { auth_scheme: "ip", user: "127.0.0.1" };
 
 pub(crate) const CASES: &[Case] = &[
     ("connect-new.request", |f| f.is((), NEW)),
@@ -69,10 +69,12 @@ pub(crate) const CASES: &[Case] = &[
         f.is(failed(-4, 0, ErrorCode::AUTH_FAILED), ());
     }),
     ("sasl-without-sasl.request", |f| {
-        f.is(request(1, OpCode::SASL), &b""[..]);
+        let token = Credential::new(Some(b""));
+        f.is(request(1, OpCode::SASL), GetSaslRequest { token });
     }),
     ("sasl-without-sasl.reply", |f| {
-        f.is(reply(1, 0), None::<&[u8]>);
+        let token = Credential::new(None);
+        f.is(reply(1, 0), SetSaslResponse { token });
     }),
     ("sasl-failed.reply", |f| {
         f.starts_with(&failed(2, 0, ErrorCode::AUTH_FAILED));
@@ -84,12 +86,17 @@ pub(crate) const CASES: &[Case] = &[
     ("who-am-i.request", |f| {
         f.is(request(29, OpCode::WHO_AM_I), ());
     }),
-    ("who-am-i.reply", |f| f.starts_with(&reply(29, 12))),
+    ("who-am-i.reply", |f| {
+        let client_info = Vector::new(&[LOCALHOST]);
+        f.is(reply(29, 12), WhoAmIResponse { client_info });
+    }),
     ("who-am-i-after-auth.request", |f| {
         f.is(request(30, OpCode::WHO_AM_I), ());
     }),
     ("who-am-i-after-auth.reply", |f| {
-        f.starts_with(&reply(30, 12));
+        const BOB: ClientInfo<'_> = ClientInfo { auth_scheme: "digest", user: "bob" };
+        let client_info = Vector::new(&[BOB, LOCALHOST]);
+        f.is(reply(30, 12), WhoAmIResponse { client_info });
     }),
     ("unknown-opcode.reply", |f| {
         f.is(failed(1, -1, ErrorCode::UNIMPLEMENTED), ());
@@ -98,7 +105,13 @@ pub(crate) const CASES: &[Case] = &[
         f.is(failed(1002, 14, ErrorCode::THROTTLED_OP), ());
     }),
     ("reconfig-disabled.request", |f| {
-        f.starts_with(&request(14, OpCode::RECONFIG));
+        let body = ReconfigRequest {
+            joining_servers: Some("server.4=h:1:2;3"),
+            leaving_servers: None,
+            new_members: None,
+            current_config: Zxid::new(-1),
+        };
+        f.is(request(14, OpCode::RECONFIG), body);
     }),
     ("reconfig-disabled.reply", |f| {
         f.is(failed(14, 12, ErrorCode::RECONFIG_DISABLED), ());
@@ -124,29 +137,14 @@ fn the_read_only_byte_may_be_missing() {
     let old = &request[..request.len() - 1];
     let read_only = None;
     assert_eq!(old.len(), 44);
-    assert_eq!(
-        ConnectRequest::decode_exact(old),
-        Ok(ConnectRequest { read_only, ..NEW })
-    );
+    assert_eq!(ConnectRequest::decode_exact(old), Ok(ConnectRequest { read_only, ..NEW }));
     assert_eq!(written(&ConnectRequest { read_only, ..NEW }), old);
 
     let reply = frame("connect-new.reply").payload();
     let old = &reply[..reply.len() - 1];
     assert_eq!(old.len(), 36);
-    assert_eq!(
-        ConnectResponse::decode_exact(old),
-        Ok(ConnectResponse {
-            read_only,
-            ..GRANTED
-        })
-    );
-    assert_eq!(
-        written(&ConnectResponse {
-            read_only,
-            ..GRANTED
-        }),
-        old
-    );
+    assert_eq!(ConnectResponse::decode_exact(old), Ok(ConnectResponse { read_only, ..GRANTED }));
+    assert_eq!(written(&ConnectResponse { read_only, ..GRANTED }), old);
 }
 
 /// The answer of a read-only server without local sessions is a reply header: it must not pass
@@ -156,33 +154,24 @@ fn a_reply_header_in_place_of_a_connect_reply_is_an_error() {
     let odd = frame("connect-to-read-only.reply").payload();
     assert_eq!(
         ConnectResponse::decode_prefix(odd),
-        Err(DecodeError {
-            kind: DecodeErrorKind::Truncated { needed: 4, left: 0 },
-            offset: 16,
-        })
+        Err(DecodeError { kind: DecodeErrorKind::Truncated { needed: 4, left: 0 }, offset: 16 })
     );
 }
 
 #[test]
 fn requests_without_a_body_are_their_header() {
     let mut output = BytesMut::new();
-    put_frame(
-        &mut output,
-        DEFAULT_MAX_FRAME,
-        &request(-2, Ping::OPCODE),
-        &Ping,
-    )
-    .expect("a small frame");
+    put_frame(&mut output, DEFAULT_MAX_FRAME, &request(-2, Ping::OPCODE), &Ping)
+        .expect("a small frame");
     assert_eq!(output, frame("ping.request").bytes);
     output.clear();
-    put_frame(
-        &mut output,
-        DEFAULT_MAX_FRAME,
-        &request(16, CloseSession::OPCODE),
-        &CloseSession,
-    )
-    .expect("a small frame");
+    put_frame(&mut output, DEFAULT_MAX_FRAME, &request(16, CloseSession::OPCODE), &CloseSession)
+        .expect("a small frame");
     assert_eq!(output, frame("close-session.request").bytes);
+    output.clear();
+    put_frame(&mut output, DEFAULT_MAX_FRAME, &request(29, WhoAmI::OPCODE), &WhoAmI)
+        .expect("a small frame");
+    assert_eq!(output, frame("who-am-i.request").bytes);
 }
 
 #[test]

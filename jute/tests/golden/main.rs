@@ -95,12 +95,7 @@ impl Frame {
         assert_eq!(read.as_ref(), Ok(header), "{}", self.name);
         let mut written = Vec::new();
         header.encode(&mut written);
-        assert_eq!(
-            self.payload().get(..written.len()),
-            Some(&written[..]),
-            "{}",
-            self.name
-        );
+        assert_eq!(self.payload().get(..written.len()), Some(&written[..]), "{}", self.name);
     }
 
     fn parts<H: Decode<'static>, B: Decode<'static>>(self, reader: &mut Reader<'static>) -> (H, B) {
@@ -120,11 +115,7 @@ const fn reply(xid: i32, zxid: i64) -> ReplyHeader {
 }
 
 const fn failed(xid: i32, zxid: i64, error: ErrorCode) -> ReplyHeader {
-    ReplyHeader {
-        xid: Xid::new(xid),
-        zxid: Zxid::new(zxid),
-        error,
-    }
+    ReplyHeader { xid: Xid::new(xid), zxid: Zxid::new(zxid), error }
 }
 
 /// The metadata of a znode just created, empty.
@@ -152,10 +143,7 @@ fn every_captured_frame_means_what_it_should() {
         assert!(seen.insert(name), "{name} has two cases");
         holds(frame(name));
     }
-    let missing: Vec<_> = FRAMES
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| !seen.contains(name))
-        .collect();
+    let missing: Vec<_> =
+        FRAMES.iter().map(|(name, _)| *name).filter(|name| !seen.contains(name)).collect();
     assert_eq!(missing, [""; 0], "captured frames without a case");
 }

@@ -1,9 +1,11 @@
 //! Transactions.
 
 use zk_jute::records::{
-    CheckVersionRequest, Create2Response, CreateMode, CreateRequest, CreateResponse, DeleteRequest,
-    MultiList, MultiOp, MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse,
-    Stat,
+    CheckVersionRequest, Create2Response, CreateMode, CreateRequest, CreateResponse,
+    CreateTtlRequest, DeleteRequest, GetChildrenRequest, GetChildrenResponse, GetDataRequest,
+    GetDataResponse, MultiList, MultiOp, MultiReadOp, MultiReadRequest, MultiReadResponse,
+    MultiReadResult, MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse,
+    Stat, TtlMode,
 };
 use zk_jute::{
     Decode, DecodeError, DecodeErrorKind, ErrorCode, OpCode, Reader, ReplyHeader, RequestHeader,
@@ -13,34 +15,20 @@ use zk_jute::{
 use crate::{Case, Frame, created, frame, reply, request};
 
 const fn check_demo(version: i32) -> MultiOp<'static> {
-    MultiOp::Check(CheckVersionRequest {
-        path: "/demo",
-        version: Version::new(version),
-    })
+    MultiOp::Check(CheckVersionRequest { path: "/demo", version: Version::new(version) })
 }
 
-const SET_DEMO: MultiOp<'_> = MultiOp::SetData(SetDataRequest {
-    path: "/demo",
-    data: Some(b"m"),
-    version: Version::new(1),
-});
+const SET_DEMO: MultiOp<'_> =
+    MultiOp::SetData(SetDataRequest { path: "/demo", data: Some(b"m"), version: Version::new(1) });
 
 const fn create(path: &'static str, data: &'static [u8]) -> CreateRequest<'static> {
-    CreateRequest {
-        path,
-        data: Some(data),
-        acl: Vector::OPEN,
-        mode: CreateMode::PERSISTENT,
-    }
+    CreateRequest { path, data: Some(data), acl: Vector::OPEN, mode: CreateMode::PERSISTENT }
 }
 
 const CREATE_DELETE: &[MultiOp<'_>] = &[
     MultiOp::Create(create("/demo/m1", b"1")),
     MultiOp::Create2(create("/demo/m2", b"2")),
-    MultiOp::Delete(DeleteRequest {
-        path: "/demo/m1",
-        version: Version::new(0),
-    }),
+    MultiOp::Delete(DeleteRequest { path: "/demo/m1", version: Version::new(0) }),
 ];
 
 const CREATED_M1: MultiResult<'_> = MultiResult::Create(CreateResponse { path: "/demo/m1" });
@@ -100,10 +88,7 @@ pub(crate) const CASES: &[Case] = &[
             CREATED_M1,
             MultiResult::Create2(Create2Response {
                 path: "/demo/m2",
-                stat: Stat {
-                    data_length: 1,
-                    ..created(11, 0x1a1_faba_6805)
-                },
+                stat: Stat { data_length: 1, ..created(11, 0x1a1_faba_6805) },
             }),
             MultiResult::Delete,
         ];
@@ -125,21 +110,60 @@ pub(crate) const CASES: &[Case] = &[
         f.is(reply(20, 12), MultiResponse::new(&[]));
         assert_eq!(failure(f), None);
     }),
-    // `createTTL` behind a `createContainer`, and the operations of a `multiRead`, have no
-    // record: an error that says so, at the header of the entry.
     ("multi-container-ttl.request", |f| {
-        f.starts_with(&request(5, OpCode::MULTI));
-        refuses_kind::<RequestHeader, MultiOp<'_>>(f, OpCode::CREATE_TTL, 62);
+        const OPS: &[MultiOp<'_>] = &[
+            MultiOp::CreateContainer(CreateRequest {
+                mode: CreateMode::CONTAINER,
+                ..create("/cont1", b"")
+            }),
+            MultiOp::CreateTtl(CreateTtlRequest {
+                path: "/ttl1",
+                data: Some(b""),
+                acl: Vector::OPEN,
+                mode: TtlMode::PERSISTENT,
+                ttl: 99_999,
+            }),
+        ];
+        f.is(request(5, OpCode::MULTI), MultiRequest::new(OPS));
     }),
     ("multi-read.request", |f| {
-        f.starts_with(&request(21, OpCode::MULTI_READ));
+        const OPS: &[MultiReadOp<'_>] = &[
+            read_data("/demo"),
+            MultiReadOp::GetChildren(GetChildrenRequest { path: "/demo", watch: false }),
+            read_data("/none"),
+        ];
+        f.is(request(21, OpCode::MULTI_READ), MultiReadRequest::new(OPS));
         refuses_kind::<RequestHeader, MultiOp<'_>>(f, OpCode::GET_DATA, 8);
     }),
     ("multi-read.reply", |f| {
-        f.starts_with(&reply(21, 12));
+        const RESULTS: &[MultiReadResult<'_>] = &[
+            MultiReadResult::GetData(GetDataResponse {
+                data: Some(b"m"),
+                stat: Stat {
+                    mzxid: Zxid::new(8),
+                    mtime: 0x1a1_faba_67f7,
+                    version: Version::new(2),
+                    cversion: Version::new(5),
+                    aversion: Version::new(1),
+                    data_length: 1,
+                    num_children: 3,
+                    pzxid: Zxid::new(11),
+                    ..created(2, 0x1a1_faba_67bc)
+                },
+            }),
+            MultiReadResult::GetChildren(GetChildrenResponse {
+                children: Vector::new(&["c", "c-0000000001", "m2"]),
+            }),
+            MultiReadResult::Error(ErrorCode::NO_NODE),
+        ];
+        f.is(reply(21, 12), MultiReadResponse::new(RESULTS));
         refuses_kind::<ReplyHeader, MultiResult<'_>>(f, OpCode::GET_DATA, 16);
     }),
 ];
+
+const fn read_data(path: &str) -> MultiReadOp<'_> {
+    MultiReadOp::GetData(GetDataRequest { path, watch: false })
+}
 
 fn failure(f: Frame) -> Option<(usize, ErrorCode)> {
     let mut reader = Reader::new(f.payload());

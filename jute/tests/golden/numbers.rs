@@ -1,13 +1,13 @@
 //! Numbers with a meaning: the tables of the protocol, and what is not in them.
 
-use zk_jute::records::{CreateMode, EventType, KeeperState, Permissions};
+use zk_jute::records::{
+    AddWatchMode, CreateMode, EventType, KeeperState, Permissions, TtlMode, WatcherType,
+};
 use zk_jute::{ErrorCode, OpCode, Xid};
 
 /// The named numbers in a range wider than the protocol's, in ascending order.
 fn named(name: impl Fn(i32) -> Option<&'static str>) -> Vec<(i32, &'static str)> {
-    (-200..200)
-        .filter_map(|number| Some((number, name(number)?)))
-        .collect()
+    (-200..200).filter_map(|number| Some((number, name(number)?))).collect()
 }
 
 #[test]
@@ -133,6 +133,18 @@ fn numbers_of_watches_and_modes_are_those_of_the_protocol() {
             (3, "EphemeralSequential"),
             (4, "Container"),
         ]
+    );
+    assert_eq!(
+        named(|number| TtlMode::new(number).name()),
+        [(5, "PersistentWithTtl"), (6, "PersistentSequentialWithTtl")]
+    );
+    assert_eq!(
+        named(|number| AddWatchMode::new(number).name()),
+        [(0, "Persistent"), (1, "PersistentRecursive")]
+    );
+    assert_eq!(
+        named(|number| WatcherType::new(number).name()),
+        [(1, "Children"), (2, "Data"), (3, "Any"), (4, "Persistent"), (5, "PersistentRecursive"),]
     );
 }
 

@@ -1,6 +1,9 @@
 //! Watches.
 
-use zk_jute::records::{EventType, KeeperState, SetWatches, SetWatches2, WatcherEvent};
+use zk_jute::records::{
+    AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType, KeeperState,
+    RemoveWatchesRequest, SetWatches, SetWatches2, WatcherEvent, WatcherType,
+};
 use zk_jute::{ErrorCode, OpCode, Vector, Zxid};
 
 use crate::{Case, failed, reply, request};
@@ -9,6 +12,9 @@ const fn event(kind: EventType, path: &str) -> WatcherEvent<'_> {
     let state = KeeperState::SYNC_CONNECTED;
     WatcherEvent { kind, state, path }
 }
+
+const REMOVE_ANY: RemoveWatchesRequest<'_> =
+    RemoveWatchesRequest { path: "/demo", kind: WatcherType::ANY };
 
 pub(crate) const CASES: &[Case] = &[
     ("node-deleted.notification", |f| {
@@ -54,25 +60,31 @@ pub(crate) const CASES: &[Case] = &[
         f.is(request(-8, OpCode::SET_WATCHES2), body);
     }),
     ("add-watch.request", |f| {
-        f.starts_with(&request(22, OpCode::ADD_WATCH));
+        let (path, mode) = ("/demo", AddWatchMode::PERSISTENT);
+        f.is(request(22, OpCode::ADD_WATCH), AddWatchRequest { path, mode });
     }),
-    ("add-watch.reply", |f| f.is(reply(22, 12), ErrorCode::OK)),
+    ("add-watch.reply", |f| {
+        let error = ErrorCode::OK;
+        f.is(reply(22, 12), AddWatchResponse { error });
+    }),
     ("check-watches.request", |f| {
-        f.starts_with(&request(24, OpCode::CHECK_WATCHES));
+        let (path, kind) = ("/demo", WatcherType::ANY);
+        f.is(request(24, OpCode::CHECK_WATCHES), CheckWatchesRequest { path, kind });
     }),
     ("check-watches.reply", |f| f.is(reply(24, 12), ())),
     ("remove-watches.request", |f| {
-        f.starts_with(&request(25, OpCode::REMOVE_WATCHES));
+        f.is(request(25, OpCode::REMOVE_WATCHES), REMOVE_ANY);
     }),
     ("remove-watches.reply", |f| f.is(reply(25, 12), ())),
     ("remove-watches-again.request", |f| {
-        f.starts_with(&request(26, OpCode::REMOVE_WATCHES));
+        f.is(request(26, OpCode::REMOVE_WATCHES), REMOVE_ANY);
     }),
     ("remove-watches-again.reply", |f| {
         f.is(failed(26, 12, ErrorCode::NO_WATCHER), ());
     }),
     ("remove-watches-recursive.request", |f| {
-        f.starts_with(&request(12, OpCode::REMOVE_WATCHES));
+        let (path, kind) = ("/ttl", WatcherType::PERSISTENT_RECURSIVE);
+        f.is(request(12, OpCode::REMOVE_WATCHES), RemoveWatchesRequest { path, kind });
     }),
     ("remove-watches-recursive.reply", |f| {
         f.is(reply(12, 10), ());

@@ -10,12 +10,16 @@ use bytes::BytesMut;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use zk_jute::records::{
-    Acl, AuthPacket, CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Request,
-    Create2Response, CreateContainerRequest, CreateRequest, CreateResponse, Credential,
-    DeleteRequest, EventType, ExistsRequest, ExistsResponse, GetChildren2Request,
+    Acl, AddWatchMode, AddWatchRequest, AddWatchResponse, AuthPacket, CheckVersionRequest,
+    CheckWatchesRequest, ConnectRequest, ConnectResponse, Create2Request, Create2Response,
+    CreateContainerRequest, CreateRequest, CreateResponse, CreateTtlRequest, Credential,
+    DeleteRequest, EventType, ExistsRequest, ExistsResponse, GetAclRequest, GetAclResponse,
+    GetAllChildrenNumberRequest, GetAllChildrenNumberResponse, GetChildren2Request,
     GetChildren2Response, GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse,
-    KeeperState, MultiRequest, MultiResponse, SetDataRequest, SetDataResponse, SetWatches,
-    SetWatches2, Stat, SyncRequest, SyncResponse, WatcherEvent,
+    GetEphemeralsRequest, GetEphemeralsResponse, GetSaslRequest, KeeperState, MultiReadRequest,
+    MultiReadResponse, MultiRequest, MultiResponse, ReconfigRequest, RemoveWatchesRequest,
+    SetAclRequest, SetAclResponse, SetDataRequest, SetDataResponse, SetSaslResponse, SetWatches,
+    SetWatches2, Stat, SyncRequest, SyncResponse, WatcherEvent, WatcherType, WhoAmIResponse,
 };
 use zk_jute::{
     BufferTooSmall, Decode, DecodeErrorKind, Encode, OpCode, ReplyHeader, RequestHeader,
@@ -142,11 +146,7 @@ macro_rules! records {
 }
 
 fn rest_of(name: &str) -> Rest {
-    if name.starts_with("connect_") {
-        Rest::MayBePart
-    } else {
-        Rest::Ignored
-    }
+    if name.starts_with("connect_") { Rest::MayBePart } else { Rest::Ignored }
 }
 
 records! {
@@ -240,8 +240,60 @@ records! {
         persistent: v.list(3),
         persistent_recursive: v.list(4),
     };
+    add_watch_request: AddWatchRequest<'_> = |v| AddWatchRequest {
+        path: v.path(),
+        mode: AddWatchMode::new(v.parts.ints[0]),
+    };
+    add_watch_response: AddWatchResponse = |v| AddWatchResponse { error: v.error() };
+    check_watches_request: CheckWatchesRequest<'_> = |v| CheckWatchesRequest {
+        path: v.path(),
+        kind: WatcherType::new(v.parts.ints[0]),
+    };
+    remove_watches_request: RemoveWatchesRequest<'_> = |v| RemoveWatchesRequest {
+        path: v.path(),
+        kind: WatcherType::new(v.parts.ints[0]),
+    };
+    create_ttl_request: CreateTtlRequest<'_> = |v| v.create_ttl();
+    get_acl_request: GetAclRequest<'_> = |v| GetAclRequest { path: v.path() };
+    get_acl_response: GetAclResponse<'_> = |v| GetAclResponse {
+        acl: v.acl(),
+        stat: v.stat(),
+    };
+    set_acl_request: SetAclRequest<'_> = |v| SetAclRequest {
+        path: v.path(),
+        acl: v.acl(),
+        version: v.version(),
+    };
+    set_acl_response: SetAclResponse = |v| SetAclResponse { stat: v.stat() };
+    get_all_children_number_request: GetAllChildrenNumberRequest<'_> =
+        |v| GetAllChildrenNumberRequest { path: v.path() };
+    get_all_children_number_response: GetAllChildrenNumberResponse =
+        |v| GetAllChildrenNumberResponse { total_number: v.parts.ints[0] };
+    get_ephemerals_request: GetEphemeralsRequest<'_> = |v| GetEphemeralsRequest {
+        prefix_path: v.parts.last.map(|_| v.path()),
+    };
+    get_ephemerals_response: GetEphemeralsResponse<'_> = |v| GetEphemeralsResponse {
+        ephemerals: v.list(0),
+    };
+    get_sasl_request: GetSaslRequest<'_> = |v| GetSaslRequest {
+        token: Credential::new(v.data()),
+    };
+    set_sasl_response: SetSaslResponse<'_> = |v| SetSaslResponse {
+        token: Credential::new(v.data()),
+    };
+    who_am_i_response: WhoAmIResponse<'_> = |v| WhoAmIResponse {
+        client_info: v.identities(),
+    };
+    reconfig_request: ReconfigRequest<'_> = |v| ReconfigRequest {
+        joining_servers: v.parts.last.map(|_| v.path()),
+        leaving_servers: Some(v.path()),
+        new_members: None,
+        current_config: v.zxid(),
+    };
+    multi_read_request: MultiReadRequest<'_> = |v| v.reads();
+    multi_read_response: MultiReadResponse<'_> = |v| v.read_results();
     stat: Stat = |v| v.stat();
-    acl: Vector<'_, Acl<'_>> = |v| v.create().acl;
+    acl: Vector<'_, Acl<'_>> = |v| v.acl();
     multi_request: MultiRequest<'_> = |v| v.ops();
     multi_response: MultiResponse<'_> = |v| v.results();
 }

@@ -6,9 +6,11 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use zk_jute::records::{
-    Acl, CheckVersionRequest, Create2Response, CreateMode, CreateRequest, CreateResponse,
-    DeleteRequest, MultiOp, MultiRequest, MultiResponse, MultiResult, Permissions, SetDataRequest,
-    SetDataResponse, Stat,
+    Acl, CheckVersionRequest, ClientInfo, Create2Response, CreateMode, CreateRequest,
+    CreateResponse, CreateTtlRequest, DeleteRequest, GetChildrenRequest, GetChildrenResponse,
+    GetDataRequest, GetDataResponse, MultiOp, MultiReadOp, MultiReadRequest, MultiReadResponse,
+    MultiReadResult, MultiRequest, MultiResponse, MultiResult, Permissions, SetDataRequest,
+    SetDataResponse, Stat, TtlMode,
 };
 use zk_jute::{Decode, ErrorCode, SessionId, Vector, Version, Zxid};
 
@@ -37,30 +39,13 @@ pub(crate) fn parts() -> impl Strategy<Value = Parts> {
         [texts(), texts(), texts(), texts(), texts()],
         option::weighted(0.8, vec(acl, 0..4)),
         (any::<[i32; 5]>(), any::<[i64; 6]>()),
-        (any::<bool>(), any::<Option<bool>>(), vec(0..6_u8, 0..6)),
+        (any::<bool>(), any::<Option<bool>>(), vec(0..7_u8, 0..6)),
         // Small and extreme bytes make wrong lengths more often than random ones do.
-        vec(
-            (
-                any::<usize>(),
-                prop_oneof![0..9_u8, 0x7e..=0x80_u8, Just(0xff)],
-            ),
-            0..6,
-        ),
+        vec((any::<usize>(), prop_oneof![0..9_u8, 0x7e..=0x80_u8, Just(0xff)]), 0..6),
     )
         .prop_map(|((path, data), lists, acl, (ints, longs), rest, damage)| {
             let (flag, last, kinds) = rest;
-            Parts {
-                path,
-                data,
-                lists,
-                acl,
-                ints,
-                longs,
-                flag,
-                last,
-                kinds,
-                damage,
-            }
+            Parts { path, data, lists, acl, ints, longs, flag, last, kinds, damage }
         })
 }
 
@@ -69,8 +54,11 @@ pub(crate) struct Views<'a> {
     pub(crate) parts: &'a Parts,
     texts: [Option<Vec<&'a str>>; 5],
     acl: Option<Vec<Acl<'a>>>,
+    identities: Option<Vec<ClientInfo<'a>>>,
     ops: OnceCell<Vec<MultiOp<'a>>>,
     results: OnceCell<Vec<MultiResult<'a>>>,
+    read_ops: OnceCell<Vec<MultiReadOp<'a>>>,
+    read_results: OnceCell<Vec<MultiReadResult<'a>>>,
 }
 
 fn vector<'a, T: Decode<'a>>(elements: Option<&'a Vec<T>>) -> Vector<'a, T> {
@@ -91,12 +79,22 @@ impl<'a> Views<'a> {
             };
             acl.iter().map(entry).collect()
         });
+        let identities = parts.acl.as_ref().map(|acl| {
+            let identity = |(_, auth_scheme, user): &'a (i32, String, String)| ClientInfo {
+                auth_scheme,
+                user,
+            };
+            acl.iter().map(identity).collect()
+        });
         Self {
             parts,
             texts,
             acl,
+            identities,
             ops: OnceCell::new(),
             results: OnceCell::new(),
+            read_ops: OnceCell::new(),
+            read_results: OnceCell::new(),
         }
     }
 
@@ -146,35 +144,43 @@ impl<'a> Views<'a> {
         }
     }
 
+    pub(crate) fn acl(&'a self) -> Vector<'a, Acl<'a>> {
+        vector(self.acl.as_ref())
+    }
+
+    pub(crate) fn identities(&'a self) -> Vector<'a, ClientInfo<'a>> {
+        vector(self.identities.as_ref())
+    }
+
+    pub(crate) fn create_ttl(&'a self) -> CreateTtlRequest<'a> {
+        CreateTtlRequest {
+            path: self.path(),
+            data: self.data(),
+            acl: self.acl(),
+            mode: TtlMode::new(self.parts.ints[2]),
+            ttl: self.parts.longs[2],
+        }
+    }
+
     pub(crate) fn create(&'a self) -> CreateRequest<'a> {
         CreateRequest {
             path: self.path(),
             data: self.data(),
-            acl: vector(self.acl.as_ref()),
+            acl: self.acl(),
             mode: CreateMode::new(self.parts.ints[2]),
         }
     }
 
     pub(crate) fn delete(&self) -> DeleteRequest<'a> {
-        DeleteRequest {
-            path: self.path(),
-            version: self.version(),
-        }
+        DeleteRequest { path: self.path(), version: self.version() }
     }
 
     pub(crate) fn set_data(&self) -> SetDataRequest<'a> {
-        SetDataRequest {
-            path: self.path(),
-            data: self.data(),
-            version: self.version(),
-        }
+        SetDataRequest { path: self.path(), data: self.data(), version: self.version() }
     }
 
     pub(crate) fn check(&self) -> CheckVersionRequest<'a> {
-        CheckVersionRequest {
-            path: self.path(),
-            version: self.version(),
-        }
+        CheckVersionRequest { path: self.path(), version: self.version() }
     }
 
     pub(crate) fn ops(&'a self) -> MultiRequest<'a> {
@@ -184,6 +190,7 @@ impl<'a> Views<'a> {
             2 => MultiOp::CreateContainer(self.create()),
             3 => MultiOp::Delete(self.delete()),
             4 => MultiOp::SetData(self.set_data()),
+            5 => MultiOp::CreateTtl(self.create_ttl()),
             _ => MultiOp::Check(self.check()),
         };
         let ops = || self.parts.kinds.iter().map(op).collect();
@@ -202,5 +209,26 @@ impl<'a> Views<'a> {
         };
         let results = || self.parts.kinds.iter().map(result).collect();
         MultiResponse::new(self.results.get_or_init(results))
+    }
+
+    pub(crate) fn reads(&'a self) -> MultiReadRequest<'a> {
+        let (path, watch) = (self.path(), self.parts.flag);
+        let op = |kind: &u8| match kind {
+            0..3 => MultiReadOp::GetData(GetDataRequest { path, watch }),
+            _ => MultiReadOp::GetChildren(GetChildrenRequest { path, watch }),
+        };
+        let ops = || self.parts.kinds.iter().map(op).collect();
+        MultiReadRequest::new(self.read_ops.get_or_init(ops))
+    }
+
+    pub(crate) fn read_results(&'a self) -> MultiReadResponse<'a> {
+        let (data, stat, children) = (self.data(), self.stat(), self.list(0));
+        let result = |kind: &u8| match kind {
+            0..2 => MultiReadResult::GetData(GetDataResponse { data, stat }),
+            2..4 => MultiReadResult::GetChildren(GetChildrenResponse { children }),
+            _ => MultiReadResult::Error(self.error()),
+        };
+        let results = || self.parts.kinds.iter().map(result).collect();
+        MultiReadResponse::new(self.read_results.get_or_init(results))
     }
 }

@@ -1,0 +1,26 @@
+//! Changing an ensemble.
+
+use crate::id::Zxid;
+use crate::opcode::OpCode;
+use crate::record::{Request, record};
+use crate::records::GetDataResponse;
+
+record! {
+    /// Changes the members of an ensemble (since 3.5.0; protocol section 4.4): either `joining` and
+    /// `leaving`, or `new_members` alone.
+    pub struct ReconfigRequest<'a> {
+        /// Members to add or change, as `server.N=…` separated by commas.
+        pub joining_servers: Option<&'a str>,
+        /// Numbers of members to remove, separated by commas.
+        pub leaving_servers: Option<&'a str>,
+        /// All members, as `server.N=…` separated by commas.
+        pub new_members: Option<&'a str>,
+        /// The version of the configuration to replace; −1 for any.
+        pub current_config: Zxid,
+    }
+}
+
+impl Request for ReconfigRequest<'_> {
+    const OPCODE: OpCode = OpCode::RECONFIG;
+    type Response<'r> = GetDataResponse<'r>;
+}
