@@ -185,8 +185,12 @@ impl Servers {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; write HOST:PORT[,HOST:PORT...][/CHROOT]")]
+pub(crate) struct ServersError(#[from] election_tokio::ConnectStringError);
+
 impl FromStr for Servers {
-    type Err = election_tokio::ConnectStringError;
+    type Err = ServersError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parsed: ConnectString = text.parse()?;

@@ -12,13 +12,20 @@ use rustix::process::Signal;
 
 use crate::console;
 use crate::exit::CommandExit;
-use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
+use crate::guard::{self, BootTime, Link, Order, Report, SELF};
 
 /// What to start.
 pub(super) struct Task<'a> {
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
     pub(super) environment: [(&'static str, String); 4],
+}
+
+/// Nothing of COMMAND is left.
+pub(super) enum Ended {
+    Reported(Report),
+    /// The guard failed or was killed, and COMMAND with it.
+    GuardGone(CommandExit),
 }
 
 /// Dropped, the guard sees that it is alone and ends COMMAND.
@@ -64,15 +71,15 @@ impl GuardedCommand {
     /// Waits until nothing of COMMAND is left.
     ///
     /// Cancel safe.
-    pub(super) async fn ended(&mut self) -> Report {
+    pub(super) async fn ended(&mut self) -> Ended {
         let report = self.link.receive().await;
         let status = self.guard.wait();
         if let Some(report) = report {
-            return report;
+            return Ended::Reported(report);
         }
         // Without its guard, all that COMMAND started has become a child of this process.
         guard::kill_all();
-        let exit = match status.map(|status| (status.code(), status.signal())) {
+        Ended::GuardGone(match status.map(|status| (status.code(), status.signal())) {
             Ok((Some(code), _)) => CommandExit::Code(u8::try_from(code).unwrap_or(u8::MAX)),
             Ok((None, signal)) => {
                 CommandExit::Signal(signal.unwrap_or_else(|| Signal::KILL.as_raw()))
@@ -81,8 +88,7 @@ impl GuardedCommand {
                 console::warn(format_args!("the guard cannot be waited for: {error}"));
                 CommandExit::Signal(Signal::KILL.as_raw())
             }
-        };
-        Report { exit, ended_by: EndedBy::Deadline }
+        })
     }
 
     /// A guard that does not take an order holds to the last moment that it was told, or has

@@ -5,7 +5,7 @@ use core::time::Duration;
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep_until};
 
-use super::command::{GuardedCommand, Task};
+use super::command::{Ended, GuardedCommand, Task};
 use super::signals::Signals;
 use super::standing::{Nominee, Standing};
 use crate::console;
@@ -95,16 +95,12 @@ impl<'a> Lead<'a> {
             let overdue = self.lease_deadline.checked_sub(self.pace.margin / 2);
             let overdue = overdue.unwrap_or(self.lease_deadline);
             if Instant::now() >= overdue {
+                self.be_in_doubt();
                 self.command.kill_guard();
             }
             tokio::select! {
                 biased;
-                report = self.command.ended() => {
-                    return match (report.ended_by, self.stopping) {
-                        (EndedBy::Itself, _) | (_, Stopping::Told) => Over::Done(report.exit),
-                        (EndedBy::Order | EndedBy::Deadline, _) => Over::InDoubt,
-                    };
-                }
+                ended = self.command.ended() => return self.over(&ended),
                 signal = signals.next() => self.pass_on(signal),
                 () = self.nominee.changed() => {}
                 () = sleep_until(self.pace.next_look().min(overdue)) => {}
@@ -121,10 +117,31 @@ impl<'a> Lead<'a> {
             self.command.valid_until(self.pace.kill_at(until));
         }
         let leads = matches!(standing, Standing::Leading { .. });
-        if !leads && matches!(self.stopping, Stopping::No) {
+        if !leads {
+            self.be_in_doubt();
+        }
+    }
+
+    fn be_in_doubt(&mut self) {
+        if matches!(self.stopping, Stopping::No) {
             console::note("COMMAND has to end: SIGTERM");
             self.stopping = Stopping::InDoubt;
             self.stop(Signal::TERM);
+        }
+    }
+
+    fn over(&self, ended: &Ended) -> Over {
+        match (ended, self.stopping) {
+            (Ended::GuardGone(exit), Stopping::No) => {
+                console::warn("the guard has gone, and COMMAND with it");
+                Over::Done(*exit)
+            }
+            (Ended::GuardGone(exit), Stopping::Told) => Over::Done(*exit),
+            (Ended::Reported(report), stopping) => match (report.ended_by, stopping) {
+                (EndedBy::Itself, _) | (_, Stopping::Told) => Over::Done(report.exit),
+                (EndedBy::Order | EndedBy::Deadline, _) => Over::InDoubt,
+            },
+            (Ended::GuardGone(_), Stopping::InDoubt) => Over::InDoubt,
         }
     }
 

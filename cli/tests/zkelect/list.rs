@@ -22,7 +22,7 @@ async fn candidates_are_listed_in_order_with_the_leader_first() {
         status.wait_for(|status| matches!(status.role, election_tokio::Role::Following { .. }));
     tokio::select! {
         _ = nomination.elected() => panic!("there is a leader"),
-        followed = follows => drop(followed.expect("it stands")),
+        standing = follows => drop(standing.expect("it stands")),
     }
 
     let arguments = ["list", "--servers", &servers, "--election", "/leader"];

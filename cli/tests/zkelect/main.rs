@@ -3,11 +3,19 @@
 //! One binary, so that the tests share one server.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
 mod bad_input;
+#[cfg(test)]
 mod command_ends;
+#[cfg(test)]
 mod demo;
+#[cfg(test)]
 mod doubt;
+#[cfg(test)]
 mod hand_over;
+#[cfg(test)]
 mod list;
+#[cfg(test)]
 mod nothing_lives_on;
+#[cfg(test)]
 mod support;
