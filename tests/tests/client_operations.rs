@@ -1,0 +1,352 @@
+//! The operations of the client, on a real server.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+
+use election_tokio::{
+    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OperationResult, PathError, Permissions,
+    SessionId, TransactionError, Version,
+};
+use zk_tests::failure::TestResult;
+use zk_tests::opcode::Opcode;
+use zk_tests::proxy::Proxy;
+use zk_tests::raw::RawClient;
+use zk_tests::wait::{SOON, eventually_async};
+use zk_tests::zookeeper::{shared, unique_path};
+
+const SESSION: Duration = Duration::from_secs(20);
+
+/// A client whose root is a znode of its own, and the path of that.
+async fn client(label: &str) -> Result<(Client, String), zk_tests::failure::TestFailure> {
+    let server = shared()?;
+    let chroot = server.fresh_chroot(label)?;
+    let servers = format!("{}{chroot}", server.connect_string());
+    let client = Client::builder(&servers).session_timeout(SESSION).connect().await?;
+    Ok((client, chroot))
+}
+
+#[tokio::test]
+async fn znodes_of_each_kind_are_created() -> TestResult {
+    let (client, _) = client("create").await?;
+    let persistent = client.create("/plain", b"data", CreateMode::Persistent).await?;
+    assert_eq!(persistent.path, "/plain");
+    assert_eq!(persistent.stat.data_length, 4);
+    assert_eq!(persistent.stat.ephemeral_owner, SessionId::NONE);
+
+    let ephemeral = client.create("/ephemeral", b"", CreateMode::Ephemeral).await?;
+    assert_ne!(ephemeral.stat.ephemeral_owner, SessionId::NONE);
+
+    for mode in [CreateMode::PersistentSequential, CreateMode::EphemeralSequential] {
+        let first = client.create("/plain/n-", b"", mode).await;
+        let (path, number) = (first?.path, "/plain/n-".len());
+        assert_eq!(path.get(number..).map(str::len), Some(10), "{path}");
+        let second = client.create("/plain/n-", b"", mode).await?.path;
+        assert!(path < second, "{path} {second}");
+    }
+    // A sequential name may be the number alone.
+    let bare = client.create("/plain/", b"", CreateMode::PersistentSequential).await?;
+    assert_eq!(bare.path.len(), "/plain/0123456789".len());
+
+    client.create("/container", b"", CreateMode::Container).await?;
+    let nested = client.create("/container/child", b"", CreateMode::Persistent).await?;
+    assert!(nested.stat.czxid > persistent.stat.czxid);
+
+    let error = client.create("/plain", b"", CreateMode::Persistent).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::NODE_EXISTS));
+    let error = client.create("/ephemeral/x", b"", CreateMode::Persistent).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::NO_CHILDREN_FOR_EPHEMERALS));
+    let error = client.create("/a/b", b"", CreateMode::Persistent).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::NO_NODE));
+    Ok(())
+}
+
+#[tokio::test]
+async fn data_is_written_and_read_by_version() -> TestResult {
+    let (client, chroot) = client("data").await?;
+    let created = client.create("/znode", b"one", CreateMode::Persistent).await?;
+    assert_eq!(client.get_data("/znode").await?, ("one".into(), created.stat));
+    let stat = client.set_data("/znode", b"two", Version::new(0)).await?;
+    assert_eq!(stat.version, Version::new(1));
+    let error = client.set_data("/znode", b"three", Version::new(0)).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::BAD_VERSION));
+    client.set_data("/znode", b"", Version::ANY).await?;
+    assert_eq!(client.get_data("/znode").await?.0, "");
+
+    // No data at all reads as empty.
+    let path = format!("{chroot}/null");
+    let body = [
+        &u32::try_from(path.len())?.to_be_bytes()[..],
+        path.as_bytes(),
+        &(-1_i32).to_be_bytes(),
+        &1_i32.to_be_bytes(),
+        &31_i32.to_be_bytes(),
+        b"\0\0\0\x05world\0\0\0\x06anyone",
+        &0_i32.to_be_bytes(),
+    ];
+    let mut raw = RawClient::connect(shared()?.addr(), SESSION)?;
+    raw.request(Opcode::CREATE, &body.concat())?;
+    let (data, stat) = client.get_data("/null").await?;
+    assert_eq!((data.len(), stat.data_length), (0, 0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn znodes_are_looked_for_and_deleted() -> TestResult {
+    let (client, _) = client("delete").await?;
+    assert_eq!(client.exists("/znode").await?, None);
+    let created = client.create("/znode", b"", CreateMode::Persistent).await?;
+    assert_eq!(client.exists("/znode").await?, Some(created.stat));
+    client.create("/znode/child", b"", CreateMode::Persistent).await?;
+    let error = client.delete("/znode", Version::ANY).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::NOT_EMPTY));
+    client.delete("/znode/child", Version::new(0)).await?;
+    let error = client.delete("/znode", Version::new(7)).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::BAD_VERSION));
+    client.delete("/znode", Version::new(0)).await?;
+    assert_eq!(client.exists("/znode").await?, None);
+    client.sync("/").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_names_its_operation_and_path() -> TestResult {
+    let (client, _) = client("errors").await?;
+    let missing = "/there/is/none";
+    let create = CreateMode::Persistent;
+    let errors = [
+        ("create2", client.create(missing, b"", create).await.unwrap_err()),
+        ("delete", client.delete(missing, Version::ANY).await.unwrap_err()),
+        ("getData", client.get_data(missing).await.unwrap_err()),
+        ("setData", client.set_data(missing, b"", Version::ANY).await.unwrap_err()),
+        ("getChildren2", client.children(missing).await.unwrap_err()),
+        ("getData", client.get_data_and_watch(missing).await.unwrap_err()),
+        ("getChildren2", client.children_and_watch(missing).await.unwrap_err()),
+    ];
+    for (operation, error) in errors {
+        assert_eq!(error.kind(), ErrorKind::Refused(ErrorCode::NO_NODE));
+        assert_eq!(error.path(), missing);
+        assert_eq!(error.to_string(), format!("{operation} {missing}: NoNode"));
+        assert!(!error.may_have_happened());
+    }
+    Ok(())
+}
+
+/// One reply of half a megabyte.
+#[tokio::test]
+async fn ten_thousand_children_come_in_one_reply() -> TestResult {
+    const CHILDREN: usize = 10_000;
+    const NAME: &str = "_c_00112233-4455-6677-8899-aabbccddeeff-latch-";
+    let (client, chroot) = client("children").await?;
+    for _ in 0..CHILDREN / 500 {
+        let transaction = (0..500).fold(client.transaction(), |transaction, _| {
+            transaction.create(&format!("/{NAME}"), "", CreateMode::PersistentSequential)
+        });
+        transaction.commit().await?;
+    }
+    let proxy = Proxy::to(shared()?.addr())?;
+    let servers = format!("{}{chroot}", proxy.connect_string());
+    let reader = Client::builder(&servers).connect().await?;
+    let children = reader.children("/").await?;
+    assert_eq!(usize::try_from(children.stat().num_children)?, CHILDREN);
+    let mut names: Vec<_> = children.iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), CHILDREN);
+    assert!(names.iter().all(|name| name.starts_with(NAME)));
+    assert_eq!(proxy.counters().replies(Opcode::GET_CHILDREN2), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_transaction_is_applied_as_a_whole() -> TestResult {
+    let (client, _) = client("multi").await?;
+    client.create("/counter", b"0", CreateMode::Persistent).await?;
+    let results = client
+        .transaction()
+        .check("/counter", Version::new(0))
+        .set_data("/counter", "1", Version::new(0))
+        .create("/log-", "first", CreateMode::PersistentSequential)
+        .create("/box", "", CreateMode::Container)
+        .create("/short", "", CreateMode::Ephemeral)
+        .delete("/short", Version::ANY)
+        .commit()
+        .await?;
+    let [
+        OperationResult::Checked,
+        OperationResult::DataSet(stat),
+        OperationResult::Created(log),
+        OperationResult::Created(container),
+        OperationResult::Created(short),
+        OperationResult::Deleted,
+    ] = results.as_slice()
+    else {
+        panic!("{results:?}");
+    };
+    assert_eq!(stat.version, Version::new(1));
+    assert!(log.starts_with("/log-0") && container == "/box" && short == "/short");
+    assert!(client.transaction().commit().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_transaction_that_fails_in_the_middle_applies_nothing() -> TestResult {
+    let (client, _) = client("multi-fails").await?;
+    let error = client
+        .transaction()
+        .create("/one", "", CreateMode::Persistent)
+        .create("/two", "", CreateMode::Persistent)
+        .delete("/missing", Version::ANY)
+        .create("/three", "", CreateMode::Persistent)
+        .commit()
+        .await
+        .unwrap_err();
+    let refused = TransactionError::Refused {
+        index: 2,
+        path: "/missing".to_owned(),
+        code: ErrorCode::NO_NODE,
+    };
+    assert_eq!(error, refused);
+    assert!(!error.may_have_happened());
+    assert_eq!(
+        error.to_string(),
+        "nothing was applied: operation 2 on /missing was refused: NoNode"
+    );
+    assert_eq!(client.children("/").await?.iter().count(), 0);
+    Ok(())
+}
+
+/// Guarded writes are applied only while the nominee stands, whatever it believes itself.
+#[tokio::test]
+async fn a_guarded_transaction_fails_once_the_candidate_is_gone() -> TestResult {
+    let (client, chroot) = client("guarded").await?;
+    let mut nomination = client.election("/election").nominate()?;
+    let leadership = nomination.elected().await?;
+    let write = || leadership.transaction().create("/work-", "", CreateMode::PersistentSequential);
+    let results = write().commit().await?;
+    assert!(
+        matches!(results.as_slice(), [OperationResult::Created(path)] if path.starts_with("/work-"))
+    );
+
+    let error = leadership.transaction().delete("/missing", Version::ANY).commit().await;
+    assert!(matches!(error, Err(TransactionError::Refused { index: 0, .. })), "{error:?}");
+
+    let mut operator = RawClient::connect(shared()?.addr(), SESSION)?;
+    operator.delete(&format!("{chroot}/election/{}", leadership.candidate()))?;
+    assert_eq!(write().commit().await, Err(TransactionError::NotLeader));
+    assert_eq!(client.children("/").await?.iter().count(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_chroot_is_invisible_to_its_client() -> TestResult {
+    let (client, chroot) = client("chroot").await?;
+    let mut outside = RawClient::connect(shared()?.addr(), SESSION)?;
+    assert_eq!(client.create("/a", b"", CreateMode::Persistent).await?.path, "/a");
+    assert!(outside.exists(&format!("{chroot}/a"))?);
+    assert_eq!(client.children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
+    let created = client.transaction().create("/a/b-", "", CreateMode::PersistentSequential);
+    let created = created.commit().await?;
+    assert_eq!(created, [OperationResult::Created("/a/b-0000000000".to_owned())]);
+    client.get_data("/").await?;
+    client.sync("/").await?;
+    Ok(())
+}
+
+/// The connection comes about; the operations say what is missing, and where.
+#[tokio::test]
+async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations() -> TestResult {
+    let missing = unique_path("missing");
+    let servers = format!("{}{missing}", shared()?.connect_string());
+    let client = Client::builder(&servers).connect().await?;
+    let error = client.create("/a", b"", CreateMode::Persistent).await.unwrap_err();
+    assert_eq!(error.to_string(), "create2 /a: NoNode");
+    assert_eq!(client.exists("/").await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_invalid_path_is_refused_before_anything_is_sent() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = Client::builder(&proxy.connect_string()).connect().await?;
+    let cases = [
+        ("", PathError::NotAbsolute),
+        ("a", PathError::NotAbsolute),
+        ("/a/", PathError::TrailingSlash),
+        ("/a//b", PathError::EmptyPart),
+        ("/a/../b", PathError::RelativePart),
+        ("/a\0b", PathError::Character('\0')),
+    ];
+    for (path, reason) in cases {
+        let kind = ErrorKind::InvalidPath(reason);
+        assert_eq!(client.exists(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.get_data(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.children(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.sync(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.set_data(path, b"", Version::ANY).await.unwrap_err().kind(), kind);
+        assert_eq!(client.delete(path, Version::ANY).await.unwrap_err().kind(), kind);
+        let created = client.create(path, b"", CreateMode::Persistent).await;
+        assert_eq!(created.unwrap_err().kind(), kind);
+        assert_eq!(client.exists_and_watch(path).await.unwrap_err().kind(), kind);
+        let transaction = client.transaction().check("/", Version::ANY);
+        let error = transaction.delete(path, Version::ANY).commit().await.unwrap_err();
+        assert!(matches!(&error, TransactionError::Request(error) if error.kind() == kind));
+        assert!(client.election(path).nominate().is_err());
+    }
+    client.exists("/").await?;
+    let counters = proxy.counters();
+    assert_eq!(counters.all_requests() - counters.requests(Opcode::PING), 1);
+    Ok(())
+}
+
+/// A request above the server's limit would cost the connection: it is not sent.
+#[tokio::test]
+async fn a_request_that_is_too_large_is_refused_before_it_is_sent() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = Client::builder(&proxy.connect_string()).connect().await?;
+    let limit = Limits::default().max_frame;
+    let data = vec![0; limit];
+    let error = client.set_data("/znode", &data, Version::ANY).await.unwrap_err();
+    let ErrorKind::TooLarge { length, limit: named } = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert!(length > limit && named == limit);
+    assert!(!error.may_have_happened());
+    assert_eq!(proxy.counters().requests(Opcode::SET_DATA), 0);
+
+    // The largest that fits goes through.
+    let path = unique_path("large");
+    let overhead = length - limit + path.len() + "/znode".len();
+    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    let data = data.get(..limit - overhead).unwrap_or_default();
+    client.set_data(&path, data, Version::ANY).await?;
+    assert_eq!(client.get_data(&path).await?.0, data);
+    Ok(())
+}
+
+/// C-63: an identity is presented on every connection, before anything else.
+#[tokio::test]
+async fn an_identity_opens_what_it_owns_also_after_a_reconnect() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let owner =
+        Client::builder(&proxy.connect_string()).auth("digest", b"user:secret").connect().await?;
+    let stranger = Client::builder(&shared()?.connect_string()).connect().await?;
+    let path = unique_path("private");
+    let creator = Acl { permissions: Permissions::ALL, scheme: "auth", id: "" };
+    owner.create_with_acl(&path, b"data", CreateMode::Persistent, &[creator]).await?;
+    let error = stranger.get_data(&path).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::NO_AUTH));
+    for cuts in 0..3 {
+        let read =
+            eventually_async(SOON, "it can be read", async || match owner.get_data(&path).await {
+                Ok((data, _)) => data == "data",
+                Err(error) => {
+                    assert_ne!(error.code(), Some(ErrorCode::NO_AUTH), "after {cuts} cuts");
+                    false
+                }
+            });
+        read.await?;
+        proxy.cut();
+    }
+    assert!(!format!("{owner:?}").contains("secret"));
+    Ok(())
+}

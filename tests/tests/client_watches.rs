@@ -1,0 +1,201 @@
+//! One-shot watches, on a real server.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ConnectionState, CreateMode, EventType, OneshotWatch, Version, WatchEvent, WatchLost,
+};
+use tokio::time::timeout;
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::opcode::Opcode;
+use zk_tests::proxy::Proxy;
+use zk_tests::wait::{SOON, eventually, eventually_async};
+use zk_tests::zookeeper::{Options, Server, shared, unique_path};
+
+async fn through(proxy: &Proxy) -> Result<Client, TestFailure> {
+    let builder = Client::builder(&proxy.connect_string());
+    Ok(builder.session_timeout(Duration::from_secs(20)).connect().await?)
+}
+
+async fn direct(server: &Server) -> Result<Client, TestFailure> {
+    Ok(Client::builder(&server.connect_string()).connect().await?)
+}
+
+async fn fired(watch: OneshotWatch) -> Result<EventType, TestFailure> {
+    let event: Result<WatchEvent, WatchLost> = timeout(SOON, watch).await?;
+    Ok(event?.kind)
+}
+
+/// Waits until the client is served on another connection than the first ones.
+async fn reconnected(proxy: &Proxy, client: &Client, connections: u64) -> TestResult {
+    let served = eventually_async(SOON, "it is served again", async || {
+        proxy.counters().accepted > connections && client.sync("/").await.is_ok()
+    });
+    Ok(served.await?)
+}
+
+#[tokio::test]
+async fn each_kind_of_change_fires_the_watches_on_it() -> TestResult {
+    let client = direct(shared()?).await?;
+    let path = unique_path("watch");
+    let child = format!("{path}/child");
+
+    let (none, created) = client.exists_and_watch(&path).await?;
+    assert_eq!(none, None);
+    client.create(&path, b"", CreateMode::Persistent).await?;
+    assert_eq!(fired(created).await?, EventType::NODE_CREATED);
+
+    let (_, _, data) = client.get_data_and_watch(&path).await?;
+    let (_, exists) = client.exists_and_watch(&path).await?;
+    let (_, children) = client.children_and_watch(&path).await?;
+    client.set_data(&path, b"new", Version::ANY).await?;
+    assert_eq!(fired(data).await?, EventType::NODE_DATA_CHANGED);
+    assert_eq!(fired(exists).await?, EventType::NODE_DATA_CHANGED);
+    client.create(&child, b"", CreateMode::Persistent).await?;
+    assert_eq!(fired(children).await?, EventType::NODE_CHILDREN_CHANGED);
+
+    let (_, children) = client.children_and_watch(&child).await?;
+    let (_, _, data) = client.get_data_and_watch(&child).await?;
+    client.delete(&child, Version::ANY).await?;
+    assert_eq!(fired(children).await?, EventType::NODE_DELETED);
+    assert_eq!(fired(data).await?, EventType::NODE_DELETED);
+    Ok(())
+}
+
+/// Several watches on one znode are one at the server and fire together, once.
+#[tokio::test]
+async fn watches_on_one_znode_share_one_notification() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = through(&proxy).await?;
+    let path = unique_path("shared");
+    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    let mut watches = Vec::new();
+    for _ in 0..10 {
+        watches.push(client.get_data_and_watch(&path).await?.2);
+    }
+    client.set_data(&path, b"1", Version::ANY).await?;
+    client.set_data(&path, b"2", Version::ANY).await?;
+    for watch in watches {
+        assert_eq!(fired(watch).await?, EventType::NODE_DATA_CHANGED);
+    }
+    client.sync("/").await?;
+    assert_eq!(proxy.counters().notifications(), 1);
+    Ok(())
+}
+
+/// C-34 for a general watch: what happened while the connection was away is told after it.
+#[tokio::test]
+async fn a_change_during_an_outage_fires_after_it() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = through(&proxy).await?;
+    let other = direct(shared()?).await?;
+    let (deleted, created) = (unique_path("deleted"), unique_path("created"));
+    let (written, parent) = (unique_path("written"), unique_path("parent"));
+    for path in [&deleted, &written, &parent] {
+        other.create(path, b"", CreateMode::Persistent).await?;
+    }
+    let (_, _, on_deleted) = client.get_data_and_watch(&deleted).await?;
+    let (_, on_created) = client.exists_and_watch(&created).await?;
+    let (_, _, on_written) = client.get_data_and_watch(&written).await?;
+    let (_, on_parent) = client.children_and_watch(&parent).await?;
+    proxy.refuse();
+    proxy.cut();
+    other.delete(&deleted, Version::ANY).await?;
+    other.create(&created, b"", CreateMode::Ephemeral).await?;
+    other.set_data(&written, b"x", Version::ANY).await?;
+    other.create(&format!("{parent}/child"), b"", CreateMode::Ephemeral).await?;
+    proxy.accept()?;
+    assert_eq!(fired(on_deleted).await?, EventType::NODE_DELETED);
+    assert_eq!(fired(on_created).await?, EventType::NODE_CREATED);
+    assert_eq!(fired(on_written).await?, EventType::NODE_DATA_CHANGED);
+    assert_eq!(fired(on_parent).await?, EventType::NODE_CHILDREN_CHANGED);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_outlives_its_connection() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = through(&proxy).await?;
+    let path = unique_path("outlives");
+    client.create(&path, b"", CreateMode::Persistent).await?;
+    let (_, _, mut watch) = client.get_data_and_watch(&path).await?;
+    for cuts in 1..=3 {
+        proxy.cut();
+        reconnected(&proxy, &client, cuts).await?;
+        assert!(timeout(Duration::ZERO, &mut watch).await.is_err(), "nothing has changed");
+    }
+    client.set_data(&path, b"x", Version::ANY).await?;
+    assert_eq!(fired(watch).await?, EventType::NODE_DATA_CHANGED);
+    client.sync("/").await?;
+    let counters = proxy.counters();
+    assert_eq!((counters.requests(Opcode::SET_WATCHES), counters.notifications()), (3, 1));
+    Ok(())
+}
+
+/// C-49: the watches of a session are set again in several requests, below every limit.
+#[tokio::test]
+async fn many_watches_are_set_again_in_pieces() -> TestResult {
+    const WATCHES: usize = 5000;
+    let proxy = Proxy::to(shared()?.addr())?;
+    let client = through(&proxy).await?;
+    let parent = unique_path(&"long-name".repeat(11));
+    let mut watches = Vec::new();
+    for number in 0..WATCHES {
+        watches.push(client.exists_and_watch(&format!("{parent}-{number}")).await?.1);
+    }
+    proxy.cut();
+    reconnected(&proxy, &client, 1).await?;
+    let requests = proxy.counters().requests(Opcode::SET_WATCHES);
+    assert!((4..20).contains(&requests), "{requests}");
+    for number in [0, WATCHES / 2, WATCHES - 1] {
+        client.create(&format!("{parent}-{number}"), b"", CreateMode::Ephemeral).await?;
+    }
+    let last = watches.swap_remove(WATCHES - 1);
+    assert_eq!(fired(last).await?, EventType::NODE_CREATED);
+    assert_eq!(fired(watches.swap_remove(WATCHES / 2)).await?, EventType::NODE_CREATED);
+    assert_eq!(fired(watches.swap_remove(0)).await?, EventType::NODE_CREATED);
+    Ok(())
+}
+
+/// C-48: a dropped watch is not set again, and its late event concerns nobody.
+#[tokio::test]
+async fn a_dropped_watch_is_gone_from_the_server_with_the_connection() -> TestResult {
+    let server = Options::new().start_server()?;
+    let proxy = Proxy::to(server.addr())?;
+    let client = through(&proxy).await?;
+    let (_, kept) = client.exists_and_watch("/kept").await?;
+    for number in 0..10 {
+        drop(client.exists_and_watch(&format!("/dropped-{number}")).await?);
+    }
+    client.create("/dropped-0", b"", CreateMode::Ephemeral).await?;
+    proxy.cut();
+    reconnected(&proxy, &client, 1).await?;
+    eventually(SOON, "the server keeps one watch", || {
+        server.watch_count().is_ok_and(|watches| watches == 1)
+    })?;
+    client.create("/kept", b"", CreateMode::Ephemeral).await?;
+    assert_eq!(fired(kept).await?, EventType::NODE_CREATED);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_is_lost_with_its_session() -> TestResult {
+    let proxy = Proxy::to(shared()?.addr())?;
+    let builder = Client::builder(&proxy.connect_string());
+    let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
+    let mut connection = client.connection();
+    let (_, on_expiry) = client.exists_and_watch("/never").await?;
+    proxy.refuse();
+    proxy.cut();
+    let expired = connection.wait_for(|state| matches!(state, ConnectionState::Expired { .. }));
+    timeout(SOON, expired).await??;
+    assert_eq!(timeout(SOON, on_expiry).await?, Err(WatchLost));
+    proxy.accept()?;
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
+    timeout(SOON, connected).await??;
+    let (_, on_close) = client.exists_and_watch("/never").await?;
+    client.close().await?;
+    assert_eq!(timeout(SOON, on_close).await?, Err(WatchLost));
+    Ok(())
+}
