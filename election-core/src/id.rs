@@ -190,20 +190,13 @@ mod tests {
             "6ba7b810-9dad-11d1-80b4-00c04fd43é",
         ];
         for case in CASES {
-            assert_eq!(
-                case.parse::<NomineeId>(),
-                Err(ParseNomineeIdError),
-                "{case}"
-            );
+            assert_eq!(case.parse::<NomineeId>(), Err(ParseNomineeIdError), "{case}");
         }
     }
 
     #[test]
     fn a_session_is_displayed_in_hexadecimal_and_a_token_in_decimal() {
-        assert_eq!(
-            SessionId::new(0x0100_0027_f3f8_0001).to_string(),
-            "0x1000027f3f80001"
-        );
+        assert_eq!(SessionId::new(0x0100_0027_f3f8_0001).to_string(), "0x1000027f3f80001");
         assert_eq!(SessionId::new(-1).to_string(), "0xffffffffffffffff");
         assert_eq!(Token::new(4_294_967_298).to_string(), "4294967298");
         assert!(Token::new(2) > Token::new(1));

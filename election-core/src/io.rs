@@ -88,6 +88,17 @@ pub struct Stat {
     pub version: Version,
 }
 
+impl Stat {
+    /// The stat with these fields, as they are on the wire.
+    pub const fn new(ephemeral_owner: i64, czxid: i64, version: i32) -> Self {
+        let owner = match ephemeral_owner {
+            0 => None,
+            session => Some(SessionId::new(session)),
+        };
+        Self { owner, token: Token::new(czxid), version: Version::new(version) }
+    }
+}
+
 /// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
@@ -104,6 +115,22 @@ pub enum Failure {
     ConnectionLoss,
     /// The server refused, with this error code.
     Rejected(i32),
+}
+
+impl Failure {
+    /// The failure that an error code of the server stands for.
+    ///
+    /// An expired (-112) or moved (-118) session counts as a lost connection: the server drops the
+    /// connection next, and what then becomes of the session decides.
+    pub const fn from_code(code: i32) -> Self {
+        match code {
+            -101 => Self::NoNode,
+            -110 => Self::NodeExists,
+            -103 => Self::BadVersion,
+            -4 | -112 | -118 => Self::ConnectionLoss,
+            code => Self::Rejected(code),
+        }
+    }
 }
 
 /// What a watch reports.
@@ -180,6 +207,16 @@ pub enum DeleteVersion {
     Any,
     /// This one.
     Exactly(Version),
+}
+
+impl DeleteVersion {
+    /// The version on the wire.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Any => -1,
+            Self::Exactly(version) => version.get(),
+        }
+    }
 }
 
 /// What one event led to.

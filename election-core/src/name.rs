@@ -144,9 +144,8 @@ impl NomineeId {
 
     /// Whether `name` is a candidate that was created under this id, in this session or another.
     pub fn owns(self, name: &str) -> bool {
-        let Some((uuid, digits)) = name
-            .strip_prefix("_c_")
-            .and_then(|rest| rest.split_once("-latch-"))
+        let Some((uuid, digits)) =
+            name.strip_prefix("_c_").and_then(|rest| rest.split_once("-latch-"))
         else {
             return false;
         };
@@ -170,10 +169,7 @@ mod tests {
     #[test]
     fn a_sequence_is_the_text_after_the_last_label() {
         const CASES: [(&str, Option<i32>); 14] = [
-            (
-                "_c_abababab-abab-abab-abab-abababababab-latch-0000000007",
-                Some(7),
-            ),
+            ("_c_abababab-abab-abab-abab-abababababab-latch-0000000007", Some(7)),
             ("latch-0000000007", Some(7)),
             ("x-100-latch-0000000004", Some(4)),
             ("latch-1-latch-0000000002", Some(2)),
@@ -189,11 +185,7 @@ mod tests {
             ("", None),
         ];
         for (name, expected) in CASES {
-            assert_eq!(
-                CandidateName::sequence_of(name).map(Sequence::get),
-                expected,
-                "{name}"
-            );
+            assert_eq!(CandidateName::sequence_of(name).map(Sequence::get), expected, "{name}");
         }
     }
 
@@ -203,10 +195,7 @@ mod tests {
         let around = [i32::MAX - 1, i32::MAX, i32::MIN, i32::MIN + 1];
         for pair in around.windows(2) {
             let (earlier, later) = (Sequence::new(pair[0]), Sequence::new(pair[1]));
-            assert!(
-                earlier.precedes(later) && !later.precedes(earlier),
-                "{earlier} {later}"
-            );
+            assert!(earlier.precedes(later) && !later.precedes(earlier), "{earlier} {later}");
         }
         assert_eq!(Sequence::new(i32::MIN).to_string().len(), 11);
         assert_eq!(Sequence::new(-5).to_string(), "-000000005");
@@ -216,16 +205,9 @@ mod tests {
     #[test]
     fn an_id_owns_what_was_created_under_its_prefix() {
         let own = format!("{}{}", ID.candidate_prefix(), Sequence::new(3));
-        assert_eq!(
-            own,
-            "_c_abababab-abab-abab-abab-abababababab-latch-0000000003"
-        );
+        assert_eq!(own, "_c_abababab-abab-abab-abab-abababababab-latch-0000000003");
         assert!(ID.owns(&own));
-        assert!(ID.owns(&format!(
-            "{}{}",
-            ID.candidate_prefix(),
-            Sequence::new(i32::MIN)
-        )));
+        assert!(ID.owns(&format!("{}{}", ID.candidate_prefix(), Sequence::new(i32::MIN))));
         for foreign in [
             "_c_abababab-abab-abab-abab-abababababac-latch-0000000003",
             "_c_abababab-abab-abab-abab-abababababab-lock-0000000003",
@@ -240,10 +222,7 @@ mod tests {
     #[test]
     fn a_name_beyond_the_capacity_is_a_candidate_that_cannot_be_kept() {
         let fits = format!("{:0>54}latch-0001", "");
-        assert_eq!(
-            CandidateName::parse(&fits).map(|name| name.to_string()),
-            Ok(fits.clone())
-        );
+        assert_eq!(CandidateName::parse(&fits).map(|name| name.to_string()), Ok(fits.clone()));
         let long = format!("x{fits}");
         assert_eq!(CandidateName::parse(&long), Err(NameError::TooLong));
         assert_eq!(CandidateName::sequence_of(&long), Some(Sequence::new(1)));

@@ -88,20 +88,13 @@ impl Nominee {
     pub fn role(&self) -> Role<'_> {
         match &self.stage {
             Stage::Ended(Ended { end, .. }) => Role::Ended(*end),
-            Stage::Leading(Leading {
-                token,
-                tenure: Tenure::Active,
-                ..
-            }) => Role::Leading { token: *token },
-            Stage::Leading(Leading {
-                token,
-                tenure: Tenure::Suspended,
-                ..
-            }) => Role::Suspended { token: *token },
-            Stage::Entering(Entering {
-                intent: Intent::Leave,
-                ..
-            })
+            Stage::Leading(Leading { token, tenure: Tenure::Active, .. }) => {
+                Role::Leading { token: *token }
+            }
+            Stage::Leading(Leading { token, tenure: Tenure::Suspended, .. }) => {
+                Role::Suspended { token: *token }
+            }
+            Stage::Entering(Entering { intent: Intent::Leave, .. })
             | Stage::Leaving(Leaving {
                 afterwards: Afterwards::Resigned | Afterwards::Withdrawn | Afterwards::Lost(_),
                 ..
@@ -116,10 +109,7 @@ impl Nominee {
                         },
                     ),
                 ..
-            }) => Role::Following {
-                predecessor: &behind.predecessor,
-                leader: behind.leader(),
-            },
+            }) => Role::Following { predecessor: &behind.predecessor, leader: behind.leader() },
             Stage::Entering(_) | Stage::Standing(_) | Stage::Leaving(_) => Role::Standing,
         }
     }
@@ -154,10 +144,7 @@ impl Nominee {
         if let Err(Failure::ConnectionLoss) = result {
             return self.disconnected().into();
         }
-        self.link = Link::Up {
-            session,
-            in_flight: None,
-        };
+        self.link = Link::Up { session, in_flight: None };
         let wanted = self.stage.demand(self.id).map(|(request, _)| request);
         if wanted != Some(request) {
             return Reaction::default();
@@ -192,10 +179,7 @@ impl Nominee {
                     && !ticket.is_cleanup()
                     && self.candidate().is_none_or(|own| own.as_str() != *name) =>
             {
-                Reaction {
-                    notice: None,
-                    cleanup: Cleanup::Named(name),
-                }
+                Reaction { notice: None, cleanup: Cleanup::Named(name) }
             }
             _ => Reaction::default(),
         }
@@ -207,10 +191,7 @@ impl Nominee {
             Cleanup::Nothing => self.next_command(),
             Cleanup::Named(name) => self.cleanup(name),
             Cleanup::Abandoned => match &self.stage {
-                Stage::Ended(Ended {
-                    abandoned: Some(name),
-                    ..
-                }) => self.cleanup(name.as_str()),
+                Stage::Ended(Ended { abandoned: Some(name), .. }) => self.cleanup(name.as_str()),
                 _ => None,
             },
         };
@@ -218,11 +199,7 @@ impl Nominee {
     }
 
     fn next_command(&mut self) -> Option<Command<'_>> {
-        let Link::Up {
-            in_flight: in_flight @ None,
-            ..
-        } = &mut self.link
-        else {
+        let Link::Up { in_flight: in_flight @ None, .. } = &mut self.link else {
             return None;
         };
         let (request, op) = self.stage.demand(self.id)?;
@@ -236,14 +213,8 @@ impl Nominee {
     /// of the election node.
     fn cleanup<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
-        let op = Op::Delete {
-            name,
-            version: DeleteVersion::Any,
-        };
-        (is_child && self.link.is_up()).then_some(Command {
-            ticket: Ticket::CLEANUP,
-            op,
-        })
+        let op = Op::Delete { name, version: DeleteVersion::Any };
+        (is_child && self.link.is_up()).then_some(Command { ticket: Ticket::CLEANUP, op })
     }
 }
 

@@ -53,26 +53,14 @@ pub fn place<'a>(
         }
         let Some(theirs) = rival(name) else { continue };
         if theirs.precedes(sequence) || (theirs == sequence && name < own) {
-            let next = Blocker {
-                distance: theirs.distance_to(sequence),
-                name,
-            };
+            let next = Blocker { distance: theirs.distance_to(sequence), name };
             blocked = Some(Blockers::joined_by(blocked, next));
         }
     }
     match (presence, blocked) {
-        (
-            Place::Free,
-            Some(Blockers {
-                nearest,
-                farthest,
-                remaining,
-            }),
-        ) => Place::Blocked {
-            by: nearest.name,
-            lowest: farthest.name,
-            remaining,
-        },
+        (Place::Free, Some(Blockers { nearest, farthest, remaining })) => {
+            Place::Blocked { by: nearest.name, lowest: farthest.name, remaining }
+        }
         (presence, _) => presence,
     }
 }
@@ -99,23 +87,11 @@ struct Blockers<'a> {
 impl<'a> Blockers<'a> {
     fn joined_by(known: Option<Self>, new: Blocker<'a>) -> Self {
         let Some(known) = known else {
-            return Self {
-                nearest: new,
-                farthest: new,
-                remaining: Remaining::Last,
-            };
+            return Self { nearest: new, farthest: new, remaining: Remaining::Last };
         };
         Self {
-            nearest: if new.is_nearer_than(known.nearest) {
-                new
-            } else {
-                known.nearest
-            },
-            farthest: if known.farthest.is_nearer_than(new) {
-                new
-            } else {
-                known.farthest
-            },
+            nearest: if new.is_nearer_than(known.nearest) { new } else { known.nearest },
+            farthest: if known.farthest.is_nearer_than(new) { new } else { known.farthest },
             remaining: Remaining::More,
         }
     }
@@ -135,50 +111,29 @@ mod tests {
 
     fn find<'a>(own: &str, names: &[&'a str]) -> Place<'a> {
         let sequence = CandidateName::sequence_of(own).unwrap();
-        place(
-            own,
-            sequence,
-            names.iter().copied(),
-            CandidateName::sequence_of,
-        )
+        place(own, sequence, names.iter().copied(), CandidateName::sequence_of)
     }
 
     #[test]
     fn the_nearest_earlier_rival_is_in_the_way() {
-        let names = [
-            "c-latch-9",
-            "x",
-            "b-latch-3",
-            "lock-1",
-            "own-latch-7",
-            "d-latch-5",
-            "a-latch-4",
-        ];
-        let expected = Place::Blocked {
-            by: "d-latch-5",
-            lowest: "b-latch-3",
-            remaining: Remaining::More,
-        };
+        let names =
+            ["c-latch-9", "x", "b-latch-3", "lock-1", "own-latch-7", "d-latch-5", "a-latch-4"];
+        let expected =
+            Place::Blocked { by: "d-latch-5", lowest: "b-latch-3", remaining: Remaining::More };
         assert_eq!(find("own-latch-7", &names), expected);
     }
 
     #[test]
     fn a_single_earlier_rival_is_the_last_in_the_way() {
         let names = ["own-latch-7", "d-latch-5", "a-latch-8", "DONE"];
-        let expected = Place::Blocked {
-            by: "d-latch-5",
-            lowest: "d-latch-5",
-            remaining: Remaining::Last,
-        };
+        let expected =
+            Place::Blocked { by: "d-latch-5", lowest: "d-latch-5", remaining: Remaining::Last };
         assert_eq!(find("own-latch-7", &names), expected);
     }
 
     #[test]
     fn without_an_earlier_rival_the_way_is_free() {
-        assert_eq!(
-            find("own-latch-7", &["z-latch-8", "own-latch-7", "0000000001"]),
-            Place::Free
-        );
+        assert_eq!(find("own-latch-7", &["z-latch-8", "own-latch-7", "0000000001"]), Place::Free);
         assert_eq!(find("own-latch-7", &["own-latch-7"]), Place::Free);
     }
 
@@ -191,11 +146,7 @@ mod tests {
     /// C-8, C-77.
     #[test]
     fn the_first_after_the_wrap_waits_for_the_last_before_it() {
-        let names = [
-            "b-latch--2147483648",
-            "a-latch-2147483646",
-            "c-latch-2147483647",
-        ];
+        let names = ["b-latch--2147483648", "a-latch-2147483646", "c-latch-2147483647"];
         let expected = Place::Blocked {
             by: "c-latch-2147483647",
             lowest: "a-latch-2147483646",
@@ -209,30 +160,17 @@ mod tests {
     fn of_equal_sequences_exactly_one_is_free() {
         let names = ["b-latch-5", "a-latch-5"];
         assert_eq!(find("a-latch-5", &names), Place::Free);
-        assert!(matches!(
-            find("b-latch-5", &names),
-            Place::Blocked {
-                by: "a-latch-5",
-                ..
-            }
-        ));
+        assert!(matches!(find("b-latch-5", &names), Place::Blocked { by: "a-latch-5", .. }));
     }
 
     /// C-38: a reader does not wait for readers.
     #[test]
     fn a_rule_decides_who_is_in_the_way() {
-        let writers = |name: &str| {
-            name.strip_prefix("w-")
-                .and_then(|n| n.parse().ok())
-                .map(Sequence::new)
-        };
+        let writers =
+            |name: &str| name.strip_prefix("w-").and_then(|n| n.parse().ok()).map(Sequence::new);
         let names = ["r-1", "w-2", "r-3", "r-4"];
         let found = place("r-4", Sequence::new(4), names, writers);
-        let expected = Place::Blocked {
-            by: "w-2",
-            lowest: "w-2",
-            remaining: Remaining::Last,
-        };
+        let expected = Place::Blocked { by: "w-2", lowest: "w-2", remaining: Remaining::Last };
         assert_eq!(found, expected);
     }
 

@@ -83,109 +83,62 @@ fn way_to(mut way: usize, ways: &[(usize, Option<Step>)]) -> Vec<Step> {
 
 #[test]
 fn two_nominees_one_loss_one_withdrawal() {
-    let budget = Budget {
-        losses: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
     explore("1 loss, 1 withdrawal", World::new(2, budget));
 }
 
 /// C-1, C-3: replies and changes of the old connection come when the new one is at work.
 #[test]
 fn two_nominees_one_loss_one_expiry_one_straggler() {
-    let budget = Budget {
-        losses: 1,
-        expiries: 1,
-        stragglers: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, expiries: 1, stragglers: 1, ..NO_FAULTS };
     explore("1 loss, 1 expiry, 1 straggler", World::new(2, budget));
 }
 
 /// C-15.
 #[test]
 fn two_nominees_one_handed_out_session() {
-    let budget = Budget {
-        losses: 1,
-        swaps: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };
     explore("1 loss, 1 handed out session", World::new(2, budget));
 }
 
 /// C-11, C-36.
 #[test]
 fn two_nominees_an_operator_deletes_and_writes() {
-    let budget = Budget {
-        deletions: 1,
-        writes: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
     explore("1 deletion, 1 write", World::new(2, budget));
 }
 
 #[test]
 fn two_nominees_two_lapsed_leases_one_loss() {
-    let budget = Budget {
-        lapses: 2,
-        losses: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { lapses: 2, losses: 1, ..NO_FAULTS };
     explore("2 lapses, 1 loss", World::new(2, budget));
 }
 
 /// C-8, C-77: the counter wraps between the two.
 #[test]
 fn two_nominees_at_the_wrap_of_the_counter() {
-    let budget = Budget {
-        losses: 1,
-        lapses: 1,
-        ..NO_FAULTS
-    };
-    explore(
-        "wrap, 1 loss, 1 lapse",
-        World::new(2, budget).counting_from(i32::MAX),
-    );
+    let budget = Budget { losses: 1, lapses: 1, ..NO_FAULTS };
+    explore("wrap, 1 loss, 1 lapse", World::new(2, budget).counting_from(i32::MAX));
 }
 
 /// C-30: the election node vanishes.
 #[test]
 fn two_settled_nominees_an_operator_wipes_the_election() {
-    let budget = Budget {
-        wipes: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { wipes: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::settled(2, Policy::default()).facing(budget);
     explore("2 settled nominees, 1 wipe, 1 withdrawal", world);
 }
 
 #[test]
 fn two_nominees_that_end_with_their_candidate() {
-    let policy = Policy {
-        on_loss: OnLoss::End,
-        election_node: ElectionNode::MustExist,
-    };
-    let budget = Budget {
-        losses: 1,
-        expiries: 1,
-        lapses: 1,
-        ..NO_FAULTS
-    };
-    explore(
-        "end on loss: 1 loss, 1 expiry, 1 lapse",
-        World::with_policy(2, budget, policy),
-    );
+    let policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
+    let budget = Budget { losses: 1, expiries: 1, lapses: 1, ..NO_FAULTS };
+    explore("end on loss: 1 loss, 1 expiry, 1 lapse", World::with_policy(2, budget, policy));
 }
 
 #[test]
 fn three_settled_nominees_one_loss_one_withdrawal() {
-    let budget = Budget {
-        losses: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::settled(3, Policy::default()).facing(budget);
     explore("3 settled nominees, 1 loss, 1 withdrawal", world);
 }
@@ -193,86 +146,43 @@ fn three_settled_nominees_one_loss_one_withdrawal() {
 /// C-11, C-36.
 #[test]
 fn three_settled_nominees_an_operator_and_a_withdrawal() {
-    let budget = Budget {
-        deletions: 1,
-        writes: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { deletions: 1, writes: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::settled(3, Policy::default()).facing(budget);
-    explore(
-        "3 settled nominees, 1 deletion, 1 write, 1 withdrawal",
-        world,
-    );
+    explore("3 settled nominees, 1 deletion, 1 write, 1 withdrawal", world);
 }
 
 /// C-2, C-3, C-19: creates in doubt in two sessions, of which the first lives on.
 #[test]
 fn one_nominee_two_losses_one_handed_out_session_one_straggler() {
-    let budget = Budget {
-        losses: 2,
-        swaps: 1,
-        stragglers: 1,
-        ..NO_FAULTS
-    };
-    explore(
-        "1 nominee, 2 losses, 1 handed out session, 1 straggler",
-        World::new(1, budget),
-    );
+    let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
+    explore("1 nominee, 2 losses, 1 handed out session, 1 straggler", World::new(1, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_two_losses_one_expiry_two_withdrawals() {
-    let budget = Budget {
-        losses: 2,
-        expiries: 1,
-        withdrawals: 2,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 2, expiries: 1, withdrawals: 2, ..NO_FAULTS };
     explore_long("2 losses, 1 expiry, 2 withdrawals", World::new(2, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_losses_stragglers_and_a_handed_out_session() {
-    let budget = Budget {
-        losses: 2,
-        swaps: 1,
-        stragglers: 1,
-        ..NO_FAULTS
-    };
-    explore_long(
-        "2 losses, 1 handed out session, 1 straggler",
-        World::new(2, budget),
-    );
+    let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
+    explore_long("2 losses, 1 handed out session, 1 straggler", World::new(2, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_an_operator_a_loss_and_a_withdrawal() {
-    let budget = Budget {
-        losses: 1,
-        withdrawals: 1,
-        deletions: 2,
-        writes: 1,
-        ..NO_FAULTS
-    };
-    explore_long(
-        "1 loss, 1 withdrawal, 2 deletions, 1 write",
-        World::new(2, budget),
-    );
+    let budget = Budget { losses: 1, withdrawals: 1, deletions: 2, writes: 1, ..NO_FAULTS };
+    explore_long("1 loss, 1 withdrawal, 2 deletions, 1 write", World::new(2, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_at_the_wrap_with_a_loss_an_expiry_and_a_withdrawal() {
-    let budget = Budget {
-        losses: 1,
-        expiries: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     explore_long(
         "wrap, 1 loss, 1 expiry, 1 withdrawal",
         World::new(2, budget).counting_from(i32::MAX),
@@ -282,30 +192,20 @@ fn long_two_nominees_at_the_wrap_with_a_loss_an_expiry_and_a_withdrawal() {
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_one_loss_one_withdrawal() {
-    let budget = Budget {
-        losses: 1,
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { losses: 1, withdrawals: 1, ..NO_FAULTS };
     explore_long("3 nominees, 1 loss, 1 withdrawal", World::new(3, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_one_withdrawal() {
-    let budget = Budget {
-        withdrawals: 1,
-        ..NO_FAULTS
-    };
+    let budget = Budget { withdrawals: 1, ..NO_FAULTS };
     explore_long("3 nominees, 1 withdrawal", World::new(3, budget));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_two_deletions() {
-    let budget = Budget {
-        deletions: 2,
-        ..NO_FAULTS
-    };
+    let budget = Budget { deletions: 2, ..NO_FAULTS };
     explore_long("3 nominees, 2 deletions", World::new(3, budget));
 }

@@ -17,10 +17,7 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self {
-            base: Duration::from_millis(10),
-            cap: Duration::from_secs(1),
-        }
+        Self { base: Duration::from_millis(10), cap: Duration::from_secs(1) }
     }
 }
 
@@ -53,11 +50,8 @@ mod tests {
     #[test]
     fn delays_of_different_seeds_spread_over_the_whole_range() {
         let backoff = Backoff::default();
-        let delays = (0..1000).map(|seed| {
-            backoff
-                .delay(10, &mut fastrand::Rng::with_seed(seed))
-                .as_millis()
-        });
+        let delays = (0..1000)
+            .map(|seed| backoff.delay(10, &mut fastrand::Rng::with_seed(seed)).as_millis());
         let mut tenths = [0; 10];
         for delay in delays {
             tenths[usize::try_from(delay / 100).unwrap().min(9)] += 1;

@@ -68,18 +68,11 @@ impl FromStr for ConnectString {
             path if is_valid_path(path) => path,
             path => return Err(ConnectStringError::InvalidChroot(path.to_owned())),
         };
-        let mut servers = hosts
-            .split(',')
-            .map(str::trim)
-            .filter(|host| !host.is_empty())
-            .map(parse_server);
+        let mut servers =
+            hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(parse_server);
         let first = servers.next().ok_or(ConnectStringError::NoServer)??;
         let others = servers.collect::<Result<_, _>>()?;
-        Ok(Self {
-            first,
-            others,
-            chroot: chroot.to_owned(),
-        })
+        Ok(Self { first, others, chroot: chroot.to_owned() })
     }
 }
 
@@ -134,9 +127,8 @@ fn is_allowed(c: char) -> bool {
 
 fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
     let (host, port) = if let Some(rest) = entry.strip_prefix('[') {
-        let (host, after) = rest
-            .split_once(']')
-            .ok_or_else(|| ConnectStringError::Brackets(entry.to_owned()))?;
+        let (host, after) =
+            rest.split_once(']').ok_or_else(|| ConnectStringError::Brackets(entry.to_owned()))?;
         let port = match after.strip_prefix(':') {
             Some(port) => Some(port),
             None if after.is_empty() => None,
@@ -155,10 +147,7 @@ fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
     if host.is_empty() {
         return Err(ConnectStringError::NoHost(entry.to_owned()));
     }
-    if host
-        .chars()
-        .any(|c| c.is_whitespace() || c.is_control() || "@?#\\".contains(c))
-    {
+    if host.chars().any(|c| c.is_whitespace() || c.is_control() || "@?#\\".contains(c)) {
         return Err(ConnectStringError::InvalidHost(entry.to_owned()));
     }
     let port = match port {
@@ -170,10 +159,7 @@ fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {
             .filter(|&port| port != 0)
             .ok_or_else(|| ConnectStringError::InvalidPort(entry.to_owned()))?,
     };
-    Ok(ServerAddress {
-        host: host.to_owned(),
-        port,
-    })
+    Ok(ServerAddress { host: host.to_owned(), port })
 }
 
 #[cfg(test)]
@@ -187,10 +173,7 @@ mod tests {
         let cases = [
             ("zk1", "zk1:2181"),
             ("zk1:2182", "zk1:2182"),
-            (
-                " zk1:1 , zk2 ,,10.0.0.1:3/app",
-                "zk1:1,zk2:2181,10.0.0.1:3/app",
-            ),
+            (" zk1:1 , zk2 ,,10.0.0.1:3/app", "zk1:1,zk2:2181,10.0.0.1:3/app"),
             ("[::1]:2182,[fe80::1]", "[::1]:2182,[fe80::1]:2181"),
             ("zk1/", "zk1:2181"),
             ("zk1/a/b", "zk1:2181/a/b"),

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use bytes::Bytes;
-use zk_jute::{DecodeError, ErrorCode, SessionId, Xid, Zxid, records::EventType};
+use zk_jute::{DecodeError, ErrorCode, FrameError, SessionId, Xid, Zxid, records::EventType};
 
 use crate::servers::ServerIndex;
 use crate::time::Instant;
@@ -173,6 +173,9 @@ pub enum ProtocolError {
     /// A frame that does not decode.
     #[error("undecodable frame: {0}")]
     Undecodable(#[from] DecodeError),
+    /// A frame whose length cannot be.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
     /// A reply out of order, or to no request.
     #[error("reply to request {got} where {} was due", expected.map_or(0, Xid::get))]
     UnexpectedReply {

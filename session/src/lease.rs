@@ -32,9 +32,7 @@ impl Margin {
 
     /// This many hundredths of the timeout; more than 90 counts as 90.
     pub const fn percent(percent: u8) -> Self {
-        Self {
-            percent: if percent > 90 { 90 } else { percent },
-        }
+        Self { percent: if percent > 90 { 90 } else { percent } }
     }
 
     /// What is left of `timeout`.
@@ -66,10 +64,7 @@ enum State {
 
 impl Lease {
     pub(crate) const fn new(margin: Margin) -> Self {
-        Self {
-            margin,
-            state: State::Unproved,
-        }
+        Self { margin, state: State::Unproved }
     }
 
     /// A handshake sent at `sent_at` was accepted. What was proved before does not count any

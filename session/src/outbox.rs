@@ -18,10 +18,7 @@ impl Outbox {
     }
 
     pub(crate) fn push_ping(&mut self) {
-        let header = RequestHeader {
-            xid: Xid::PING,
-            opcode: OpCode::PING,
-        };
+        let header = RequestHeader { xid: Xid::PING, opcode: OpCode::PING };
         let pushed = put_frame(&mut self.urgent, usize::MAX, &header, &());
         debug_assert!(pushed.is_ok(), "no limit was given");
     }

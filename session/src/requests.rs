@@ -113,10 +113,7 @@ impl<R> Requests<R> {
 
     /// Sends an identity; its reply may overtake others (protocol section 3.3).
     pub(crate) fn send_auth(&mut self, packet: &AuthPacket<'_>) -> Result<(), SubmitError> {
-        let header = RequestHeader {
-            xid: Xid::AUTH,
-            opcode: OpCode::AUTH,
-        };
+        let header = RequestHeader { xid: Xid::AUTH, opcode: OpCode::AUTH };
         let limit = self.limits.max_frame;
         put_frame(self.outbox.ordinary(), limit, &header, packet).map_err(too_large)
     }
@@ -170,11 +167,7 @@ impl<R> Requests<R> {
     }
 
     fn number(&self, now: Instant, purpose: Purpose<R>) -> Pending<R> {
-        Pending {
-            xid: self.last_xid.next(),
-            sent_at: now,
-            purpose,
-        }
+        Pending { xid: self.last_xid.next(), sent_at: now, purpose }
     }
 }
 
@@ -184,10 +177,7 @@ fn put_request<Q: Request>(
     xid: Xid,
     request: &Q,
 ) -> Result<(), SubmitError> {
-    let header = RequestHeader {
-        xid,
-        opcode: Q::OPCODE,
-    };
+    let header = RequestHeader { xid, opcode: Q::OPCODE };
     put_frame(frames, limit, &header, request).map_err(too_large)
 }
 
@@ -195,10 +185,7 @@ fn too_large(error: FrameError) -> SubmitError {
     match error {
         FrameError::TooLong { length, limit } => SubmitError::TooLarge { length, limit },
         // Of a frame to be written, only the length can be wrong.
-        _ => SubmitError::TooLarge {
-            length: usize::MAX,
-            limit: DEFAULT_MAX_FRAME,
-        },
+        _ => SubmitError::TooLarge { length: usize::MAX, limit: DEFAULT_MAX_FRAME },
     }
 }
 
@@ -226,15 +213,9 @@ mod tests {
 
     #[test]
     fn a_request_that_was_refused_for_its_size_takes_no_number() {
-        let limits = Limits {
-            max_frame: 7,
-            ..Limits::default()
-        };
+        let limits = Limits { max_frame: 7, ..Limits::default() };
         let mut requests = Requests::new(limits);
-        let refused = SubmitError::TooLarge {
-            length: 8,
-            limit: 7,
-        };
+        let refused = SubmitError::TooLarge { length: 8, limit: 7 };
         let sent = requests.send(Instant::ORIGIN, &CloseSession, Purpose::Caller(()));
         assert_eq!(sent, Err(refused));
         assert_eq!(requests.last_xid, Xid::default());

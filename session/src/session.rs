@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use bytes::{Bytes, BytesMut};
-use zk_jute::{SessionId, Zxid};
+use bytes::{Buf, Bytes, BytesMut};
+use zk_jute::{SessionId, Zxid, frame_len};
 
 use crate::config::Config;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
@@ -22,6 +22,9 @@ mod state;
 mod submission;
 
 pub use submission::Watching;
+
+/// Bytes of the length before each frame.
+const FRAME_HEAD: usize = 4;
 
 /// One ZooKeeper session over many connections. See the [crate documentation](crate) for the loop
 /// that drives it.
@@ -77,11 +80,7 @@ impl<R, W> Session<R, W> {
         if let State::Opening { server, .. } = self.state {
             self.send_handshake();
             let give_up_at = now + self.attempt_timeout();
-            self.state = State::Handshaking {
-                server,
-                sent_at: now,
-                give_up_at,
-            };
+            self.state = State::Handshaking { server, sent_at: now, give_up_at };
         }
     }
 
@@ -92,6 +91,28 @@ impl<R, W> Session<R, W> {
             State::Handshaking { sent_at, .. } => self.handle_handshake(now, sent_at, &frame),
             State::Live(live) => self.handle_live_frame(now, live, frame),
             State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
+        }
+    }
+
+    /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
+    /// the rest for the next call. For drivers that do not split frames themselves.
+    ///
+    /// A length that is negative or above `max_frame` ends the connection, and `input` is cleared.
+    pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
+        loop {
+            match frame_len(input, max_frame) {
+                Ok(Some(length)) if input.len() >= FRAME_HEAD + length => {
+                    input.advance(FRAME_HEAD);
+                    self.handle_frame(now, input.split_to(length).freeze());
+                }
+                Ok(_) => return,
+                Err(error) => {
+                    input.clear();
+                    self.check_lease(now);
+                    self.connection_ended(now, ConnectionEnd::Protocol(error.into()));
+                    return;
+                }
+            }
         }
     }
 
@@ -131,11 +152,7 @@ impl<R, W> Session<R, W> {
             State::Live(live) => live.next_timeout(),
             State::Ended(_) => return None,
         };
-        [self.lease.deadline(), self.dead_at()]
-            .into_iter()
-            .flatten()
-            .chain([state])
-            .min()
+        [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
     }
 
     /// What to do with the transport now, if anything.
@@ -185,13 +202,7 @@ impl<R, W> Session<R, W> {
 
     /// Whether requests can be sent right now.
     pub fn is_connected(&self) -> bool {
-        matches!(
-            self.state,
-            State::Live(Live {
-                closing: Closing::NotAsked,
-                ..
-            })
-        )
+        matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
     }
 
     /// Whether the next request would be refused with [`SubmitError::Full`](crate::SubmitError::Full).

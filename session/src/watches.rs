@@ -78,11 +78,7 @@ enum Stage {
 
 impl<W> Watches<W> {
     pub(crate) const fn new() -> Self {
-        Self {
-            last_id: 0,
-            by_id: BTreeMap::new(),
-            by_path: BTreeMap::new(),
-        }
+        Self { last_id: 0, by_id: BTreeMap::new(), by_path: BTreeMap::new() }
     }
 
     /// Notes a watch whose request is on its way.
@@ -93,14 +89,7 @@ impl<W> Watches<W> {
             Some((shared, _)) => Arc::clone(shared),
             None => Arc::from(path),
         };
-        self.by_id.insert(
-            id,
-            Watch {
-                watcher,
-                path,
-                stage: Stage::Asked,
-            },
-        );
+        self.by_id.insert(id, Watch { watcher, path, stage: Stage::Asked });
         id
     }
 
@@ -109,10 +98,7 @@ impl<W> Watches<W> {
         match (Kind::left_by(by, reply), self.by_id.get_mut(&id)) {
             (Some(kind), Some(watch)) => {
                 watch.stage = Stage::Set(kind);
-                self.by_path
-                    .entry(Arc::clone(&watch.path))
-                    .or_default()
-                    .push(id);
+                self.by_path.entry(Arc::clone(&watch.path)).or_default().push(id);
             }
             (None, Some(_)) => {
                 self.by_id.remove(&id);
@@ -148,19 +134,13 @@ impl<W> Watches<W> {
         if ids.is_empty() {
             self.by_path.remove(path);
         }
-        fired
-            .iter()
-            .filter_map(|id| self.by_id.remove(id))
-            .map(|watch| watch.watcher)
-            .collect()
+        fired.iter().filter_map(|id| self.by_id.remove(id)).map(|watch| watch.watcher).collect()
     }
 
     /// Takes out everything: the session is over.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
-        core::mem::take(&mut self.by_id)
-            .into_values()
-            .map(|watch| watch.watcher)
+        core::mem::take(&mut self.by_id).into_values().map(|watch| watch.watcher)
     }
 
     /// The paths to set again, each once per kind, in batches whose frames have at most

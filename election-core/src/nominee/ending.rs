@@ -11,13 +11,7 @@ impl Nominee {
     pub(super) fn leave(&mut self) -> Option<Notice> {
         let creating = matches!(
             self.link,
-            Link::Up {
-                in_flight: Some(InFlight {
-                    request: Request::Create,
-                    ..
-                }),
-                ..
-            }
+            Link::Up { in_flight: Some(InFlight { request: Request::Create, .. }), .. }
         );
         match &mut self.stage {
             Stage::Entering(Entering { step, intent, .. }) => match step {
@@ -35,24 +29,15 @@ impl Nominee {
             },
             Stage::Standing(Standing { own, .. }) => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving {
-                    own,
-                    afterwards: Afterwards::Withdrawn,
-                });
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
                 None
             }
             Stage::Leading(Leading { own, .. }) => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving {
-                    own,
-                    afterwards: Afterwards::Resigned,
-                });
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Resigned });
                 None
             }
-            Stage::Leaving(Leaving {
-                afterwards: afterwards @ Afterwards::StandAgain,
-                ..
-            }) => {
+            Stage::Leaving(Leaving { afterwards: afterwards @ Afterwards::StandAgain, .. }) => {
                 *afterwards = Afterwards::Withdrawn;
                 None
             }
@@ -114,10 +99,7 @@ impl Nominee {
     }
 
     pub(super) fn end(&mut self, end: End) -> Notice {
-        self.stage = Stage::Ended(Ended {
-            end,
-            abandoned: None,
-        });
+        self.stage = Stage::Ended(Ended { end, abandoned: None });
         Notice::Ended(end)
     }
 

@@ -79,9 +79,7 @@ impl Nominee {
         let found = match result {
             Ok(Reply::Children(names)) => {
                 let id = self.id;
-                names
-                    .filter(|name| id.owns(name))
-                    .find_map(|name| CandidateName::parse(name).ok())
+                names.filter(|name| id.owns(name)).find_map(|name| CandidateName::parse(name).ok())
             }
             Err(Failure::NoNode) => None,
             other => return Some(self.fail(mismatch(&other))),
@@ -102,11 +100,7 @@ impl Nominee {
         ticket: Ticket,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
-        let Stage::Entering(Entering {
-            step: Entry::Suspect(suspect),
-            intent,
-            ..
-        }) = &self.stage
+        let Stage::Entering(Entering { step: Entry::Suspect(suspect), intent, .. }) = &self.stage
         else {
             return None;
         };
@@ -114,14 +108,7 @@ impl Nominee {
             // The owner decides: one of an earlier session is about to vanish (C-2, C-3, C-19).
             Ok(Reply::Read(stat)) if is_owned(stat, session) => {
                 let (own, intent) = (suspect.name().clone(), *intent);
-                self.adopt(
-                    own,
-                    OwnWatch::Armed {
-                        token: stat.token,
-                        ticket,
-                    },
-                    intent,
-                );
+                self.adopt(own, OwnWatch::Armed { token: stat.token, ticket }, intent);
                 None
             }
             Ok(Reply::Read(stat)) => {
@@ -143,14 +130,8 @@ impl Nominee {
                 self.step(Entry::Search)
             }
             (
-                Stage::Entering(Entering {
-                    step: Entry::Suspect(suspect),
-                    ..
-                })
-                | Stage::Standing(Standing {
-                    position: Position::Haunted(suspect),
-                    ..
-                }),
+                Stage::Entering(Entering { step: Entry::Suspect(suspect), .. })
+                | Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Err(Failure::BadVersion),
             ) => {
                 *suspect = suspect.found();
@@ -166,15 +147,10 @@ impl Nominee {
 
     fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {
         self.stage = match intent {
-            Intent::Stand => Stage::Standing(Standing {
-                own,
-                own_watch,
-                position: Position::Unknown,
-            }),
-            Intent::Leave => Stage::Leaving(Leaving {
-                own,
-                afterwards: Afterwards::Withdrawn,
-            }),
+            Intent::Stand => {
+                Stage::Standing(Standing { own, own_watch, position: Position::Unknown })
+            }
+            Intent::Leave => Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn }),
         };
     }
 

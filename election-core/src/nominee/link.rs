@@ -18,10 +18,7 @@ impl Nominee {
             }
             Link::Unconnected | Link::Up { .. } | Link::Down { .. } => self.disconnected(),
         };
-        self.link = Link::Up {
-            session,
-            in_flight: None,
-        };
+        self.link = Link::Up { session, in_flight: None };
         notice
     }
 
@@ -60,10 +57,9 @@ impl Nominee {
         }
         self.link = Link::Unconnected;
         match &self.stage {
-            Stage::Entering(Entering {
-                intent: Intent::Leave,
-                ..
-            }) => Some(self.end(End::Withdrawn(Departure::WithSession))),
+            Stage::Entering(Entering { intent: Intent::Leave, .. }) => {
+                Some(self.end(End::Withdrawn(Departure::WithSession)))
+            }
             Stage::Entering(_) | Stage::Standing(_) | Stage::Leading(_) => {
                 self.lose(Cause::SessionExpired)
             }
@@ -94,10 +90,7 @@ impl Nominee {
 fn after_loss(step: &Entry, in_flight: Option<InFlight>) -> Entry {
     match step {
         Entry::Create => match in_flight {
-            Some(InFlight {
-                request: Request::Create,
-                ..
-            }) => Entry::Sync,
+            Some(InFlight { request: Request::Create, .. }) => Entry::Sync,
             Some(_) | None => Entry::Create,
         },
         Entry::CreateElectionNode => Entry::Create,

@@ -46,10 +46,9 @@ impl Link {
     /// What awaits the reply with this ticket.
     pub(super) fn awaiting(self, ticket: Ticket) -> Option<(SessionId, InFlight)> {
         match self {
-            Self::Up {
-                session,
-                in_flight: Some(in_flight),
-            } if in_flight.ticket == ticket => Some((session, in_flight)),
+            Self::Up { session, in_flight: Some(in_flight) } if in_flight.ticket == ticket => {
+                Some((session, in_flight))
+            }
             Self::Unconnected | Self::Up { .. } | Self::Down { .. } => None,
         }
     }

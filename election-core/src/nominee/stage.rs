@@ -158,11 +158,7 @@ pub(super) struct Ended {
 }
 
 impl Entering {
-    pub(super) const FIRST: Self = Self {
-        step: Entry::Create,
-        intent: Intent::Stand,
-        rounds: 0,
-    };
+    pub(super) const FIRST: Self = Self { step: Entry::Create, intent: Intent::Stand, rounds: 0 };
 }
 
 impl Stage {
@@ -171,26 +167,12 @@ impl Stage {
         match self {
             Self::Entering(entering) => Some(entering.step.demand(id)),
             Self::Standing(standing) => standing.demand(),
-            Self::Leading(Leading {
-                own,
-                watch: LeaderWatch::Due,
-                ..
-            }) => Some(read_own(own)),
+            Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
                 let version = DeleteVersion::Any;
-                Some((
-                    Request::DeleteOwn,
-                    Op::Delete {
-                        name: own.as_str(),
-                        version,
-                    },
-                ))
+                Some((Request::DeleteOwn, Op::Delete { name: own.as_str(), version }))
             }
-            Self::Leading(Leading {
-                watch: LeaderWatch::Armed(_),
-                ..
-            })
-            | Self::Ended(_) => None,
+            Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) | Self::Ended(_) => None,
         }
     }
 
@@ -207,10 +189,7 @@ impl Stage {
     /// The znode that a failure in this state leaves behind, where its name is known.
     pub(super) fn leftover(&self) -> Option<&CandidateName> {
         match self {
-            Self::Entering(Entering {
-                step: Entry::Suspect(suspect),
-                ..
-            }) => Some(suspect.name()),
+            Self::Entering(Entering { step: Entry::Suspect(suspect), .. }) => Some(suspect.name()),
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => Some(own),
             // The deletion of a leaving candidate is what failed.
             Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => None,
@@ -228,10 +207,7 @@ impl Stage {
                             if theirs == ticket
                     )
             }
-            Self::Leading(Leading {
-                watch: LeaderWatch::Armed(own),
-                ..
-            }) => *own == ticket,
+            Self::Leading(Leading { watch: LeaderWatch::Armed(own), .. }) => *own == ticket,
             Self::Leading(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
@@ -245,13 +221,9 @@ impl Entry {
             Self::Sync => (Request::Sync, Op::Sync),
             Self::Search => (Request::Search, Op::List),
             // Read with a watch: if it is ours, it is verified and watched by that.
-            Self::Suspect(Suspect::Found { name }) => (
-                Request::ReadFound,
-                Op::Read {
-                    name: name.as_str(),
-                    watch: Watch::Own,
-                },
-            ),
+            Self::Suspect(Suspect::Found { name }) => {
+                (Request::ReadFound, Op::Read { name: name.as_str(), watch: Watch::Own })
+            }
             Self::Suspect(Suspect::Condemned { name, version }) => delete_ghost(name, *version),
         }
     }
@@ -271,23 +243,15 @@ impl Position {
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match self {
             Self::Unknown => Some((Request::List, Op::List)),
-            Self::Haunted(Suspect::Found { name }) => Some((
-                Request::InspectGhost,
-                Op::Inspect {
-                    name: name.as_str(),
-                },
-            )),
+            Self::Haunted(Suspect::Found { name }) => {
+                Some((Request::InspectGhost, Op::Inspect { name: name.as_str() }))
+            }
             Self::Haunted(Suspect::Condemned { name, version }) => {
                 Some(delete_ghost(name, *version))
             }
-            Self::Behind(Behind {
-                predecessor, watch, ..
-            }) => match watch {
+            Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
-                    let op = Op::Read {
-                        name: predecessor.as_str(),
-                        watch: Watch::Predecessor,
-                    };
+                    let op = Op::Read { name: predecessor.as_str(), watch: Watch::Predecessor };
                     Some((Request::ReadPredecessor, op))
                 }
                 PredecessorWatch::Armed(_) => None,
@@ -313,36 +277,19 @@ impl Suspect {
     }
 
     pub(super) fn condemned(&self, version: Version) -> Self {
-        Self::Condemned {
-            name: self.name().clone(),
-            version,
-        }
+        Self::Condemned { name: self.name().clone(), version }
     }
 
     pub(super) fn found(&self) -> Self {
-        Self::Found {
-            name: self.name().clone(),
-        }
+        Self::Found { name: self.name().clone() }
     }
 }
 
 fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
-    (
-        Request::ReadOwn,
-        Op::Read {
-            name: own.as_str(),
-            watch: Watch::Own,
-        },
-    )
+    (Request::ReadOwn, Op::Read { name: own.as_str(), watch: Watch::Own })
 }
 
 fn delete_ghost(name: &CandidateName, version: Version) -> (Request, Op<'_>) {
     let version = DeleteVersion::Exactly(version);
-    (
-        Request::DeleteGhost,
-        Op::Delete {
-            name: name.as_str(),
-            version,
-        },
-    )
+    (Request::DeleteGhost, Op::Delete { name: name.as_str(), version })
 }

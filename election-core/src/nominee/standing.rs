@@ -78,12 +78,7 @@ impl Nominee {
                 ghost = CandidateName::parse(name).ok();
             }
         });
-        let found = place(
-            own.as_str(),
-            own.sequence(),
-            names,
-            CandidateName::sequence_of,
-        );
+        let found = place(own.as_str(), own.sequence(), names, CandidateName::sequence_of);
         if let (Some(name), Place::Free | Place::Blocked { .. }) = (ghost, found) {
             *position = Position::Haunted(Suspect::Found { name });
             return None;
@@ -91,11 +86,7 @@ impl Nominee {
         match found {
             Place::Missing => self.lose(Cause::Evicted),
             Place::Free => self.lead(),
-            Place::Blocked {
-                by,
-                lowest,
-                remaining,
-            } => match behind(by, lowest, remaining) {
+            Place::Blocked { by, lowest, remaining } => match behind(by, lowest, remaining) {
                 Ok(behind) => {
                     *position = Position::Behind(behind);
                     None
@@ -106,11 +97,8 @@ impl Nominee {
     }
 
     fn lead(&mut self) -> Option<Notice> {
-        let Stage::Standing(Standing {
-            own,
-            own_watch: OwnWatch::Armed { token, ticket },
-            ..
-        }) = &self.stage
+        let Stage::Standing(Standing { own, own_watch: OwnWatch::Armed { token, ticket }, .. }) =
+            &self.stage
         else {
             return None;
         };
@@ -130,10 +118,7 @@ impl Nominee {
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
             (
-                Stage::Standing(Standing {
-                    position: Position::Haunted(suspect),
-                    ..
-                }),
+                Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Ok(Reply::Read(stat)),
             ) => {
                 *suspect = suspect.condemned(stat.version);
@@ -154,10 +139,7 @@ impl Nominee {
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
             (
-                Stage::Standing(Standing {
-                    position: Position::Behind(behind),
-                    ..
-                }),
+                Stage::Standing(Standing { position: Position::Behind(behind), .. }),
                 Ok(Reply::Read(_)),
             ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
                 PredecessorWatch::Unset => Some(Notice::Following),
@@ -197,12 +179,7 @@ impl Nominee {
     }
 
     fn predecessor_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
-        let Stage::Standing(Standing {
-            own_watch,
-            position,
-            ..
-        }) = &mut self.stage
-        else {
+        let Stage::Standing(Standing { own_watch, position, .. }) = &mut self.stage else {
             return None;
         };
         let Position::Behind(behind) = position else {
@@ -231,13 +208,7 @@ impl Nominee {
 fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, NameError> {
     let ahead = match remaining {
         Remaining::Last => Ahead::Nobody,
-        Remaining::More => Ahead::Others {
-            leader: CandidateName::parse(lowest)?,
-        },
+        Remaining::More => Ahead::Others { leader: CandidateName::parse(lowest)? },
     };
-    Ok(Behind {
-        predecessor: CandidateName::parse(by)?,
-        watch: PredecessorWatch::Unset,
-        ahead,
-    })
+    Ok(Behind { predecessor: CandidateName::parse(by)?, watch: PredecessorWatch::Unset, ahead })
 }

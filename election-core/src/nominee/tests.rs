@@ -15,10 +15,8 @@ const GHOST: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000002";
 const OTHER: &str = "_c_22222222-2222-2222-2222-222222222222-latch-0000000003";
 const SESSION: SessionId = SessionId::new(1);
 const NEXT_SESSION: SessionId = SessionId::new(2);
-const STAND_AGAIN: Policy = Policy {
-    on_loss: OnLoss::StandAgain,
-    election_node: ElectionNode::CreateIfMissing,
-};
+const STAND_AGAIN: Policy =
+    Policy { on_loss: OnLoss::StandAgain, election_node: ElectionNode::CreateIfMissing };
 
 /// A nominee with what it last asked for.
 struct Script {
@@ -65,9 +63,7 @@ impl Script {
     fn feed(&mut self, event: Event<'_>) {
         let output = self.nominee.handle_event(event);
         self.notice = output.notice;
-        self.asked = output
-            .command
-            .map_or(String::new(), |command| describe(command.op));
+        self.asked = output.command.map_or(String::new(), |command| describe(command.op));
         self.ticket = output.command.map(|command| command.ticket).or(self.ticket);
     }
 
@@ -94,30 +90,17 @@ fn describe(op: Op<'_>) -> String {
         Op::CreateElectionNode => "create election node".to_string(),
         Op::Sync => "sync".to_string(),
         Op::List => "list".to_string(),
-        Op::Read {
-            name,
-            watch: Watch::Own | Watch::Predecessor,
-        } => format!("read {name}"),
+        Op::Read { name, watch: Watch::Own | Watch::Predecessor } => format!("read {name}"),
         Op::Inspect { name } => format!("inspect {name}"),
-        Op::Delete {
-            name,
-            version: DeleteVersion::Any,
-        } => format!("delete {name}"),
-        Op::Delete {
-            name,
-            version: DeleteVersion::Exactly(version),
-        } => {
+        Op::Delete { name, version: DeleteVersion::Any } => format!("delete {name}"),
+        Op::Delete { name, version: DeleteVersion::Exactly(version) } => {
             format!("delete {name} at {}", version.get())
         }
     }
 }
 
 fn stat(owner: SessionId, czxid: i64) -> Stat {
-    Stat {
-        owner: Some(owner),
-        token: Token::new(czxid),
-        version: Version::new(4),
-    }
+    Stat { owner: Some(owner), token: Token::new(czxid), version: Version::new(4) }
 }
 
 /// C-40.
@@ -125,11 +108,7 @@ fn stat(owner: SessionId, czxid: i64) -> Stat {
 fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {
     let mut nominee = Nominee::new(ID, STAND_AGAIN);
     assert_eq!(nominee.role(), Role::Connecting);
-    for event in [
-        Event::Disconnected,
-        Event::SessionExpired,
-        Event::LeaseLapsed,
-    ] {
+    for event in [Event::Disconnected, Event::SessionExpired, Event::LeaseLapsed] {
         let output = nominee.handle_event(event);
         assert_eq!((output.command, output.notice), (None, None));
     }
@@ -142,33 +121,21 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     let mut script = Script::connected();
     let late = script.ticket.unwrap();
     script.feed(Event::Disconnected);
-    script.feed(Event::Connected {
-        session: NEXT_SESSION,
-    });
+    script.feed(Event::Connected { session: NEXT_SESSION });
     script.answer(Ok(Reply::Created { name: OWN }));
     script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 50))));
     script.list(&[OWN]);
     let before = script.nominee.clone();
 
-    script.feed(Event::Reply {
-        ticket: late,
-        result: Ok(Reply::Created { name: GHOST }),
-    });
+    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: GHOST }) });
     assert_eq!(script.asked, format!("delete {GHOST}"));
     assert_eq!(script.ticket, Some(Ticket::CLEANUP));
     assert_eq!((script.notice, &script.nominee), (None, &before));
 
     script.answer(Err(Failure::Rejected(-102)));
-    assert_eq!(
-        (script.notice, &script.nominee),
-        (None, &before),
-        "nobody waits for its reply"
-    );
+    assert_eq!((script.notice, &script.nominee), (None, &before), "nobody waits for its reply");
 
-    script.feed(Event::Reply {
-        ticket: late,
-        result: Ok(Reply::Created { name: OWN }),
-    });
+    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
     assert_eq!(script.asked, "", "the current candidate is not touched");
 }
 
@@ -181,10 +148,7 @@ fn a_late_create_of_the_present_incarnation_is_left_to_the_search() {
     script.feed(Event::Connected { session: SESSION });
     assert_eq!(script.asked, "sync");
     let before = script.nominee.clone();
-    script.feed(Event::Reply {
-        ticket: late,
-        result: Ok(Reply::Created { name: OWN }),
-    });
+    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
     assert_eq!(script.nominee, before);
 }
@@ -196,14 +160,9 @@ fn a_late_create_is_cleaned_up_after_the_end_too() {
     script.feed(Event::Disconnected);
     let _ = script.nominee.withdraw();
     script.feed(Event::SessionExpired);
-    script.feed(Event::Connected {
-        session: NEXT_SESSION,
-    });
+    script.feed(Event::Connected { session: NEXT_SESSION });
     assert_eq!(script.asked, "");
-    script.feed(Event::Reply {
-        ticket: late,
-        result: Ok(Reply::Created { name: OWN }),
-    });
+    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
     assert_eq!(script.asked, format!("delete {OWN}"));
 }
 
@@ -222,13 +181,7 @@ fn a_created_name_that_was_not_asked_for_is_removed_again() {
 
 #[test]
 fn a_created_name_that_is_no_child_is_not_followed() {
-    for name in [
-        "",
-        ".",
-        "..",
-        "../other/n_0000000005",
-        "election/n_0000000005",
-    ] {
+    for name in ["", ".", "..", "../other/n_0000000005", "election/n_0000000005"] {
         let mut script = Script::connected();
         script.answer(Ok(Reply::Created { name }));
         assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
@@ -269,16 +222,10 @@ fn a_listing_does_not_count_while_the_own_watch_is_due() {
     let mut script = Script::created();
     let own = script.ticket.unwrap();
     script.answer(Ok(Reply::Read(stat(SESSION, 50))));
-    script.feed(Event::Changed {
-        ticket: own,
-        change: Change::Data,
-    });
+    script.feed(Event::Changed { ticket: own, change: Change::Data });
     assert_eq!(script.asked, "", "one at a time");
     script.list(&[OWN]);
-    assert_eq!(
-        (script.asked.as_str(), script.notice),
-        (format!("read {OWN}").as_str(), None)
-    );
+    assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), None));
     script.answer(Ok(Reply::Read(stat(SESSION, 50))));
     assert_eq!(script.asked, "list");
 }
@@ -293,15 +240,9 @@ fn the_predecessor_goes_while_the_own_watch_is_due() {
     let predecessor = script.ticket.unwrap();
     script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
     assert_eq!(script.notice, Some(Notice::Following));
-    script.feed(Event::Changed {
-        ticket: own,
-        change: Change::Data,
-    });
+    script.feed(Event::Changed { ticket: own, change: Change::Data });
     assert_eq!(script.asked, format!("read {OWN}"));
-    script.feed(Event::Changed {
-        ticket: predecessor,
-        change: Change::Deleted,
-    });
+    script.feed(Event::Changed { ticket: predecessor, change: Change::Deleted });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
     script.answer(Ok(Reply::Read(stat(SESSION, 50))));
     assert_eq!((script.asked.as_str(), script.notice), ("list", None));
@@ -330,15 +271,10 @@ fn withdrawing_after_the_lease_lapsed_ends_once() {
     let output = script.nominee.withdraw();
     assert_eq!((output.command, output.notice), (None, None));
     script.answer(Ok(Reply::Deleted));
-    assert_eq!(
-        script.notice,
-        Some(Notice::Ended(End::Withdrawn(crate::Departure::Deleted)))
-    );
+    assert_eq!(script.notice, Some(Notice::Ended(End::Withdrawn(crate::Departure::Deleted))));
     script.feed(Event::LeaseLapsed);
     script.feed(Event::SessionExpired);
-    script.feed(Event::Connected {
-        session: NEXT_SESSION,
-    });
+    script.feed(Event::Connected { session: NEXT_SESSION });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
 }
 
@@ -365,9 +301,7 @@ fn a_deletion_that_is_refused_is_an_error() {
 #[test]
 fn a_ticket_is_displayed_by_incarnation_and_step() {
     let script = Script::created();
-    let seen: Vec<String> = [script.ticket.unwrap(), Ticket::CLEANUP]
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let seen: Vec<String> =
+        [script.ticket.unwrap(), Ticket::CLEANUP].iter().map(ToString::to_string).collect();
     assert_eq!(seen, ["0.1", "cleanup"]);
 }

@@ -21,8 +21,7 @@ impl World {
             return Err(format!("several lead: {leaders:?}"));
         }
         for client in &self.clients {
-            self.check_client(client)
-                .map_err(|fault| format!("{}: {fault}", client.index))?;
+            self.check_client(client).map_err(|fault| format!("{}: {fault}", client.index))?;
         }
         self.check_herd()?;
         let contends = self.clients.iter().any(|client| !client.is_ended());
@@ -43,10 +42,7 @@ impl World {
     }
 
     fn stands(&self, client: &Client, token: Token) -> bool {
-        self.server
-            .znodes
-            .iter()
-            .any(|znode| znode.token == token && znode.owner == client.session)
+        self.server.znodes.iter().any(|znode| znode.token == token && znode.owner == client.session)
     }
 
     fn check_client(&self, client: &Client) -> Result<(), String> {
@@ -69,10 +65,7 @@ impl World {
                     return Err("believes to lead by a znode that is gone".into());
                 }
                 Role::Following { predecessor, .. }
-                    if self
-                        .server
-                        .find(Name::parse(predecessor.as_str()))
-                        .is_none() =>
+                    if self.server.find(Name::parse(predecessor.as_str())).is_none() =>
                 {
                     return Err("follows a znode that is gone".into());
                 }
@@ -82,12 +75,8 @@ impl World {
                 _ => {}
             }
         }
-        let watches = self
-            .server
-            .watchers
-            .iter()
-            .filter(|watcher| watcher.client == client.index)
-            .count();
+        let watches =
+            self.server.watchers.iter().filter(|watcher| watcher.client == client.index).count();
         if watches > 2 {
             return Err(format!("{watches} watches"));
         }
@@ -105,16 +94,11 @@ impl World {
                 .filter(|watcher| {
                     let follower = &self.clients[watcher.client];
                     follower.nominee.awaits_change(watcher.ticket)
-                        && follower
-                            .candidate()
-                            .is_some_and(|own| self.server.find(own).is_some())
+                        && follower.candidate().is_some_and(|own| self.server.find(own).is_some())
                 })
                 .count();
             if followers > 1 {
-                return Err(format!(
-                    "herd: {followers} followers watch {:?}",
-                    znode.name
-                ));
+                return Err(format!("herd: {followers} followers watch {:?}", znode.name));
             }
         }
         Ok(())

@@ -115,9 +115,7 @@ impl Client {
     }
 
     pub fn candidate(&self) -> Option<Name> {
-        self.nominee
-            .candidate()
-            .map(|name| Name::parse(name.as_str()))
+        self.nominee.candidate().map(|name| Name::parse(name.as_str()))
     }
 
     /// Feeds an event and queues the command that follows; the error is a broken rule.
@@ -150,10 +148,7 @@ impl Client {
             Answer::Synced => self.reply(ticket, Ok(Reply::Synced)),
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
-                let names = foreign
-                    .iter()
-                    .copied()
-                    .chain(names.iter().map(String::as_str));
+                let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(&mut { names })))
             }
             Answer::Read(name, stat) => {
@@ -198,17 +193,12 @@ impl Client {
             return Err(format!("{request:?} is asked for while the link is down"));
         }
         let others = self.requests.iter().map(|(ticket, _)| *ticket);
-        let answers = self
-            .deliveries
-            .iter()
-            .filter_map(|delivery| match delivery {
-                Delivery::Reply(ticket, _) => Some(*ticket),
-                Delivery::Changed(..) => None,
-            });
+        let answers = self.deliveries.iter().filter_map(|delivery| match delivery {
+            Delivery::Reply(ticket, _) => Some(*ticket),
+            Delivery::Changed(..) => None,
+        });
         if !ticket.is_cleanup() && others.chain(answers).any(|ticket| !ticket.is_cleanup()) {
-            return Err(format!(
-                "{request:?} is asked for while another request is in flight"
-            ));
+            return Err(format!("{request:?} is asked for while another request is in flight"));
         }
         if request == Request::Create {
             self.creates = self.creates.saturating_add(1);
@@ -234,11 +224,7 @@ impl Client {
                 self.told == Told::NotLeading
             }
         };
-        if agrees {
-            Ok(())
-        } else {
-            Err(format!("role {role:?}, but told {:?}", self.told))
-        }
+        if agrees { Ok(()) } else { Err(format!("role {role:?}, but told {:?}", self.told)) }
     }
 
     /// The end that was announced, if any.
@@ -258,8 +244,6 @@ impl Client {
 }
 
 fn owned(output: &Output<'_>) -> (Option<(Ticket, Request)>, Option<Notice>) {
-    let request = output
-        .command
-        .map(|command| (command.ticket, Request::of(command.op)));
+    let request = output.command.map(|command| (command.ticket, Request::of(command.op)));
     (request, output.notice)
 }

@@ -1,11 +1,7 @@
 //! A model of a server and of the links to it, for tests: nothing happens but the steps that a
 //! test takes, so a test decides every order of events.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test binary uses a part of it"
-)]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 #![allow(
     clippy::indexing_slicing,
     clippy::match_same_arms,
@@ -65,9 +61,7 @@ impl World {
     pub fn with_policy(clients: usize, budget: Budget, policy: Policy) -> Self {
         Self {
             server: Server::new(),
-            clients: (0..clients)
-                .map(|index| Client::new(index, policy))
-                .collect(),
+            clients: (0..clients).map(|index| Client::new(index, policy)).collect(),
             budget,
             fault: None,
             greatest_token: 0,
@@ -98,11 +92,7 @@ impl World {
     /// Takes steps until the request before the server's eyes is one that `is_next`.
     pub fn run_until(&mut self, client: usize, is_next: impl Fn(&Request) -> bool) {
         for _ in 0..100 {
-            if self.clients[client]
-                .requests
-                .front()
-                .is_some_and(|(_, request)| is_next(request))
-            {
+            if self.clients[client].requests.front().is_some_and(|(_, request)| is_next(request)) {
                 return;
             }
             let step = self.next_of(client).expect("something is on its way");
@@ -141,10 +131,7 @@ impl World {
 
     /// What the client was told since the last call.
     pub fn notices(&mut self, client: usize) -> Vec<Notice> {
-        self.clients[client]
-            .log
-            .replace(Vec::new())
-            .unwrap_or_default()
+        self.clients[client].log.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Which requests the client sends until it comes to rest.

@@ -62,10 +62,7 @@ impl Request {
     }
 
     pub fn writes(self) -> bool {
-        matches!(
-            self,
-            Self::Create | Self::CreateElectionNode | Self::Delete(..)
-        )
+        matches!(self, Self::Create | Self::CreateElectionNode | Self::Delete(..))
     }
 }
 
@@ -150,11 +147,7 @@ impl Server {
             Request::Delete(name, version) => return self.delete_if(name, version),
         };
         if let (Request::Read(name), Answer::Read(..), Some(ticket)) = (request, &answer, ticket) {
-            self.watchers.push(Watcher {
-                client,
-                ticket,
-                name,
-            });
+            self.watchers.push(Watcher { client, ticket, name });
         }
         (answer, Vec::new())
     }
@@ -166,19 +159,11 @@ impl Server {
         if !self.has_election_node {
             return Answer::Failed(Failure::NoNode);
         }
-        let name = Name {
-            client,
-            sequence: self.next.get(),
-        };
+        let name = Name { client, sequence: self.next.get() };
         self.next = Sequence::new(self.next.get().wrapping_add(1));
         self.zxid += 1;
         let token = Token::new(self.zxid);
-        self.znodes.push(Znode {
-            name,
-            owner: session,
-            token,
-            version: 0,
-        });
+        self.znodes.push(Znode { name, owner: session, token, version: 0 });
         Answer::Created(name)
     }
 
@@ -212,9 +197,7 @@ impl Server {
             .filter(|znode| is_dead(znode.owner))
             .map(|znode| znode.name)
             .collect();
-        gone.into_iter()
-            .flat_map(|name| self.delete(name))
-            .collect()
+        gone.into_iter().flat_map(|name| self.delete(name)).collect()
     }
 
     /// Deletes the election node with all that is in it; its successor counts from 0 again.
@@ -225,23 +208,13 @@ impl Server {
     }
 
     fn fire(&mut self, name: Name, change: Change) -> Vec<Fired> {
-        let (fired, kept) = self
-            .watchers
-            .drain(..)
-            .partition(|watcher| watcher.name == name);
+        let (fired, kept) = self.watchers.drain(..).partition(|watcher| watcher.name == name);
         self.watchers = kept;
         let fired: Vec<Watcher> = fired;
-        fired
-            .into_iter()
-            .map(|watcher| (watcher.client, watcher.ticket, change))
-            .collect()
+        fired.into_iter().map(|watcher| (watcher.client, watcher.ticket, change)).collect()
     }
 }
 
 fn stat(znode: &Znode) -> Stat {
-    Stat {
-        owner: Some(znode.owner),
-        token: znode.token,
-        version: Version::new(znode.version),
-    }
+    Stat { owner: Some(znode.owner), token: znode.token, version: Version::new(znode.version) }
 }

@@ -66,30 +66,15 @@ impl World {
         };
         let budget = self.budget;
         let down = client.link == Link::Down;
-        offer(
-            Step::Execute(i),
-            client.is_up() && !client.requests.is_empty(),
-        );
-        offer(
-            Step::Deliver(i),
-            client.is_up() && !client.deliveries.is_empty(),
-        );
+        offer(Step::Execute(i), client.is_up() && !client.requests.is_empty());
+        offer(Step::Deliver(i), client.is_up() && !client.deliveries.is_empty());
         offer(Step::Connect(i), !client.is_up());
-        offer(
-            Step::ConnectToNewSession(i),
-            down && client.session_lives && budget.swaps > 0,
-        );
+        offer(Step::ConnectToNewSession(i), down && client.session_lives && budget.swaps > 0);
         offer(Step::Disconnect(i), client.is_up() && budget.losses > 0);
-        offer(
-            Step::Expire(i),
-            down && client.session_lives && budget.expiries > 0,
-        );
+        offer(Step::Expire(i), down && client.session_lives && budget.expiries > 0);
         offer(
             Step::ExpireFormer(i),
-            self.server
-                .znodes
-                .iter()
-                .any(|znode| is_former(client, znode.owner)),
+            self.server.znodes.iter().any(|znode| is_former(client, znode.owner)),
         );
         for k in 0..client.in_doubt.len() {
             offer(Step::ApplyInDoubt(i, k), true);
@@ -164,10 +149,7 @@ impl World {
     /// Takes every step that is no fault, until none is left.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
-            let calm = Self {
-                budget: super::Budget::default(),
-                ..self.clone()
-            };
+            let calm = Self { budget: super::Budget::default(), ..self.clone() };
             let Some(step) = calm.steps().into_iter().next() else {
                 return;
             };
@@ -211,24 +193,17 @@ impl World {
             .chain(client.requests.iter().map(|(ticket, _)| *ticket))
             .collect();
         if self.budget.stragglers > 0 {
-            client
-                .stragglers
-                .extend(received.into_iter().filter(|delivery| {
-                    matches!(
-                        delivery,
-                        Delivery::Changed(..)
-                            | Delivery::Reply(_, Answer::Created(_) | Answer::Read(..))
-                    )
-                }));
+            client.stragglers.extend(received.into_iter().filter(|delivery| {
+                matches!(
+                    delivery,
+                    Delivery::Changed(..)
+                        | Delivery::Reply(_, Answer::Created(_) | Answer::Read(..))
+                )
+            }));
         }
         let session = client.session;
-        let lost = client
-            .requests
-            .drain(..)
-            .map(|(_, request)| InDoubt { session, request });
-        client
-            .in_doubt
-            .extend(lost.filter(|lost| lost.request.writes()));
+        let lost = client.requests.drain(..).map(|(_, request)| InDoubt { session, request });
+        client.in_doubt.extend(lost.filter(|lost| lost.request.writes()));
         self.tell(i, |client| client.feed(Event::Disconnected));
         for ticket in unanswered {
             let result = Err(Failure::ConnectionLoss);
@@ -247,16 +222,12 @@ impl World {
         let (answer, fired) = self.server.execute((i, session), Some(ticket), request);
         // The watchers of a deletion hear of it no later than the one who asked for it.
         self.announce(fired);
-        self.clients[i]
-            .deliveries
-            .push_back(Delivery::Reply(ticket, answer));
+        self.clients[i].deliveries.push_back(Delivery::Reply(ticket, answer));
     }
 
     fn expire(&mut self, i: usize, is_dead: impl Fn(&Client, SessionId) -> bool) {
         let client = &self.clients[i];
-        let fired = self
-            .server
-            .expire(|owner| is_of(client, owner) && is_dead(client, owner));
+        let fired = self.server.expire(|owner| is_of(client, owner) && is_dead(client, owner));
         let client = &mut self.clients[i];
         let (dead, lives) = (client.clone(), client.session_lives);
         client.in_doubt.retain(|lost| {
@@ -267,9 +238,7 @@ impl World {
 
     fn announce(&mut self, fired: Vec<Fired>) {
         for (i, ticket, change) in fired {
-            self.clients[i]
-                .deliveries
-                .push_back(Delivery::Changed(ticket, change));
+            self.clients[i].deliveries.push_back(Delivery::Changed(ticket, change));
         }
     }
 
@@ -294,10 +263,7 @@ impl World {
     fn elected(&mut self, i: usize, token: Token) {
         let stands = self.server.znodes.iter().any(|znode| znode.token == token);
         if stands && token.get() <= self.greatest_token {
-            self.fault = Some(format!(
-                "{i}: elected with {token}, after {}",
-                self.greatest_token
-            ));
+            self.fault = Some(format!("{i}: elected with {token}, after {}", self.greatest_token));
         }
         self.greatest_token = self.greatest_token.max(token.get());
         if !self.has_watch_on_itself(i) {

@@ -16,12 +16,7 @@ fn connection_lost_after_create_was_sent_and_it_was_done() {
     let requests = world.requests_until_rest(0);
     assert!(matches!(
         requests[..],
-        [
-            Request::Sync,
-            Request::List,
-            Request::Read(_),
-            Request::List
-        ]
+        [Request::Sync, Request::List, Request::Read(_), Request::List]
     ));
     assert_eq!(world.server.znodes.len(), 1);
     assert_eq!(world.token(0), world.server.znodes[0].token);
@@ -36,13 +31,7 @@ fn connection_lost_after_create_was_sent_and_it_was_not_done() {
     let requests = world.requests_until_rest(0);
     assert!(matches!(
         requests[..],
-        [
-            Request::Sync,
-            Request::List,
-            Request::Create,
-            Request::Read(_),
-            Request::List
-        ]
+        [Request::Sync, Request::List, Request::Create, Request::Read(_), Request::List]
     ));
     assert_eq!(world.server.znodes.len(), 1);
 }
@@ -85,10 +74,7 @@ fn a_search_does_not_adopt_the_znode_of_another_session() {
     world.take(Step::Disconnect(0));
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(
-        requests[..3],
-        [Request::Sync, Request::List, Request::Read(ghost.name)]
-    );
+    assert_eq!(requests[..3], [Request::Sync, Request::List, Request::Read(ghost.name)]);
     assert!(
         matches!(requests[3], Request::Delete(name, DeleteVersion::Exactly(_)) if name == ghost.name)
     );
@@ -118,14 +104,7 @@ fn election_node_does_not_exist() {
     world.server.has_election_node = false;
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(
-        requests[..3],
-        [
-            Request::Create,
-            Request::CreateElectionNode,
-            Request::Create
-        ]
-    );
+    assert_eq!(requests[..3], [Request::Create, Request::CreateElectionNode, Request::Create]);
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
@@ -136,10 +115,7 @@ fn election_node_does_not_exist_and_must() {
     world.server.has_election_node = false;
     world.take(Step::Connect(0));
     assert_eq!(world.requests_until_rest(0), [Request::Create]);
-    assert_eq!(
-        world.clients[0].end(),
-        Some(End::Failed(NominationError::NoElectionNode))
-    );
+    assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
 /// C-43: the container is reaped again and again before the candidate is in it.
@@ -149,15 +125,9 @@ fn election_node_is_created_a_bounded_number_of_times() {
     world.server.create_fails = Some(Failure::NoNode);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    let rounds = requests
-        .iter()
-        .filter(|request| **request == Request::CreateElectionNode)
-        .count();
+    let rounds = requests.iter().filter(|request| **request == Request::CreateElectionNode).count();
     assert_eq!(rounds, 3);
-    assert_eq!(
-        world.clients[0].end(),
-        Some(End::Failed(NominationError::NoElectionNode))
-    );
+    assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
 /// The counter sticks since 3.6: the error names the remedy.
@@ -167,9 +137,7 @@ fn sequence_numbers_run_out_on_a_server_since_3_6() {
     world.server.create_fails = Some(Failure::NodeExists);
     world.take(Step::Connect(0));
     assert_eq!(world.requests_until_rest(0), [Request::Create]);
-    let Some(End::Failed(error)) = world.clients[0].end() else {
-        panic!("must fail")
-    };
+    let Some(End::Failed(error)) = world.clients[0].end() else { panic!("must fail") };
     assert_eq!(error, NominationError::SequenceExhausted);
     assert!(error.to_string().contains("fresh election node"));
 }

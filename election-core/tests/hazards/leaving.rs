@@ -17,14 +17,8 @@ fn resign_while_disconnected_and_the_session_resumes() {
     assert_eq!(world.role(0), Role::Leaving);
     world.notices(0);
     world.take(Step::Connect(0));
-    assert_eq!(
-        world.requests_until_rest(0),
-        [Request::Delete(own, DeleteVersion::Any)]
-    );
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Resigned(Departure::Deleted))]
-    );
+    assert_eq!(world.requests_until_rest(0), [Request::Delete(own, DeleteVersion::Any)]);
+    assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::Deleted))]);
 }
 
 /// C-42: how the znode went is told.
@@ -36,10 +30,7 @@ fn resign_while_disconnected_and_the_session_expires() {
     world.take(Step::Expire(0));
     world.notices(0);
     world.take(Step::Connect(0));
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Resigned(Departure::WithSession))]
-    );
+    assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::WithSession))]);
     world.settle();
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
@@ -51,10 +42,7 @@ fn delete_answered_no_node() {
     world.take(Step::OperatorDeletes(world.candidate(0)));
     world.notices(0);
     world.settle();
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Resigned(Departure::Deleted))]
-    );
+    assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::Deleted))]);
 }
 
 #[test]
@@ -69,14 +57,8 @@ fn reply_lost_after_delete() {
         world.take(Step::Disconnect(1));
         world.take(Step::Connect(1));
         world.notices(1);
-        assert_eq!(
-            world.requests_until_rest(1),
-            [Request::Delete(own, DeleteVersion::Any)]
-        );
-        assert_eq!(
-            world.notices(1),
-            [Notice::Ended(End::Withdrawn(Departure::Deleted))]
-        );
+        assert_eq!(world.requests_until_rest(1), [Request::Delete(own, DeleteVersion::Any)]);
+        assert_eq!(world.notices(1), [Notice::Ended(End::Withdrawn(Departure::Deleted))]);
         assert_eq!(world.server.znodes.len(), 1);
     }
 }
@@ -91,10 +73,7 @@ fn withdraw_while_the_create_is_in_flight() {
     assert_eq!(world.role(0), Role::Leaving);
     world.settle();
     assert_eq!(world.server.znodes, []);
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Withdrawn(Departure::Deleted))]
-    );
+    assert_eq!(world.notices(0), [Notice::Ended(End::Withdrawn(Departure::Deleted))]);
 }
 
 /// C-21, C-24: also when the reply to the create is lost.
@@ -102,11 +81,7 @@ fn withdraw_while_the_create_is_in_flight() {
 fn withdraw_while_the_create_is_in_doubt() {
     for (is_applied, departure) in [(true, Departure::Deleted), (false, Departure::NeverCreated)] {
         let mut world = create_in_doubt();
-        world.take(if is_applied {
-            Step::ApplyInDoubt(0, 0)
-        } else {
-            Step::DropInDoubt(0)
-        });
+        world.take(if is_applied { Step::ApplyInDoubt(0, 0) } else { Step::DropInDoubt(0) });
         world.take(Step::Withdraw(0));
         world.take(Step::Connect(0));
         world.settle();
@@ -121,10 +96,7 @@ fn withdraw_before_anything_was_created() {
     let mut world = World::new(1, Budget::default());
     world.notices(0);
     world.take(Step::Withdraw(0));
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Withdrawn(Departure::NeverCreated))]
-    );
+    assert_eq!(world.notices(0), [Notice::Ended(End::Withdrawn(Departure::NeverCreated))]);
     world.take(Step::Connect(0));
     assert_eq!(world.requests_until_rest(0), []);
 }

@@ -17,15 +17,8 @@ fn connection_lost_while_leading_and_back_in_the_same_session() {
     assert_eq!(world.notices(0), [Notice::Suspended]);
     assert_eq!(world.role(0), Role::Suspended { token });
     world.take(Step::Connect(0));
-    assert_eq!(
-        world.role(0),
-        Role::Suspended { token },
-        "not before the znode is verified"
-    );
-    assert_eq!(
-        world.requests_until_rest(0),
-        [Request::Read(world.candidate(0))]
-    );
+    assert_eq!(world.role(0), Role::Suspended { token }, "not before the znode is verified");
+    assert_eq!(world.requests_until_rest(0), [Request::Read(world.candidate(0))]);
     assert_eq!(world.notices(0), [Notice::Resumed(token)]);
 }
 
@@ -42,10 +35,7 @@ fn connection_lost_while_leading_and_the_lease_deadline_passes() {
     assert_eq!(world.role(0), Role::Connecting);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(
-        requests[..2],
-        [Request::Delete(old, DeleteVersion::Any), Request::Create]
-    );
+    assert_eq!(requests[..2], [Request::Delete(old, DeleteVersion::Any), Request::Create]);
     world.settle();
     assert!(world.token(1) > token);
     assert!(matches!(world.role(0), Role::Following { .. }));
@@ -58,10 +48,7 @@ fn lease_deadline_passes_and_the_policy_is_to_end() {
     world.take(Step::LeaseLapse(0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
     world.settle();
-    assert_eq!(
-        world.notices(0),
-        [Notice::Ended(End::Lost(Cause::LeaseLapsed))]
-    );
+    assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::LeaseLapsed))]);
     assert_eq!(world.server.znodes, []);
 }
 
@@ -75,10 +62,7 @@ fn session_is_expired() {
         world.take(Step::Expire(client));
     }
     world.take(Step::Connect(0));
-    assert_eq!(
-        world.notices(0),
-        [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]
-    );
+    assert_eq!(world.notices(0), [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]);
     world.take(Step::Connect(1));
     assert_eq!(world.notices(1), [Notice::Unseated(Cause::SessionExpired)]);
     world.settle();
@@ -138,10 +122,7 @@ fn whole_ensemble_restarts() {
         world.take(Step::Disconnect(client));
     }
     for client in 0..3 {
-        assert!(!matches!(
-            world.role(client),
-            Role::Leading { .. } | Role::Following { .. }
-        ));
+        assert!(!matches!(world.role(client), Role::Leading { .. } | Role::Following { .. }));
         world.take(Step::Connect(client));
     }
     world.settle();
@@ -170,12 +151,7 @@ fn own_znode_is_replaced_by_one_of_another_session() {
     world.take(Step::Disconnect(0));
     world.server.delete(name);
     let owner = SessionId::new(77_000);
-    world.server.znodes.push(Znode {
-        name,
-        owner,
-        token: Token::new(900),
-        version: 0,
-    });
+    world.server.znodes.push(Znode { name, owner, token: Token::new(900), version: 0 });
     world.server.zxid = 900;
     world.take(Step::Connect(0));
     world.notices(0);

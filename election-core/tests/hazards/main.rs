@@ -13,14 +13,9 @@ use common::step::Step;
 use common::{Budget, World};
 use election_core::{ElectionNode, OnLoss, Policy};
 
-const STAND_AGAIN: Policy = Policy {
-    on_loss: OnLoss::StandAgain,
-    election_node: ElectionNode::CreateIfMissing,
-};
-const END: Policy = Policy {
-    on_loss: OnLoss::End,
-    election_node: ElectionNode::MustExist,
-};
+const STAND_AGAIN: Policy =
+    Policy { on_loss: OnLoss::StandAgain, election_node: ElectionNode::CreateIfMissing };
+const END: Policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
 
 /// A client that lost its connection after its create was sent.
 fn create_in_doubt() -> World {
@@ -28,10 +23,7 @@ fn create_in_doubt() -> World {
     world.notices(0);
     world.take(Step::Connect(0));
     world.take(Step::Disconnect(0));
-    assert!(
-        world.steps().contains(&Step::DropInDoubt(0)),
-        "the create is in doubt"
-    );
+    assert!(world.steps().contains(&Step::DropInDoubt(0)), "the create is in doubt");
     world
 }
 

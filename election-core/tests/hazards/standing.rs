@@ -17,18 +17,8 @@ fn predecessor_vanishes_between_list_and_watch() {
     world.take(Step::Withdraw(0));
     world.settle();
     assert!(matches!(world.role(1), Role::Leading { .. }));
-    assert!(
-        world
-            .server
-            .watchers
-            .iter()
-            .all(|watcher| watcher.client == 1)
-    );
-    assert_eq!(
-        world.server.watchers.len(),
-        1,
-        "no watch is left on what is gone"
-    );
+    assert!(world.server.watchers.iter().all(|watcher| watcher.client == 1));
+    assert_eq!(world.server.watchers.len(), 1, "no watch is left on what is gone");
 }
 
 #[test]
@@ -49,24 +39,17 @@ fn predecessor_data_changes() {
 #[test]
 fn own_znode_is_deleted_by_someone_else() {
     let mut world = World::settled(3, STAND_AGAIN);
-    for (client, notice) in [
-        (1, Notice::Unseated(Cause::Evicted)),
-        (0, Notice::Lost(Cause::Evicted)),
-    ] {
+    for (client, notice) in
+        [(1, Notice::Unseated(Cause::Evicted)), (0, Notice::Lost(Cause::Evicted))]
+    {
         world.notices(client);
-        let token = world
-            .server
-            .find(world.candidate(client))
-            .map(|znode| znode.token);
+        let token = world.server.find(world.candidate(client)).map(|znode| znode.token);
         world.take(Step::OperatorDeletes(world.candidate(client)));
         world.take(Step::Deliver(client));
         assert_eq!(world.notices(client), [notice]);
         world.settle();
         world.check().expect("every rule holds");
-        let new = world
-            .server
-            .find(world.candidate(client))
-            .map(|znode| znode.token);
+        let new = world.server.find(world.candidate(client)).map(|znode| znode.token);
         assert!(new > token, "stands again at the end of the queue");
     }
     assert!(matches!(world.role(2), Role::Leading { .. }));
@@ -91,10 +74,7 @@ fn election_node_is_deleted_under_the_nominees() {
     assert!(world.clients[0].was_told_of(Cause::Evicted));
     assert!(world.clients[1].was_told_of(Cause::Evicted));
     world.check().expect("every rule holds");
-    assert!(
-        world.server.znodes.iter().all(|znode| znode.token > token),
-        "C-78"
-    );
+    assert!(world.server.znodes.iter().all(|znode| znode.token > token), "C-78");
 
     let mut world = World::settled(2, END);
     world.take(Step::OperatorWipes);
@@ -107,13 +87,8 @@ fn election_node_is_deleted_under_the_nominees() {
 #[test]
 fn election_node_has_children_that_are_no_candidates() {
     let mut world = World::new(2, Budget::default());
-    world.server.foreign = &[
-        "DONE",
-        "0000000000",
-        "_c_x-lock-0000000000",
-        "latch-",
-        "n_0000000001",
-    ];
+    world.server.foreign =
+        &["DONE", "0000000000", "_c_x-lock-0000000000", "latch-", "n_0000000001"];
     for client in 0..2 {
         world.take(Step::Connect(client));
         world.requests_until_rest(client);
@@ -185,14 +160,7 @@ fn a_follower_in_the_middle_goes_and_the_next_one_follows_the_leader() {
     world.take(Step::Withdraw(1));
     world.requests_until_rest(1);
     let leader = world.candidate(0);
-    assert_eq!(
-        world.requests_until_rest(2),
-        [Request::List, Request::Read(leader)]
-    );
+    assert_eq!(world.requests_until_rest(2), [Request::List, Request::Read(leader)]);
     assert_eq!(world.notices(2), [Notice::Following]);
-    assert_eq!(
-        world.notices(0).last(),
-        Some(&Notice::Elected(world.token(0))),
-        "hears nothing"
-    );
+    assert_eq!(world.notices(0).last(), Some(&Notice::Elected(world.token(0))), "hears nothing");
 }

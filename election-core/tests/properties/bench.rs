@@ -199,12 +199,7 @@ impl Bench {
             Kind::CreateElectionNode => AnyReply::ElectionNodeCreated,
             Kind::Sync => AnyReply::Synced,
             Kind::List => {
-                names.extend(
-                    self.nominee
-                        .candidate()
-                        .map(ToString::to_string)
-                        .filter(|_| ours),
-                );
+                names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
                 AnyReply::Children(names)
             }
             Kind::ReadOwn | Kind::Read => AnyReply::Read(Stat {
@@ -218,9 +213,7 @@ impl Bench {
     }
 
     fn reply(&mut self, ticket: Ticket, reply: AnyReply) -> Result<(), TestCaseError> {
-        let awaited = self
-            .outstanding
-            .filter(|(outstanding, _)| *outstanding == ticket);
+        let awaited = self.outstanding.filter(|(outstanding, _)| *outstanding == ticket);
         let before = self.nominee.clone();
         if let Some((_, kind)) = awaited {
             self.outstanding = None;
@@ -236,10 +229,9 @@ impl Bench {
             AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
             AnyReply::ElectionNodeCreated => self.answer(ticket, Ok(Reply::ElectionNodeCreated)),
             AnyReply::Synced => self.answer(ticket, Ok(Reply::Synced)),
-            AnyReply::Children(names) => self.answer(
-                ticket,
-                Ok(Reply::Children(&mut names.iter().map(String::as_str))),
-            ),
+            AnyReply::Children(names) => {
+                self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
+            }
             AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read(stat))),
             AnyReply::Deleted => self.answer(ticket, Ok(Reply::Deleted)),
             AnyReply::Failed(failure) => self.answer(ticket, Err(failure)),
@@ -285,10 +277,7 @@ impl Bench {
             self.issued.push(ticket);
         }
         if let Some(notice) = seen.notice {
-            self.told = self
-                .told
-                .after(notice, self.verified)
-                .map_err(TestCaseError::fail)?;
+            self.told = self.told.after(notice, self.verified).map_err(TestCaseError::fail)?;
         }
         let agrees = match self.nominee.role() {
             Role::Leading { .. } => self.told == Told::Leading,
@@ -296,12 +285,7 @@ impl Bench {
             Role::Ended(_) => self.told == Told::Ended && self.outstanding_is_void(),
             _ => self.told == Told::NotLeading,
         };
-        prop_assert!(
-            agrees,
-            "{:?}, but told {:?}",
-            self.nominee.role(),
-            self.told
-        );
+        prop_assert!(agrees, "{:?}, but told {:?}", self.nominee.role(), self.told);
         Ok(())
     }
 
@@ -328,21 +312,12 @@ impl Seen {
                 Op::CreateElectionNode => Kind::CreateElectionNode,
                 Op::Sync => Kind::Sync,
                 Op::List => Kind::List,
-                Op::Read {
-                    watch: Watch::Own, ..
-                } => Kind::ReadOwn,
-                Op::Read {
-                    watch: Watch::Predecessor,
-                    ..
-                }
-                | Op::Inspect { .. } => Kind::Read,
+                Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
+                Op::Read { watch: Watch::Predecessor, .. } | Op::Inspect { .. } => Kind::Read,
                 Op::Delete { .. } => Kind::Delete,
             };
             (ticket, kind)
         });
-        Self {
-            command,
-            notice: output.notice,
-        }
+        Self { command, notice: output.notice }
     }
 }

@@ -29,10 +29,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
     let election_node =
         prop_oneof![4 => Just(ElectionNode::CreateIfMissing), 1 => Just(ElectionNode::MustExist)];
-    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy {
-        on_loss,
-        election_node,
-    })
+    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy { on_loss, election_node })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,27 +92,19 @@ proptest! {
 
 /// `Disconnected`, the loss of the reply, or both in either order: the same state.
 fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(), TestCaseError> {
-    let replies = client
-        .deliveries
-        .iter()
-        .filter_map(|delivery| match delivery {
-            Delivery::Reply(ticket, _) => Some(*ticket),
-            Delivery::Changed(..) => None,
-        });
+    let replies = client.deliveries.iter().filter_map(|delivery| match delivery {
+        Delivery::Reply(ticket, _) => Some(*ticket),
+        Delivery::Changed(..) => None,
+    });
     let sent = client.requests.iter().map(|(ticket, _)| *ticket);
     let Some(ticket) = replies.chain(sent).find(|ticket| !ticket.is_cleanup()) else {
         return Ok(());
     };
-    let loss = || Event::Reply {
-        ticket,
-        result: Err(Failure::ConnectionLoss),
-    };
+    let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
     let after = |events: Vec<Event<'_>>| {
         let mut nominee = client.nominee.clone();
-        let notices: Vec<Notice> = events
-            .into_iter()
-            .filter_map(|event| nominee.handle_event(event).notice)
-            .collect();
+        let notices: Vec<Notice> =
+            events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
         (nominee, notices)
     };
     let told = after(vec![Event::Disconnected]);

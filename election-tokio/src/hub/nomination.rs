@@ -397,23 +397,15 @@ fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
 }
 
 fn core_stat(stat: &Stat) -> election_core::Stat {
-    let owner = stat.ephemeral_owner;
-    election_core::Stat {
-        owner: (owner != SessionId::NONE).then(|| election_core::SessionId::new(owner.get())),
-        token: Token::new(stat.czxid.get()),
-        version: election_core::Version::new(stat.version.get()),
-    }
+    let owner = stat.ephemeral_owner.get();
+    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get())
 }
 
 fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
-        zk_session::Failure::Refused(ErrorCode::NO_NODE) => Failure::NoNode,
-        zk_session::Failure::Refused(ErrorCode::NODE_EXISTS) => Failure::NodeExists,
-        zk_session::Failure::Refused(ErrorCode::BAD_VERSION) => Failure::BadVersion,
-        // The connection or the session is about to go; that it did will be told next.
-        zk_session::Failure::Refused(ErrorCode::SESSION_EXPIRED | ErrorCode::SESSION_MOVED)
-        | zk_session::Failure::ConnectionLoss
-        | zk_session::Failure::NotSent => Failure::ConnectionLoss,
-        zk_session::Failure::Refused(code) => Failure::Rejected(code.get()),
+        zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
+        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
+            Failure::ConnectionLoss
+        }
     }
 }

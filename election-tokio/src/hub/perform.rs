@@ -1,6 +1,6 @@
 //! Carrying out what a nominee commands, and reading the answers.
 
-use election_core::{Command, DeleteVersion, Failure, NomineeId, Op, Output, Ticket, Watch};
+use election_core::{Command, Failure, NomineeId, Op, Output, Ticket, Watch};
 use zk_jute::records::{
     Create2Request, CreateContainerRequest, CreateMode, CreateRequest, DeleteRequest,
     GetChildrenRequest, GetDataRequest, SyncRequest,
@@ -104,10 +104,7 @@ impl Performer<'_> {
                     .submit(self.now, self.tag(ticket, Step::Read), &request)
             }
             Op::Delete { name, version } => {
-                let version = match version {
-                    DeleteVersion::Any => Version::ANY,
-                    DeleteVersion::Exactly(version) => Version::new(version.get()),
-                };
+                let version = Version::new(version.number());
                 let request = DeleteRequest {
                     path: &self.target.child(name),
                     version,

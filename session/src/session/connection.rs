@@ -26,10 +26,7 @@ const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 impl<R, W> Session<R, W> {
     pub(super) fn open(&mut self, now: Instant) {
         let server = self.servers.next();
-        self.state = State::Opening {
-            server,
-            give_up_at: now + self.attempt_timeout(),
-        };
+        self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
         self.transport = Some(Transport::Connect(server));
     }
 
@@ -130,26 +127,17 @@ impl<R, W> Session<R, W> {
             State::Opening { server, .. } | State::Handshaking { server, .. } => {
                 self.requests.disconnect();
                 let retry_at = self.wait(now);
-                self.events.push_back(Event::ConnectFailed {
-                    server,
-                    end,
-                    retry_at,
-                });
+                self.events.push_back(Event::ConnectFailed { server, end, retry_at });
             }
-            State::Live(Live {
-                closing: Closing::GiveUpAt(_),
-                ..
-            }) => self.end(End::Abandoned),
+            State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => self.end(End::Abandoned),
             State::Live(Live { last_received, .. }) => {
                 if let Identity::Granted(granted) = &mut self.identity {
                     granted.last_received = last_received;
                 }
                 let lost = self.requests.disconnect();
                 self.wait(now);
-                self.events.push_back(Event::Disconnected {
-                    end,
-                    lease_deadline: self.lease.deadline(),
-                });
+                self.events
+                    .push_back(Event::Disconnected { end, lease_deadline: self.lease.deadline() });
                 self.fail(lost, Failure::ConnectionLoss);
             }
         }
@@ -182,8 +170,7 @@ impl<R, W> Session<R, W> {
         let unsent = self.requests.take_queued();
         self.fail(unsent, Failure::NotSent);
         let lost = self.watches.drain();
-        self.events
-            .extend(lost.map(|watcher| Event::WatchLost { watcher }));
+        self.events.extend(lost.map(|watcher| Event::WatchLost { watcher }));
         self.events.push_back(Event::Ended(end));
     }
 

@@ -20,19 +20,12 @@ impl<R, W> Session<R, W> {
             self.connection_ended(now, ConnectionEnd::Silent);
         } else if live.ping_at().is_some_and(|at| at <= now) {
             self.requests.send_ping();
-            self.state = State::Live(Live {
-                last_sent: now,
-                ping: Ping::SentAt(now),
-                ..live
-            });
+            self.state = State::Live(Live { last_sent: now, ping: Ping::SentAt(now), ..live });
         }
     }
 
     pub(super) fn handle_live_frame(&mut self, now: Instant, live: Live, mut frame: Bytes) {
-        self.state = State::Live(Live {
-            last_received: now,
-            ..live
-        });
+        self.state = State::Live(Live { last_received: now, ..live });
         let header = match ReplyHeader::decode_prefix(&frame) {
             Ok(header) => header,
             Err(error) => return self.broken(now, error.into()),
@@ -55,11 +48,8 @@ impl<R, W> Session<R, W> {
         };
         self.seen = self.seen.max(zxid);
         let fired = self.watches.fire(event.path, event.kind);
-        let events = fired.into_iter().map(|watcher| Event::Fired {
-            watcher,
-            kind: event.kind,
-            zxid,
-        });
+        let events =
+            fired.into_iter().map(|watcher| Event::Fired { watcher, kind: event.kind, zxid });
         self.events.extend(events);
     }
 
@@ -114,10 +104,7 @@ impl<R, W> Session<R, W> {
 
     fn complete(&mut self, tag: R, header: ReplyHeader, body: Bytes) {
         let outcome = match header.error {
-            ErrorCode::OK => Ok(Completion {
-                zxid: header.zxid,
-                body,
-            }),
+            ErrorCode::OK => Ok(Completion { zxid: header.zxid, body }),
             error => Err(Failure::Refused(error)),
         };
         self.events.push_back(Event::Completed { tag, outcome });

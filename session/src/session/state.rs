@@ -21,18 +21,9 @@ use crate::time::Instant;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    Waiting {
-        until: Instant,
-    },
-    Opening {
-        server: ServerIndex,
-        give_up_at: Instant,
-    },
-    Handshaking {
-        server: ServerIndex,
-        sent_at: Instant,
-        give_up_at: Instant,
-    },
+    Waiting { until: Instant },
+    Opening { server: ServerIndex, give_up_at: Instant },
+    Handshaking { server: ServerIndex, sent_at: Instant, give_up_at: Instant },
     Live(Live),
     Ended(End),
 }
@@ -82,10 +73,7 @@ impl Live {
 
     pub(super) fn next_timeout(&self) -> Instant {
         let others = [self.ping_at(), self.give_up_at()];
-        others
-            .into_iter()
-            .flatten()
-            .fold(self.silent_at(), Instant::min)
+        others.into_iter().flatten().fold(self.silent_at(), Instant::min)
     }
 }
 

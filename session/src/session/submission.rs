@@ -78,9 +78,7 @@ impl<R, W> Session<R, W> {
                 self.enqueue(now, &request, watching(WatchedBy::GetChildren))
             }
         };
-        submitted
-            .map(|()| id)
-            .inspect_err(|_| self.watches.forget(id))
+        submitted.map(|()| id).inspect_err(|_| self.watches.forget(id))
     }
 
     /// Drops a watch: nothing will be reported for it. The server forgets it when it fires, or
@@ -103,18 +101,14 @@ impl<R, W> Session<R, W> {
         credential: &[u8],
     ) -> Result<(), SubmitError> {
         self.check_lease(now);
-        let authentication = Authentication {
-            scheme: scheme.into(),
-            credential: Secret::new(credential),
-        };
+        let authentication =
+            Authentication { scheme: scheme.into(), credential: Secret::new(credential) };
         let packet = authentication.packet();
         self.check_size(REQUEST_HEADER_LEN + packet.encoded_len())?;
         match &mut self.state {
-            State::Ended(_)
-            | State::Live(Live {
-                closing: Closing::GiveUpAt(_),
-                ..
-            }) => return Err(SubmitError::Closed),
+            State::Ended(_) | State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => {
+                return Err(SubmitError::Closed);
+            }
             State::Live(live) => {
                 self.requests.send_auth(&packet)?;
                 live.last_sent = now;
@@ -131,11 +125,7 @@ impl<R, W> Session<R, W> {
     pub fn close(&mut self, now: Instant) {
         self.check_lease(now);
         match &mut self.state {
-            State::Live(Live {
-                closing: Closing::GiveUpAt(_),
-                ..
-            })
-            | State::Ended(_) => {}
+            State::Live(Live { closing: Closing::GiveUpAt(_), .. }) | State::Ended(_) => {}
             State::Live(live) => {
                 let sent = self.requests.send(now, &CloseSession, Purpose::Close);
                 if sent.is_err() {
@@ -157,14 +147,9 @@ impl<R, W> Session<R, W> {
         purpose: Purpose<R>,
     ) -> Result<(), SubmitError> {
         match (&mut self.state, self.config.while_disconnected) {
-            (
-                State::Ended(_)
-                | State::Live(Live {
-                    closing: Closing::GiveUpAt(_),
-                    ..
-                }),
-                _,
-            ) => Err(SubmitError::Closed),
+            (State::Ended(_) | State::Live(Live { closing: Closing::GiveUpAt(_), .. }), _) => {
+                Err(SubmitError::Closed)
+            }
             (State::Live(_), _) | (_, WhileDisconnected::Queue) if self.requests.are_full() => {
                 Err(SubmitError::Full)
             }

@@ -6,10 +6,7 @@ use zk_session::{End, Event, SubmitError, Watching, WhileDisconnected};
 
 use crate::lab::Lab;
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 #[test]
 fn an_identity_is_presented_at_once_on_a_connection() {
@@ -45,12 +42,7 @@ fn identities_come_first_on_every_connection() {
         lab.connect();
         assert_eq!(
             lab.opcodes_sent(),
-            [
-                OpCode::AUTH,
-                OpCode::AUTH,
-                OpCode::SET_WATCHES,
-                OpCode::GET_DATA
-            ]
+            [OpCode::AUTH, OpCode::AUTH, OpCode::SET_WATCHES, OpCode::GET_DATA]
         );
     }
 }
@@ -97,10 +89,7 @@ fn an_identity_above_the_frame_limit_is_refused() {
     let kept = lab.session.authenticate(lab.now, "digest", &credential);
     assert_eq!(kept, Ok(()));
     credential.push(b'x');
-    let refused = SubmitError::TooLarge {
-        length: 101,
-        limit: 100,
-    };
+    let refused = SubmitError::TooLarge { length: 101, limit: 100 };
     let kept = lab.session.authenticate(lab.now, "digest", &credential);
     assert_eq!(kept, Err(refused));
     assert_eq!(lab.sent().len(), 1);

@@ -6,10 +6,7 @@ use zk_session::{End, Event, Failure, SubmitError, Transport};
 
 use crate::lab::Lab;
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 #[test]
 fn requests_before_the_close_are_completed_first() {
@@ -31,13 +28,7 @@ fn requests_before_the_close_are_completed_first() {
     assert!(
         matches!(
             events.as_slice(),
-            [
-                Event::Completed {
-                    tag: 1,
-                    outcome: Ok(_)
-                },
-                Event::Ended(End::Closed)
-            ]
+            [Event::Completed { tag: 1, outcome: Ok(_) }, Event::Ended(End::Closed)]
         ),
         "{events:?}"
     );
@@ -67,16 +58,9 @@ fn a_connection_lost_while_closing_abandons_the_session() {
     lab.session.close(lab.now);
     lab.events();
     lab.close_by_server();
-    let lost = Event::Completed {
-        tag: 1,
-        outcome: Err(Failure::ConnectionLoss),
-    };
+    let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
     assert_eq!(lab.events(), [lost, Event::Ended(End::Abandoned)]);
-    assert_eq!(
-        lab.sent(),
-        [],
-        "what was not sent by then is not sent any more"
-    );
+    assert_eq!(lab.sent(), [], "what was not sent by then is not sent any more");
 }
 
 #[test]
@@ -98,10 +82,8 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
 /// A read-only server refuses to close a session of the ensemble (protocol section 2.6).
 #[test]
 fn a_refused_close_is_no_close() {
-    let cases = [
-        (ErrorCode::NOT_READ_ONLY, End::Abandoned),
-        (ErrorCode::SESSION_EXPIRED, End::Closed),
-    ];
+    let cases =
+        [(ErrorCode::NOT_READ_ONLY, End::Abandoned), (ErrorCode::SESSION_EXPIRED, End::Closed)];
     for (error, end) in cases {
         let mut lab = Lab::connected();
         lab.session.close(lab.now);

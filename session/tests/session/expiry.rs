@@ -6,10 +6,7 @@ use zk_session::{End, Event, Expiry, Failure, SubmitError, Transport, Watching};
 
 use crate::lab::{Lab, TIMEOUT, after};
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 #[test]
 fn a_refused_session_is_expired_and_takes_its_watches_along() {
@@ -20,10 +17,7 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     lab.events();
     lab.receive(&ConnectResponse::REFUSED);
     let end = End::Expired(Expiry::Refused);
-    assert_eq!(
-        lab.events(),
-        [Event::WatchLost { watcher: 1 }, Event::Ended(end)]
-    );
+    assert_eq!(lab.events(), [Event::WatchLost { watcher: 1 }, Event::Ended(end)]);
     assert_eq!(lab.session.ended(), Some(end));
     assert_eq!(lab.session.poll_timeout(), None);
     assert_eq!(lab.session.lease_deadline(), None);
@@ -44,10 +38,7 @@ fn another_session_id_is_the_expiry_of_this_session() {
     lab.accept_as(other, TIMEOUT);
     assert_eq!(
         lab.events(),
-        [
-            Event::WatchLost { watcher: 1 },
-            Event::Ended(End::Expired(Expiry::Replaced(other)))
-        ]
+        [Event::WatchLost { watcher: 1 }, Event::Ended(End::Expired(Expiry::Replaced(other)))]
     );
 }
 
@@ -112,10 +103,7 @@ fn a_reply_may_tell_the_expiry() {
     let sent = lab.sent().swap_remove(0);
     lab.events();
     lab.reply(sent.xid, 9, ErrorCode::SESSION_EXPIRED);
-    let completed = |tag, failure| Event::Completed {
-        tag,
-        outcome: Err(failure),
-    };
+    let completed = |tag, failure| Event::Completed { tag, outcome: Err(failure) };
     assert_eq!(
         lab.events(),
         [

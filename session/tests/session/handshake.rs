@@ -23,11 +23,8 @@ fn the_granted_timeout_may_differ_from_the_requested_one_and_is_the_one_that_cou
     let mut lab = Lab::new();
     lab.open();
     lab.accept_as(SESSION, Duration::from_secs(3));
-    let connected = Event::Connected {
-        session: SESSION,
-        timeout: Duration::from_secs(3),
-        read_only: false,
-    };
+    let connected =
+        Event::Connected { session: SESSION, timeout: Duration::from_secs(3), read_only: false };
     assert_eq!(lab.events(), [connected]);
     assert_eq!(lab.session.lease_deadline(), Some(after(2700)));
     assert_eq!(lab.session.poll_timeout(), Some(after(1000)));
@@ -58,11 +55,7 @@ fn an_answer_without_the_read_only_byte_is_an_answer() {
         password: Some(&PASSWORD),
         read_only: None,
     });
-    let connected = Event::Connected {
-        session: SESSION,
-        timeout: TIMEOUT,
-        read_only: false,
-    };
+    let connected = Event::Connected { session: SESSION, timeout: TIMEOUT, read_only: false };
     assert_eq!(lab.events(), [connected]);
 }
 
@@ -79,16 +72,7 @@ fn a_read_only_server_is_told_apart() {
         read_only: Some(true),
     });
     let events = lab.events();
-    assert!(
-        matches!(
-            events.as_slice(),
-            [Event::Connected {
-                read_only: true,
-                ..
-            }]
-        ),
-        "{events:?}"
-    );
+    assert!(matches!(events.as_slice(), [Event::Connected { read_only: true, .. }]), "{events:?}");
 }
 
 /// A read-only server may answer a handshake with a reply header, the error -119.
@@ -100,19 +84,10 @@ fn an_answer_that_is_too_short_is_a_failed_attempt_and_no_expiry() {
     let mut not_read_only = BytesMut::new();
     header(Xid::new(0), 9, ErrorCode::NOT_READ_ONLY).encode(&mut not_read_only);
     let mut one_byte_missing = BytesMut::new();
-    ConnectResponse {
-        read_only: None,
-        ..ConnectResponse::REFUSED
-    }
-    .encode(&mut one_byte_missing);
+    ConnectResponse { read_only: None, ..ConnectResponse::REFUSED }.encode(&mut one_byte_missing);
     one_byte_missing.truncate(35);
 
-    for answer in [
-        refusal_without_password,
-        not_read_only,
-        one_byte_missing,
-        BytesMut::new(),
-    ] {
+    for answer in [refusal_without_password, not_read_only, one_byte_missing, BytesMut::new()] {
         let mut lab = Lab::connected();
         lab.close_by_server();
         lab.open();
@@ -141,13 +116,7 @@ fn a_server_that_makes_no_session_is_left_for_another_try() {
     lab.receive(&ConnectResponse::REFUSED);
     let events = lab.events();
     assert!(
-        matches!(
-            events.as_slice(),
-            [Event::ConnectFailed {
-                end: ConnectionEnd::Refused,
-                ..
-            }]
-        ),
+        matches!(events.as_slice(), [Event::ConnectFailed { end: ConnectionEnd::Refused, .. }]),
         "{events:?}"
     );
     assert_eq!(lab.connect().session, SessionId::NONE);
@@ -156,8 +125,7 @@ fn a_server_that_makes_no_session_is_left_for_another_try() {
 #[test]
 fn frames_without_a_connection_are_ignored() {
     let mut lab = Lab::new();
-    lab.session
-        .handle_frame(lab.now, Bytes::from_static(&[0; 37]));
+    lab.session.handle_frame(lab.now, Bytes::from_static(&[0; 37]));
     lab.session.handle_closed(lab.now);
     lab.session.handle_opened(lab.now);
     assert_eq!(lab.events(), []);

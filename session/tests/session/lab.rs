@@ -159,8 +159,7 @@ impl Lab {
     }
 
     pub(crate) fn notify(&mut self, zxid: i64, kind: EventType, path: &str) {
-        self.session
-            .handle_frame(self.now, notification(zxid, kind, path));
+        self.session.handle_frame(self.now, notification(zxid, kind, path));
     }
 
     pub(crate) fn close_by_server(&mut self) {
@@ -194,11 +193,7 @@ impl Lab {
         while let Some(mut body) = self.next_frame() {
             let header = RequestHeader::decode_prefix(&body).expect("a request");
             body.advance(8);
-            sent.push(Sent {
-                xid: header.xid,
-                opcode: header.opcode,
-                body,
-            });
+            sent.push(Sent { xid: header.xid, opcode: header.opcode, body });
         }
         sent
     }
@@ -232,11 +227,7 @@ impl Lab {
 }
 
 pub(crate) fn header(xid: Xid, zxid: i64, error: ErrorCode) -> ReplyHeader {
-    ReplyHeader {
-        xid,
-        zxid: Zxid::new(zxid),
-        error,
-    }
+    ReplyHeader { xid, zxid: Zxid::new(zxid), error }
 }
 
 pub(crate) fn notification(zxid: i64, kind: EventType, path: &str) -> Bytes {

@@ -8,10 +8,7 @@ use zk_session::{End, Event, Margin, WhileDisconnected};
 
 use crate::lab::{LEASE, Lab, SESSION, after};
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 /// C-5: the deadline rests on when the proof was sent, not on when it was answered.
 #[test]
@@ -165,10 +162,7 @@ fn a_handshake_that_was_answered_too_late_gives_no_lease_and_says_so() {
     lab.accept();
     let events = lab.events();
     assert!(
-        matches!(
-            events.as_slice(),
-            [Event::Connected { .. }, Event::LeaseLapsed]
-        ),
+        matches!(events.as_slice(), [Event::Connected { .. }, Event::LeaseLapsed]),
         "{events:?}"
     );
     assert_eq!(lab.session.lease_deadline(), None);

@@ -6,17 +6,10 @@ use zk_session::{Config, SubmitError, WhileDisconnected};
 
 use crate::lab::Lab;
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 fn write(data: &[u8]) -> SetDataRequest<'_> {
-    SetDataRequest {
-        path: "/a",
-        data: Some(data),
-        version: Version::ANY,
-    }
+    SetDataRequest { path: "/a", data: Some(data), version: Version::ANY }
 }
 
 fn queue(config: &mut Config) {
@@ -32,10 +25,7 @@ fn a_request_above_the_servers_limit_is_refused() {
     let submitted = lab.session.submit(lab.now, 1, &write(&data));
     assert_eq!(submitted, Ok(()));
     data.push(0);
-    let refused = SubmitError::TooLarge {
-        length: 0x10_0000,
-        limit: 0xF_FFFF,
-    };
+    let refused = SubmitError::TooLarge { length: 0x10_0000, limit: 0xF_FFFF };
     let submitted = lab.session.submit(lab.now, 2, &write(&data));
     assert_eq!(submitted, Err(refused));
     assert_eq!(lab.sent().len(), 1, "no trace of the refused one");
@@ -80,9 +70,7 @@ fn bytes_to_be_sent_are_bounded() {
     for mut lab in [Lab::connected_with(limit), Lab::with(1, limit)] {
         let data = [0; 600];
         for tag in 0..2 {
-            lab.session
-                .submit(lab.now, tag, &write(&data))
-                .expect("one may go beyond");
+            lab.session.submit(lab.now, tag, &write(&data)).expect("one may go beyond");
         }
         let refused = lab.session.submit(lab.now, 2, &READ);
         assert_eq!(refused, Err(SubmitError::Full));

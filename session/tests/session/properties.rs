@@ -65,10 +65,8 @@ fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
 }
 
 fn setting() -> impl Strategy<Value = Setting> {
-    let while_disconnected = prop_oneof![
-        Just(WhileDisconnected::Refuse),
-        Just(WhileDisconnected::Queue)
-    ];
+    let while_disconnected =
+        prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
     let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
     (any::<u64>(), servers, any::<u16>(), while_disconnected).prop_map(
         |(seed, servers, timeout, while_disconnected)| Setting {

@@ -9,10 +9,7 @@ use zk_session::{ConnectionEnd, Event, Failure, Transport, WhileDisconnected};
 
 use crate::lab::{Lab, after};
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 #[test]
 fn what_was_in_flight_ends_as_connection_loss() {
@@ -22,14 +19,9 @@ fn what_was_in_flight_ends_as_connection_loss() {
     lab.sent();
     lab.session.submit(lab.now, 2, &READ).expect("accepted");
     lab.close_by_server();
-    let lost = |tag| Event::Completed {
-        tag,
-        outcome: Err(Failure::ConnectionLoss),
-    };
-    let disconnected = Event::Disconnected {
-        end: ConnectionEnd::Closed,
-        lease_deadline: Some(after(5400)),
-    };
+    let lost = |tag| Event::Completed { tag, outcome: Err(Failure::ConnectionLoss) };
+    let disconnected =
+        Event::Disconnected { end: ConnectionEnd::Closed, lease_deadline: Some(after(5400)) };
     assert_eq!(lab.events(), [disconnected, lost(1), lost(2)]);
     lab.connect();
     assert_eq!(lab.sent(), [], "nothing is sent again");
@@ -84,14 +76,7 @@ fn a_failed_attempt_tells_its_server_and_when_the_next_one_begins() {
     let tried = lab.wanted_server();
     lab.close_by_server();
     let events = lab.events();
-    let [
-        Event::ConnectFailed {
-            server,
-            end,
-            retry_at,
-        },
-    ] = events.as_slice()
-    else {
+    let [Event::ConnectFailed { server, end, retry_at }] = events.as_slice() else {
         unreachable!("{events:?}")
     };
     assert_eq!((*server, *end), (tried, ConnectionEnd::Closed));
@@ -143,15 +128,9 @@ fn a_round_of_all_servers_is_one_step_of_the_backoff() {
 #[test]
 fn requests_are_refused_without_a_connection() {
     let mut lab = Lab::new();
-    assert_eq!(
-        lab.session.submit(lab.now, 1, &READ),
-        Err(zk_session::SubmitError::NotConnected)
-    );
+    assert_eq!(lab.session.submit(lab.now, 1, &READ), Err(zk_session::SubmitError::NotConnected));
     lab.open();
-    assert_eq!(
-        lab.session.submit(lab.now, 1, &READ),
-        Err(zk_session::SubmitError::NotConnected)
-    );
+    assert_eq!(lab.session.submit(lab.now, 1, &READ), Err(zk_session::SubmitError::NotConnected));
 }
 
 #[test]
@@ -168,10 +147,7 @@ fn queued_requests_outlive_failed_attempts_and_leave_in_order() {
     lab.events();
     for (tag, sent) in (1..).zip(lab.sent()) {
         lab.reply(sent.xid, 1, ErrorCode::NO_NODE);
-        let refused = Event::Completed {
-            tag,
-            outcome: Err(Failure::Refused(ErrorCode::NO_NODE)),
-        };
+        let refused = Event::Completed { tag, outcome: Err(Failure::Refused(ErrorCode::NO_NODE)) };
         assert_eq!(lab.events(), [refused]);
     }
 }
@@ -184,9 +160,6 @@ fn requests_that_were_never_sent_say_so_when_the_session_ends() {
     lab.close_by_server();
     lab.session.submit(lab.now, 1, &READ).expect("queued");
     lab.pass(8000);
-    let unsent = Event::Completed {
-        tag: 1,
-        outcome: Err(Failure::NotSent),
-    };
+    let unsent = Event::Completed { tag: 1, outcome: Err(Failure::NotSent) };
     assert!(lab.events().contains(&unsent));
 }

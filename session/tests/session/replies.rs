@@ -7,10 +7,7 @@ use zk_session::{Completion, ConnectionEnd, Event, Failure, ProtocolError};
 
 use crate::lab::{Lab, SESSION, header};
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/a",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
 #[test]
 fn replies_come_with_their_bodies_in_the_order_of_submission() {
@@ -27,10 +24,7 @@ fn replies_come_with_their_bodies_in_the_order_of_submission() {
     }
     let completed = |tag, zxid| Event::Completed {
         tag,
-        outcome: Ok(Completion {
-            zxid: Zxid::new(zxid),
-            body: Bytes::from_static(&[1, 2, 3, 4]),
-        }),
+        outcome: Ok(Completion { zxid: Zxid::new(zxid), body: Bytes::from_static(&[1, 2, 3, 4]) }),
     };
     assert_eq!(lab.events(), [completed(7, 3), completed(8, 4)]);
 }
@@ -43,10 +37,8 @@ fn an_error_is_a_refusal_whatever_follows_it() {
     lab.session.submit(lab.now, 7, &READ).expect("accepted");
     let sent = lab.sent_one();
     lab.reply(sent.xid, 3, ErrorCode::new(-4711));
-    let refused = Event::Completed {
-        tag: 7,
-        outcome: Err(Failure::Refused(ErrorCode::new(-4711))),
-    };
+    let refused =
+        Event::Completed { tag: 7, outcome: Err(Failure::Refused(ErrorCode::new(-4711))) };
     assert_eq!(lab.events(), [refused]);
     assert!(lab.session.is_connected());
 }
@@ -66,10 +58,8 @@ fn an_unexpected_reply_breaks_the_connection() {
             got,
         });
         let events = lab.events();
-        let [
-            Event::Disconnected { end: told, .. },
-            Event::Completed { tag: 7, outcome },
-        ] = events.as_slice()
+        let [Event::Disconnected { end: told, .. }, Event::Completed { tag: 7, outcome }] =
+            events.as_slice()
         else {
             unreachable!("{events:?}")
         };
@@ -109,8 +99,7 @@ fn a_frame_without_a_whole_header_breaks_the_connection() {
     for length in 0..16 {
         let mut lab = Lab::connected();
         lab.events();
-        lab.session
-            .handle_frame(lab.now, Bytes::from(vec![0; length]));
+        lab.session.handle_frame(lab.now, Bytes::from(vec![0; length]));
         let events = lab.events();
         assert!(
             matches!(
@@ -166,4 +155,47 @@ fn session_moved_breaks_the_connection() {
     );
     assert_eq!(lab.session.lease_deadline(), deadline, "no evidence");
     assert_eq!(lab.connect().session, SESSION);
+}
+
+/// For drivers that do not split frames: however the bytes arrive, the frames are the same.
+#[test]
+fn bytes_are_split_into_frames_wherever_they_are_cut() {
+    let reply = |xid, zxid| {
+        let mut frame = bytes::BytesMut::new();
+        zk_jute::put_frame(&mut frame, 100, &header(xid, zxid, ErrorCode::OK), &7)
+            .expect("below the limit");
+        frame
+    };
+    let length = 2 * reply(Xid::FIRST, 3).len();
+    for cut in 0..=length {
+        let mut lab = Lab::connected();
+        lab.events();
+        for tag in [7, 8] {
+            lab.session.submit(lab.now, tag, &READ).expect("accepted");
+        }
+        let sent = lab.sent();
+        let mut stream = reply(sent[0].xid, 3);
+        stream.extend_from_slice(&reply(sent[1].xid, 4));
+        let mut input = stream.split_to(cut);
+        lab.session.handle_bytes(lab.now, &mut input, 100);
+        input.extend_from_slice(&stream);
+        lab.session.handle_bytes(lab.now, &mut input, 100);
+        assert_eq!(lab.events().len(), 2, "cut at {cut}");
+        assert!(input.is_empty());
+    }
+}
+
+#[test]
+fn a_frame_length_that_cannot_be_ends_the_connection() {
+    for head in [[0xff; 4], [0, 0, 0, 101]] {
+        let mut lab = Lab::connected();
+        lab.events();
+        let mut input = bytes::BytesMut::from(&head[..]);
+        lab.session.handle_bytes(lab.now, &mut input, 100);
+        assert!(input.is_empty());
+        assert!(matches!(
+            lab.events().as_slice(),
+            [Event::Disconnected { end: ConnectionEnd::Protocol(ProtocolError::Frame(_)), .. }]
+        ));
+    }
 }

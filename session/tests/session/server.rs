@@ -50,10 +50,6 @@ impl Server {
     }
 
     pub(crate) fn disconnect(&mut self) {
-        *self = Self {
-            lease: self.lease,
-            bound: self.bound,
-            ..Self::default()
-        };
+        *self = Self { lease: self.lease, bound: self.bound, ..Self::default() };
     }
 }

@@ -27,10 +27,7 @@ fn a_ping_leaves_when_nothing_was_sent_for_a_third_of_the_timeout() {
 fn a_request_counts_as_a_ping() {
     let mut lab = Lab::connected();
     lab.pass(1500);
-    let read = GetDataRequest {
-        path: "/a",
-        watch: false,
-    };
+    let read = GetDataRequest { path: "/a", watch: false };
     lab.session.submit(lab.now, 1, &read).expect("accepted");
     lab.pass(1999);
     assert_eq!(lab.opcodes_sent(), [OpCode::GET_DATA]);
@@ -51,11 +48,7 @@ fn a_ping_is_sent_before_requests_that_were_queued_earlier() {
     let mut lab = Lab::connected();
     let data = vec![0; 1_000_000];
     for tag in 0..4 {
-        let write = SetDataRequest {
-            path: "/a",
-            data: Some(&data),
-            version: Version::ANY,
-        };
+        let write = SetDataRequest { path: "/a", data: Some(&data), version: Version::ANY };
         lab.session.submit(lab.now, tag, &write).expect("accepted");
     }
     lab.pass(2000);
@@ -72,10 +65,8 @@ fn a_silent_connection_is_given_up_at_two_thirds_of_the_timeout() {
     assert!(lab.session.is_connected());
     lab.events();
     lab.pass(1);
-    let silent = Event::Disconnected {
-        end: ConnectionEnd::Silent,
-        lease_deadline: Some(after(5400)),
-    };
+    let silent =
+        Event::Disconnected { end: ConnectionEnd::Silent, lease_deadline: Some(after(5400)) };
     assert_eq!(lab.events(), [silent]);
     assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
     assert_eq!(lab.connect().session, SESSION);
@@ -103,11 +94,9 @@ fn an_attempt_to_connect_is_given_up_after_its_share_of_the_timeout() {
     lab.pass(1);
     let events = lab.events();
     let timed_out = |server| match events.as_slice() {
-        [
-            Event::ConnectFailed {
-                server: tried, end, ..
-            },
-        ] => *tried == server && *end == ConnectionEnd::TimedOut,
+        [Event::ConnectFailed { server: tried, end, .. }] => {
+            *tried == server && *end == ConnectionEnd::TimedOut
+        }
         _ => false,
     };
     assert!(timed_out(first), "{events:?}");
@@ -150,10 +139,7 @@ fn a_call_before_anything_is_due_does_nothing() {
     }
     assert_eq!(lab.events(), []);
     assert_eq!(lab.sent(), []);
-    let read = GetDataRequest {
-        path: "/a",
-        watch: false,
-    };
+    let read = GetDataRequest { path: "/a", watch: false };
     lab.session.submit(lab.now, 1, &read).expect("accepted");
     let sent = lab.sent_one();
     lab.reply(sent.xid, 1, ErrorCode::OK);

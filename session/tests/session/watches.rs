@@ -8,17 +8,10 @@ use zk_session::{Config, Event, SubmitError, Watching};
 
 use crate::lab::{Lab, Sent, encoded, header};
 
-const READ: GetDataRequest<'_> = GetDataRequest {
-    path: "/other",
-    watch: false,
-};
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/other", watch: false };
 
 fn fired(watcher: u32, kind: EventType, zxid: i64) -> Event<u32, u32> {
-    Event::Fired {
-        watcher,
-        kind,
-        zxid: Zxid::new(zxid),
-    }
+    Event::Fired { watcher, kind, zxid: Zxid::new(zxid) }
 }
 
 fn paths(list: zk_jute::Vector<'_, &str>) -> Vec<String> {
@@ -55,10 +48,7 @@ fn an_event_concerns_the_watches_of_its_kind() {
         lab.notify(6, kind, "/a");
         let expected: Vec<_> = concerned.iter().map(|&id| fired(id, kind, 6)).collect();
         assert_eq!(lab.events(), expected, "{kind}");
-        assert!(
-            lab.session.is_connected(),
-            "C-48: an unknown event is no error"
-        );
+        assert!(lab.session.is_connected(), "C-48: an unknown event is no error");
     }
 }
 
@@ -257,11 +247,7 @@ fn watches_are_set_again_below_the_frame_limit() {
     let small = |config: &mut Config| config.limits.max_frame = 100;
     let mut lab = Lab::connected_with(small);
     for i in 0..10 {
-        lab.watch(
-            Watching::GetData(&format!("/a-path-of-some-length-{i}")),
-            i,
-            5,
-        );
+        lab.watch(Watching::GetData(&format!("/a-path-of-some-length-{i}")), i, 5);
     }
     lab.close_by_server();
     lab.connect();
@@ -277,10 +263,7 @@ fn a_watch_that_could_not_be_set_again_is_refused_at_once() {
     let path = format!("/{:067}", 0);
     lab.watch(Watching::GetData(&path), 1, 5);
     let path = format!("/{:068}", 0);
-    let refused = SubmitError::TooLarge {
-        length: 101,
-        limit: 100,
-    };
+    let refused = SubmitError::TooLarge { length: 101, limit: 100 };
     let read = Watching::GetData(&path);
     let submitted = lab.session.submit_watching(lab.now, 1, read, 2);
     assert_eq!(submitted, Err(refused));

@@ -363,9 +363,7 @@ impl World {
 
     /// C-68: a lapse is announced before anything else.
     fn check_lapse(&self, events: &[Event<u32, u32>]) {
-        let lapsed = self
-            .lease_before
-            .is_some_and(|deadline| deadline <= self.now);
+        let lapsed = self.lease_before.is_some_and(|deadline| deadline <= self.now);
         if lapsed && !events.is_empty() && self.clock == Clock::Monotonic {
             assert_eq!(events.first(), Some(&Event::LeaseLapsed));
         }

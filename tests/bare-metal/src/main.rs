@@ -22,10 +22,7 @@ const FIRST: &str = "_c_01010101-0101-0101-0101-010101010101-latch-0000000000";
 const SECOND: &str = "_c_02020202-0202-0202-0202-020202020202-latch-0000000001";
 
 /// The C library provides the start-up code that calls `main`, and `abort`.
-#[expect(
-    unsafe_code,
-    reason = "names what the platform links to: nothing here can be checked"
-)]
+#[expect(unsafe_code, reason = "names what the platform links to: nothing here can be checked")]
 mod platform {
     #[link(name = "c")]
     unsafe extern "C" {
@@ -64,27 +61,18 @@ fn election() -> Result<(), Step> {
 
     let read = stand(&mut first, 10, FIRST, Token::new(100))?;
     let elected = list(&mut first, 15, read, &[FIRST])?;
-    expect(
-        15,
-        elected == (None, Some(Notice::Elected(Token::new(100)))),
-    )?;
+    expect(15, elected == (None, Some(Notice::Elected(Token::new(100)))))?;
 
     let read = stand(&mut second, 20, SECOND, Token::new(101))?;
     let (watch, _) = list(&mut second, 25, read, &[SECOND, "not a candidate", FIRST])?;
     let watch = watch.ok_or(26)?;
     let stat = stat(Token::new(100));
     let output = second.handle_event(reply(watch, Reply::Read(stat)));
-    expect(
-        27,
-        output.notice == Some(Notice::Following) && output.command.is_none(),
-    )?;
+    expect(27, output.notice == Some(Notice::Following) && output.command.is_none())?;
 
     resign(&mut first, 30, FIRST)?;
 
-    let output = second.handle_event(Event::Changed {
-        ticket: watch,
-        change: Change::Deleted,
-    });
+    let output = second.handle_event(Event::Changed { ticket: watch, change: Change::Deleted });
     let elected = Some(Notice::Elected(Token::new(101)));
     expect(40, output.notice == elected && output.command.is_none())?;
     resign(&mut second, 50, SECOND)
@@ -96,14 +84,7 @@ fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ti
     let output = nominee.handle_event(Event::Connected { session: SESSION });
     let create = ticket_of(&output, at, Op::Create { id })?;
     let output = nominee.handle_event(reply(create, Reply::Created { name }));
-    let read = ticket_of(
-        &output,
-        at + 1,
-        Op::Read {
-            name,
-            watch: Watch::Own,
-        },
-    )?;
+    let read = ticket_of(&output, at + 1, Op::Read { name, watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read(stat(token))));
     ticket_of(&output, at + 2, Op::List)
 }
@@ -119,14 +100,7 @@ fn list(
     let output = nominee.handle_event(reply(ticket, Reply::Children(&mut names)));
     let watch = match output.command {
         None => None,
-        Some(Command {
-            ticket,
-            op:
-                Op::Read {
-                    watch: Watch::Predecessor,
-                    ..
-                },
-        }) => Some(ticket),
+        Some(Command { ticket, op: Op::Read { watch: Watch::Predecessor, .. } }) => Some(ticket),
         Some(_) => return Err(at),
     };
     Ok((watch, output.notice))
@@ -134,18 +108,12 @@ fn list(
 
 fn resign(nominee: &mut Nominee, at: Step, own: &str) -> Result<(), Step> {
     let delete = match nominee.withdraw().command {
-        Some(Command {
-            ticket,
-            op: Op::Delete { name, .. },
-        }) if name == own => ticket,
+        Some(Command { ticket, op: Op::Delete { name, .. } }) if name == own => ticket,
         _ => return Err(at),
     };
     let output = nominee.handle_event(reply(delete, Reply::Deleted));
     let resigned = Notice::Ended(End::Resigned(Departure::Deleted));
-    expect(
-        at + 1,
-        output.notice == Some(resigned) && output.command.is_none(),
-    )
+    expect(at + 1, output.notice == Some(resigned) && output.command.is_none())
 }
 
 fn ticket_of(output: &Output<'_>, at: Step, expected: Op<'_>) -> Result<Ticket, Step> {
@@ -160,16 +128,9 @@ fn expect(at: Step, holds: bool) -> Result<(), Step> {
 }
 
 fn reply(ticket: Ticket, reply: Reply<'_>) -> Event<'_> {
-    Event::Reply {
-        ticket,
-        result: Ok(reply),
-    }
+    Event::Reply { ticket, result: Ok(reply) }
 }
 
 fn stat(token: Token) -> Stat {
-    Stat {
-        owner: Some(SESSION),
-        token,
-        version: Version::new(0),
-    }
+    Stat { owner: Some(SESSION), token, version: Version::new(0) }
 }
