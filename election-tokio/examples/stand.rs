@@ -15,10 +15,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     else {
         return Err("usage: stand SERVERS ELECTION NAME".into());
     };
-    let client = Client::builder(&servers)
-        .session_timeout(Duration::from_secs(4))
-        .connect()
-        .await?;
+    let client =
+        Client::builder(&servers).session_timeout(Duration::from_secs(4)).connect().await?;
     let mut nomination = client.election(&path).data(name.clone()).nominate()?;
     let mut status = nomination.watch();
     tokio::spawn(async move {

@@ -85,9 +85,7 @@ impl Client {
             .await
             .map(|state| state.clone());
         match closed {
-            Ok(ConnectionState::Closed {
-                end: End::Closed | End::Expired(_),
-            }) => Ok(()),
+            Ok(ConnectionState::Closed { end: End::Closed | End::Expired(_) }) => Ok(()),
             Ok(_) | Err(_) => Err(CloseError),
         }
     }
@@ -150,17 +148,11 @@ pub(crate) struct PendingCall<'a> {
 
 impl<'a> PendingCall<'a> {
     pub(crate) const fn new(shared: &'a Shared) -> Self {
-        Self {
-            shared,
-            stage: Stage::Unsent,
-        }
+        Self { shared, stage: Stage::Unsent }
     }
 
     pub(crate) fn caller<'c, 'w>(&'c mut self, cx: &'c Context<'w>) -> Caller<'c, 'w> {
-        Caller {
-            stage: &mut self.stage,
-            cx,
-        }
+        Caller { stage: &mut self.stage, cx }
     }
 
     /// The outcome of a call that was sent.

@@ -11,9 +11,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     pub(crate) fn now(self) -> zk_session::Instant {
@@ -23,8 +21,6 @@ impl Clock {
     /// The moment on tokio's clock; in the far future where that cannot say it.
     pub(crate) fn to_tokio(self, at: zk_session::Instant) -> Instant {
         const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
-        self.origin
-            .checked_add(at.elapsed())
-            .unwrap_or_else(|| Instant::now() + FAR)
+        self.origin.checked_add(at.elapsed()).unwrap_or_else(|| Instant::now() + FAR)
     }
 }

@@ -78,11 +78,7 @@ mod tests {
 
     #[test]
     fn lengths_that_cannot_be_are_refused_before_anything_is_reserved() {
-        for head in [
-            [0x7f, 0xff, 0xff, 0xff],
-            [0xff, 0xff, 0xff, 0xff],
-            [0, 0, 0, 4],
-        ] {
+        for head in [[0x7f, 0xff, 0xff, 0xff], [0xff, 0xff, 0xff, 0xff], [0, 0, 0, 4]] {
             let mut buffer = BytesMut::from(&head[..]);
             let error = FrameCodec::new(3).decode(&mut buffer).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);

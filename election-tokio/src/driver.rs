@@ -94,8 +94,7 @@ impl Driver {
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));
-                    self.shared
-                        .drive(&mut self.wakers, |hub, now| hub.session.handle_opened(now));
+                    self.shared.drive(&mut self.wakers, |hub, now| hub.session.handle_opened(now));
                     Progress::Some
                 }
                 Poll::Ready(Err(error)) => self.link_failed(Some(error)),
@@ -106,9 +105,7 @@ impl Driver {
                 if !self.frames.is_empty() {
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.wakers, |hub, now| {
-                        frames
-                            .drain(..)
-                            .for_each(|frame| hub.session.handle_frame(now, frame));
+                        frames.drain(..).for_each(|frame| hub.session.handle_frame(now, frame));
                     });
                     progress = Progress::Some;
                 }
@@ -137,12 +134,7 @@ impl Driver {
                 None => Ok(()),
             };
             hub.driver_sleeps(cx.waker());
-            (
-                hub.poll_transport(),
-                hub.session.poll_timeout(),
-                hub.ended(),
-                sent,
-            )
+            (hub.poll_transport(), hub.session.poll_timeout(), hub.ended(), sent)
         });
         let flushed = match (sent, ready) {
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),

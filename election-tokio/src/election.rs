@@ -105,10 +105,8 @@ impl Election {
     /// [`ElectionError`] if the path is invalid. What goes wrong later is the nomination's to
     /// tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
-        path::validate(&self.path).map_err(|error| ElectionError::InvalidPath {
-            path: self.path.clone(),
-            error,
-        })?;
+        path::validate(&self.path)
+            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
         let mut id = [0; 16];
         getrandom::fill(&mut id).map_err(|error| ElectionError::Randomness(error.to_string()))?;
         let shared = self.client.shared();
@@ -122,12 +120,6 @@ impl Election {
         let id = NomineeId::from_bytes(id);
         let (key, status) =
             shared.with(|hub, now| hub.nominate(now, id, self.policy, Arc::clone(&target)));
-        Ok(Nomination::new(
-            self.client.clone(),
-            key,
-            id,
-            target,
-            status,
-        ))
+        Ok(Nomination::new(self.client.clone(), key, id, target, status))
     }
 }

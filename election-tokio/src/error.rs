@@ -51,11 +51,7 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(operation: OpCode, path: &str, kind: ErrorKind) -> Self {
-        Self {
-            operation,
-            path: path.into(),
-            kind,
-        }
+        Self { operation, path: path.into(), kind }
     }
 
     /// Why the operation failed.
@@ -79,10 +75,7 @@ impl Error {
     /// Whether the operation may have happened, although it failed: a write is then not to be
     /// repeated blindly.
     pub fn may_have_happened(&self) -> bool {
-        matches!(
-            self.kind,
-            ErrorKind::ConnectionLoss | ErrorKind::UnreadableAnswer(_)
-        )
+        matches!(self.kind, ErrorKind::ConnectionLoss | ErrorKind::UnreadableAnswer(_))
     }
 }
 

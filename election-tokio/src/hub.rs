@@ -40,21 +40,14 @@ pub(crate) type Session = zk_session::Session<Tag, Watcher>;
 #[derive(Debug)]
 pub(crate) enum Tag {
     Call(calls::CallKey),
-    Nomination {
-        key: NominationKey,
-        ticket: election_core::Ticket,
-        step: Step,
-    },
+    Nomination { key: NominationKey, ticket: election_core::Ticket, step: Step },
 }
 
 /// Whom a watch event is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Watcher {
     Watch(WatchKey),
-    Nomination {
-        key: NominationKey,
-        ticket: election_core::Ticket,
-    },
+    Nomination { key: NominationKey, ticket: election_core::Ticket },
 }
 
 /// What becomes of the client when its session expires.
@@ -73,9 +66,7 @@ pub(crate) struct Identity {
 
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity")
-            .field("scheme", &self.scheme)
-            .finish_non_exhaustive()
+        f.debug_struct("Identity").field("scheme", &self.scheme).finish_non_exhaustive()
     }
 }
 
@@ -135,11 +126,8 @@ impl Shared {
     pub(crate) fn new(mut settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
         let limits = settings.session.limits;
         // The bounds are for calls: see `Calls`.
-        settings.session.limits = Limits {
-            max_in_flight: usize::MAX,
-            max_queued_bytes: usize::MAX,
-            ..limits
-        };
+        settings.session.limits =
+            Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         let clock = Clock::start();
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
@@ -161,12 +149,7 @@ impl Shared {
             driver: Driver::Awake,
             wakers: Vec::new(),
         };
-        Ok(Self {
-            clock,
-            chroot,
-            lease: AtomicU64::new(0),
-            hub: Mutex::new(hub),
-        })
+        Ok(Self { clock, chroot, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
@@ -193,8 +176,7 @@ impl Shared {
         let now = self.clock.now();
         let result = work(&mut hub, now);
         hub.dispatch(now);
-        self.lease
-            .store(lease_micros(&hub.session), Ordering::Release);
+        self.lease.store(lease_micros(&hub.session), Ordering::Release);
         core::mem::swap(&mut hub.wakers, wakers);
         result
     }
@@ -256,9 +238,7 @@ impl Hub {
     }
 
     pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
-        self.stale_transport
-            .take()
-            .or_else(|| self.session.poll_transport())
+        self.stale_transport.take().or_else(|| self.session.poll_transport())
     }
 
     /// Closes the session. Nobody leads from here on: the server deletes the candidates, and lets
@@ -314,8 +294,6 @@ fn new_session(settings: &Settings, generation: u64, now: Instant) -> Result<Ses
 
 /// Rounded down: the copy never says more than the session does.
 fn lease_micros(session: &Session) -> u64 {
-    let micros = session
-        .lease_deadline()
-        .map_or(0, |deadline| deadline.elapsed().as_micros());
+    let micros = session.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
     u64::try_from(micros).unwrap_or(u64::MAX)
 }

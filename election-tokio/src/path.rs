@@ -53,11 +53,7 @@ fn is_forbidden(character: char) -> bool {
 
 /// The path of a child.
 pub(crate) fn join(parent: &str, name: impl core::fmt::Display) -> String {
-    if parent == "/" {
-        format!("/{name}")
-    } else {
-        format!("{parent}/{name}")
-    }
+    if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") }
 }
 
 /// The prefix below which a client lives: empty, or an absolute path.

@@ -90,10 +90,8 @@ impl ClientBuilder {
     /// Presents an identity on every connection; for the scheme `digest`, `user:password`. May be
     /// called several times.
     pub fn auth(mut self, scheme: &str, credential: &[u8]) -> Self {
-        self.identities.push(Identity {
-            scheme: scheme.to_owned(),
-            credential: credential.to_vec(),
-        });
+        self.identities
+            .push(Identity { scheme: scheme.to_owned(), credential: credential.to_vec() });
         self
     }
 
@@ -121,10 +119,7 @@ impl ClientBuilder {
         let client = self.start()?;
         let mut connection = client.connection();
         let connected = connection.wait_for(|state| {
-            matches!(
-                state,
-                ConnectionState::Connected { .. } | ConnectionState::Closed { .. }
-            )
+            matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         if let Ok(Ok(state)) = tokio::time::timeout(after, connected).await {
             return match &*state {
@@ -136,10 +131,7 @@ impl ClientBuilder {
             ConnectionState::Connecting { last_failure, .. } => last_failure.clone(),
             _ => None,
         };
-        Err(ConnectError::NoServer {
-            after,
-            last_failure,
-        })
+        Err(ConnectError::NoServer { after, last_failure })
     }
 
     /// Makes the client without waiting: it connects in the background, and
@@ -163,14 +155,7 @@ impl ClientBuilder {
             seed,
         };
         let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
-        tokio::spawn(Driver::new(
-            Arc::clone(&shared),
-            self.connector,
-            addresses,
-            self.max_reply,
-        ));
-        Ok(Client {
-            handle: Arc::new(Handle { shared }),
-        })
+        tokio::spawn(Driver::new(Arc::clone(&shared), self.connector, addresses, self.max_reply));
+        Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

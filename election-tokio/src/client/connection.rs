@@ -51,32 +51,18 @@ pub enum ConnectionState {
 impl ConnectionState {
     pub(crate) fn attempt_failed(&mut self, failure: Option<Arc<ConnectFailure>>) {
         match self {
-            Self::Connecting {
-                failures,
-                last_failure,
-            }
-            | Self::Suspended {
-                failures,
-                last_failure,
-            } => {
+            Self::Connecting { failures, last_failure }
+            | Self::Suspended { failures, last_failure } => {
                 *failures = failures.saturating_add(1);
                 *last_failure = failure;
             }
-            Self::Expired { .. } => {
-                *self = Self::Connecting {
-                    failures: 1,
-                    last_failure: failure,
-                }
-            }
+            Self::Expired { .. } => *self = Self::Connecting { failures: 1, last_failure: failure },
             Self::Connected { .. } | Self::Closed { .. } => {}
         }
     }
 
     pub(crate) fn connection_lost(&mut self) {
-        *self = Self::Suspended {
-            failures: 0,
-            last_failure: None,
-        };
+        *self = Self::Suspended { failures: 0, last_failure: None };
     }
 }
 

@@ -124,33 +124,19 @@ impl Client {
         };
         let response: Create2Response<'_> = decoded::<Create2Request<'_>, _>(path, &answer)?;
         let created = self.shared().chroot.leave(response.path).to_owned();
-        Ok(Created {
-            path: created,
-            stat: response.stat,
-        })
+        Ok(Created { path: created, stat: response.stat })
     }
 
     /// Deletes a znode without children, if its data has this version ([`Version::ANY`]: any).
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
-        self.call(
-            path,
-            &DeleteRequest {
-                path: &server_path,
-                version,
-            },
-        )
-        .await
-        .map(|_| ())
+        self.call(path, &DeleteRequest { path: &server_path, version }).await.map(|_| ())
     }
 
     /// A znode's metadata, or `None` if there is no such znode.
     pub async fn exists(&self, path: &str) -> Result<Option<Stat>, Error> {
         let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
-        let request = ExistsRequest {
-            path: &server_path,
-            watch: false,
-        };
+        let request = ExistsRequest { path: &server_path, watch: false };
         existence(path, self.call(path, &request).await)
     }
 
@@ -161,9 +147,8 @@ impl Client {
         path: &str,
     ) -> Result<(Option<Stat>, OneshotWatch), Error> {
         let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
-        let (outcome, watch) = self
-            .watching::<ExistsRequest<'_>>(path, Watching::Exists(&server_path))
-            .await?;
+        let (outcome, watch) =
+            self.watching::<ExistsRequest<'_>>(path, Watching::Exists(&server_path)).await?;
         Ok((existence(path, outcome)?, watch))
     }
 
@@ -172,10 +157,7 @@ impl Client {
     /// The data is a slice of the read buffer: copy it to keep a small piece for long.
     pub async fn get_data(&self, path: &str) -> Result<(Bytes, Stat), Error> {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
-        let request = GetDataRequest {
-            path: &server_path,
-            watch: false,
-        };
+        let request = GetDataRequest { path: &server_path, watch: false };
         let answer = self.call(path, &request).await?;
         data(path, &answer)
     }
@@ -187,9 +169,8 @@ impl Client {
         path: &str,
     ) -> Result<(Bytes, Stat, OneshotWatch), Error> {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
-        let (outcome, watch) = self
-            .watching::<GetDataRequest<'_>>(path, Watching::GetData(&server_path))
-            .await?;
+        let (outcome, watch) =
+            self.watching::<GetDataRequest<'_>>(path, Watching::GetData(&server_path)).await?;
         let (data, stat) = data(path, &outcome?)?;
         Ok((data, stat, watch))
     }
@@ -197,11 +178,7 @@ impl Client {
     /// Replaces a znode's data, if it has this version ([`Version::ANY`]: any).
     pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
         let server_path = self.server_path::<SetDataRequest<'_>>(path)?;
-        let request = SetDataRequest {
-            path: &server_path,
-            data: Some(data),
-            version,
-        };
+        let request = SetDataRequest { path: &server_path, data: Some(data), version };
         let answer = self.call(path, &request).await?;
         let response: SetDataResponse = decoded::<SetDataRequest<'_>, _>(path, &answer)?;
         Ok(response.stat)
@@ -210,10 +187,7 @@ impl Client {
     /// The names of a znode's children, and its metadata.
     pub async fn children(&self, path: &str) -> Result<Children, Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
-        let request = GetChildren2Request {
-            path: &server_path,
-            watch: false,
-        };
+        let request = GetChildren2Request { path: &server_path, watch: false };
         let answer = self.call(path, &request).await?;
         children(path, answer)
     }
@@ -231,9 +205,7 @@ impl Client {
     /// sees it.
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
-        self.call(path, &SyncRequest { path: &server_path })
-            .await
-            .map(|_| ())
+        self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
     }
 
     /// Makes a read that leaves a watch. The watch is dropped, and with it taken down, where the
@@ -253,9 +225,7 @@ impl Client {
                 let slot = hub.watches.open();
                 let asked = (read, Watcher::Watch(slot));
                 let caller = call.caller(cx);
-                let submitted = hub
-                    .calls
-                    .submit_watching(&mut hub.session, now, asked, caller);
+                let submitted = hub.calls.submit_watching(&mut hub.session, now, asked, caller);
                 if !matches!(submitted.0, Poll::Ready(Ok(_))) {
                     hub.watches.close(slot);
                 }
@@ -305,18 +275,12 @@ fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<St
 
 fn data(path: &str, answer: &Completion) -> Result<(Bytes, Stat), Error> {
     let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, answer)?;
-    let data = response
-        .data
-        .map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
+    let data = response.data.map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
     Ok((data, response.stat))
 }
 
 fn children(path: &str, answer: Completion) -> Result<Children, Error> {
     Children::new(answer.body).map_err(|error| {
-        Error::new(
-            GetChildren2Request::OPCODE,
-            path,
-            ErrorKind::UnreadableAnswer(error),
-        )
+        Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableAnswer(error))
     })
 }

@@ -84,23 +84,14 @@ impl TransactionError {
 impl Client {
     /// Starts a transaction.
     pub fn transaction(&self) -> Transaction {
-        Transaction {
-            client: self.clone(),
-            operations: Vec::new(),
-        }
+        Transaction { client: self.clone(), operations: Vec::new() }
     }
 }
 
 impl Transaction {
     /// Creates a znode that everybody may do everything with.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
-        self.with(
-            path,
-            Kind::Create {
-                data: data.into(),
-                mode,
-            },
-        )
+        self.with(path, Kind::Create { data: data.into(), mode })
     }
 
     /// Deletes a znode, if its data has this version.
@@ -110,13 +101,7 @@ impl Transaction {
 
     /// Replaces a znode's data, if it has this version.
     pub fn set_data(self, path: &str, data: impl Into<Bytes>, version: Version) -> Self {
-        self.with(
-            path,
-            Kind::SetData {
-                data: data.into(),
-                version,
-            },
-        )
+        self.with(path, Kind::SetData { data: data.into(), version })
     }
 
     /// Lets the transaction fail unless a znode exists and its data has this version.
@@ -125,10 +110,7 @@ impl Transaction {
     }
 
     fn with(mut self, path: &str, kind: Kind) -> Self {
-        self.operations.push(Operation {
-            path: path.to_owned(),
-            kind,
-        });
+        self.operations.push(Operation { path: path.to_owned(), kind });
         self
     }
 
@@ -142,20 +124,14 @@ impl Transaction {
     /// [`TransactionError::Request`] if the whole failed, in which case
     /// [`TransactionError::may_have_happened`] tells whether the outcome is open.
     pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
-        let first = self
-            .operations
-            .first()
-            .map_or("", |operation| &operation.path);
+        let first = self.operations.first().map_or("", |operation| &operation.path);
         let mut paths = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
             let checked = match operation.kind {
                 Kind::Create { mode, .. } => mode.validate(&operation.path),
                 _ => path::validate(&operation.path),
             };
-            paths.push(
-                self.client
-                    .checked_path::<MultiRequest<'_>>(&operation.path, checked)?,
-            );
+            paths.push(self.client.checked_path::<MultiRequest<'_>>(&operation.path, checked)?);
         }
         let operations: Vec<_> = self
             .operations
@@ -163,23 +139,15 @@ impl Transaction {
             .zip(&paths)
             .map(|(operation, path)| operation.kind.wire(path))
             .collect();
-        let answer = self
-            .client
-            .call(first, &MultiRequest::new(&operations))
-            .await?;
+        let answer = self.client.call(first, &MultiRequest::new(&operations)).await?;
         let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
         if let Some((index, code)) = response.error() {
-            let path = self
-                .operations
-                .get(index)
-                .map(|operation| operation.path.clone());
+            let path = self.operations.get(index).map(|operation| operation.path.clone());
             let path = path.unwrap_or_default();
             return Err(TransactionError::Refused { index, path, code });
         }
-        let results: Vec<_> = response
-            .iter()
-            .filter_map(|result| self.client.operation_result(result))
-            .collect();
+        let results: Vec<_> =
+            response.iter().filter_map(|result| self.client.operation_result(result)).collect();
         if results.len() == self.operations.len() {
             Ok(results)
         } else {
@@ -187,10 +155,7 @@ impl Transaction {
                 needed: self.operations.len(),
                 left: results.len(),
             };
-            let error = zk_jute::DecodeError {
-                kind: end,
-                offset: answer.body.len(),
-            };
+            let error = zk_jute::DecodeError { kind: end, offset: answer.body.len() };
             Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableAnswer(error)).into())
         }
     }
@@ -225,19 +190,13 @@ impl Kind {
                     _ => MultiOp::Create(create),
                 }
             }
-            Self::Delete { version } => MultiOp::Delete(DeleteRequest {
-                path,
-                version: *version,
-            }),
-            Self::SetData { data, version } => MultiOp::SetData(SetDataRequest {
-                path,
-                data: Some(data),
-                version: *version,
-            }),
-            Self::Check { version } => MultiOp::Check(CheckVersionRequest {
-                path,
-                version: *version,
-            }),
+            Self::Delete { version } => MultiOp::Delete(DeleteRequest { path, version: *version }),
+            Self::SetData { data, version } => {
+                MultiOp::SetData(SetDataRequest { path, data: Some(data), version: *version })
+            }
+            Self::Check { version } => {
+                MultiOp::Check(CheckVersionRequest { path, version: *version })
+            }
         }
     }
 }

@@ -47,16 +47,13 @@ impl Future for OneshotWatch {
     type Output = Result<WatchEvent, WatchLost>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.client
-            .shared()
-            .look(|hub| hub.watches.poll(self.key, cx))
-            .map(|outcome| match outcome {
-                WatchOutcome::Fired { kind, zxid } => Ok(WatchEvent {
-                    kind,
-                    zxid: (zxid > Zxid::ZERO).then_some(zxid),
-                }),
-                WatchOutcome::Lost => Err(WatchLost),
-            })
+        self.client.shared().look(|hub| hub.watches.poll(self.key, cx)).map(|outcome| match outcome
+        {
+            WatchOutcome::Fired { kind, zxid } => {
+                Ok(WatchEvent { kind, zxid: (zxid > Zxid::ZERO).then_some(zxid) })
+            }
+            WatchOutcome::Lost => Err(WatchLost),
+        })
     }
 }
 

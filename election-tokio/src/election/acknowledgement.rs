@@ -26,16 +26,10 @@ impl Leadership {
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
         content.extend_from_slice(data);
-        let created = self
-            .transaction()
-            .create(&path, content.clone(), CreateMode::Ephemeral)
-            .commit()
-            .await;
+        let created =
+            self.transaction().create(&path, content.clone(), CreateMode::Ephemeral).commit().await;
         match created {
-            Err(TransactionError::Refused {
-                code: ErrorCode::NODE_EXISTS,
-                ..
-            }) => self
+            Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => self
                 .transaction()
                 .delete(&path, Version::ANY)
                 .create(&path, content, CreateMode::Ephemeral)

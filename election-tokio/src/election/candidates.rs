@@ -32,10 +32,8 @@ impl Election {
             Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Vec::new()),
             children => children?,
         };
-        let mut names: Vec<_> = children
-            .iter()
-            .filter_map(|name| CandidateName::parse(name).ok())
-            .collect();
+        let mut names: Vec<_> =
+            children.iter().filter_map(|name| CandidateName::parse(name).ok()).collect();
         in_order(&mut names);
         let mut candidates = Vec::with_capacity(names.len());
         for name in names {
@@ -59,18 +57,9 @@ fn in_order(names: &mut [CandidateName]) {
     let first = names
         .iter()
         .map(CandidateName::sequence)
-        .reduce(
-            |first, other| {
-                if other.precedes(first) { other } else { first }
-            },
-        );
+        .reduce(|first, other| if other.precedes(first) { other } else { first });
     if let Some(first) = first {
-        names.sort_by_key(|name| {
-            name.sequence()
-                .get()
-                .wrapping_sub(first.get())
-                .cast_unsigned()
-        });
+        names.sort_by_key(|name| name.sequence().get().wrapping_sub(first.get()).cast_unsigned());
     }
 }
 
@@ -88,10 +77,8 @@ mod tests {
                 .map(|sequence| CandidateName::parse(&format!("latch-{sequence}")).unwrap())
                 .collect();
             in_order(&mut names);
-            let sequences: Vec<_> = names
-                .iter()
-                .map(|name| name.as_str().trim_start_matches("latch-"))
-                .collect();
+            let sequences: Vec<_> =
+                names.iter().map(|name| name.as_str().trim_start_matches("latch-")).collect();
             assert_eq!(sequences, ordered);
         }
     }

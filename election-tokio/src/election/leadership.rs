@@ -43,11 +43,7 @@ impl Leadership {
         tenure: Arc<Tenure>,
         status: watch::Receiver<Status>,
     ) -> Self {
-        Self {
-            seat,
-            tenure,
-            status,
-        }
+        Self { seat, tenure, status }
     }
 
     /// The fencing token: greater than that of every leader before, in this election. Hand it to
@@ -154,34 +150,22 @@ pub struct GuardedTransaction {
 impl GuardedTransaction {
     /// Creates a znode that everybody may do everything with.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
-        Self {
-            transaction: self.transaction.create(path, data, mode),
-            ..self
-        }
+        Self { transaction: self.transaction.create(path, data, mode), ..self }
     }
 
     /// Deletes a znode, if its data has this version.
     pub fn delete(self, path: &str, version: Version) -> Self {
-        Self {
-            transaction: self.transaction.delete(path, version),
-            ..self
-        }
+        Self { transaction: self.transaction.delete(path, version), ..self }
     }
 
     /// Replaces a znode's data, if it has this version.
     pub fn set_data(self, path: &str, data: impl Into<Bytes>, version: Version) -> Self {
-        Self {
-            transaction: self.transaction.set_data(path, data, version),
-            ..self
-        }
+        Self { transaction: self.transaction.set_data(path, data, version), ..self }
     }
 
     /// Lets the transaction fail unless a znode exists and its data has this version.
     pub fn check(self, path: &str, version: Version) -> Self {
-        Self {
-            transaction: self.transaction.check(path, version),
-            ..self
-        }
+        Self { transaction: self.transaction.check(path, version), ..self }
     }
 
     /// Has the server apply all operations, in order, or none. The results are those of the
@@ -200,17 +184,11 @@ impl GuardedTransaction {
                 results.remove(0);
                 Ok(results)
             }
-            Err(TransactionError::Refused {
-                index: 0,
-                code: ErrorCode::NO_NODE,
-                ..
-            }) => Err(TransactionError::NotLeader),
+            Err(TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. }) => {
+                Err(TransactionError::NotLeader)
+            }
             Err(TransactionError::Refused { index, path, code }) => {
-                Err(TransactionError::Refused {
-                    index: index.saturating_sub(1),
-                    path,
-                    code,
-                })
+                Err(TransactionError::Refused { index: index.saturating_sub(1), path, code })
             }
             Err(error) => Err(error),
         }

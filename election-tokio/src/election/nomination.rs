@@ -33,9 +33,7 @@ pub(super) struct Seat {
 
 impl Seat {
     pub(super) fn withdraw(&self) {
-        self.client
-            .shared()
-            .with(|hub, now| hub.withdraw(now, self.key));
+        self.client.shared().with(|hub, now| hub.withdraw(now, self.key));
     }
 }
 
@@ -60,15 +58,7 @@ impl Nomination {
         target: Arc<Target>,
         status: watch::Receiver<Status>,
     ) -> Self {
-        Self {
-            seat: Arc::new(Seat {
-                client,
-                key,
-                id,
-                target,
-            }),
-            status,
-        }
+        Self { seat: Arc::new(Seat { client, key, id, target }), status }
     }
 
     /// The id in the name of every candidate znode of this nomination.
@@ -105,16 +95,10 @@ impl Nomination {
                     let shared = self.seat.client.shared();
                     let tenure = {
                         let hub = shared.lock();
-                        hub.nominations
-                            .get(&self.seat.key)
-                            .and_then(crate::hub::Nomination::tenure)
+                        hub.nominations.get(&self.seat.key).and_then(crate::hub::Nomination::tenure)
                     };
                     if let Some(tenure) = tenure {
-                        return Ok(Leadership::new(
-                            Arc::clone(&self.seat),
-                            tenure,
-                            self.watch(),
-                        ));
+                        return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.watch()));
                     }
                 }
                 Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {}
@@ -161,14 +145,9 @@ impl Drop for Nomination {
 pub(super) async fn ended(
     status: &mut watch::Receiver<Status>,
 ) -> Result<Departure, WithdrawError> {
-    let ended = status
-        .wait_for(|status| matches!(status.role, Role::Ended(_)))
-        .await;
+    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
     match ended.as_deref() {
-        Ok(Status {
-            role: Role::Ended(reason),
-            ..
-        }) => match *reason {
+        Ok(Status { role: Role::Ended(reason), .. }) => match *reason {
             EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
             EndReason::ClientClosed(End::Closed | End::Expired(_)) => Ok(Departure::WithSession),
             EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),

@@ -18,11 +18,7 @@ pub struct Status {
 
 impl Status {
     pub(crate) const fn new() -> Self {
-        Self {
-            role: Role::Connecting,
-            candidate: None,
-            session: None,
-        }
+        Self { role: Role::Connecting, candidate: None, session: None }
     }
 }
 

@@ -52,56 +52,25 @@ impl Hub {
         let mut completed = false;
         while let Some(event) = self.session.poll_event() {
             match event {
-                Event::Completed {
-                    tag: Tag::Call(key),
-                    outcome,
-                } => {
+                Event::Completed { tag: Tag::Call(key), outcome } => {
                     completed = true;
                     self.calls.complete(key, outcome, &mut self.wakers);
                 }
-                Event::Completed {
-                    tag: Tag::Nomination { key, ticket, step },
-                    outcome,
-                } => {
+                Event::Completed { tag: Tag::Nomination { key, ticket, step }, outcome } => {
                     completed = true;
-                    self.stimulate(
-                        now,
-                        key,
-                        Stimulus::Completed {
-                            ticket,
-                            step,
-                            outcome,
-                        },
-                    );
+                    self.stimulate(now, key, Stimulus::Completed { ticket, step, outcome });
                 }
-                Event::Fired {
-                    watcher: Watcher::Watch(key),
-                    kind,
-                    zxid,
-                } => {
+                Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
                     let outcome = WatchOutcome::Fired { kind, zxid };
                     self.watches.settle(key, outcome, &mut self.wakers);
                 }
-                Event::Fired {
-                    watcher: Watcher::Nomination { key, ticket },
-                    kind,
-                    ..
-                } => {
-                    self.stimulate(
-                        now,
-                        key,
-                        Stimulus::Happened(Happening::Fired { ticket, kind }),
-                    );
+                Event::Fired { watcher: Watcher::Nomination { key, ticket }, kind, .. } => {
+                    self.stimulate(now, key, Stimulus::Happened(Happening::Fired { ticket, kind }));
                 }
-                Event::WatchLost {
-                    watcher: Watcher::Watch(key),
-                } => {
-                    self.watches
-                        .settle(key, WatchOutcome::Lost, &mut self.wakers);
+                Event::WatchLost { watcher: Watcher::Watch(key) } => {
+                    self.watches.settle(key, WatchOutcome::Lost, &mut self.wakers);
                 }
-                Event::WatchLost {
-                    watcher: Watcher::Nomination { .. },
-                } => {}
+                Event::WatchLost { watcher: Watcher::Nomination { .. } } => {}
                 event => self.dispatch_connection(now, &event),
             }
         }
@@ -115,11 +84,7 @@ impl Hub {
 
     fn dispatch_connection(&mut self, now: Instant, event: &Event<Tag, Watcher>) {
         match *event {
-            Event::Connected {
-                session,
-                timeout,
-                read_only,
-            } => {
+            Event::Connected { session, timeout, read_only } => {
                 info!(%session, ?timeout, read_only, "connected");
                 self.connection.send_replace(ConnectionState::Connected {
                     session,
@@ -133,37 +98,23 @@ impl Hub {
                 self.calls.announce_room(&self.session, &mut self.wakers);
             }
             Event::ConnectFailed { server, end, .. } => {
-                let reason = self
-                    .transport_error
-                    .take()
-                    .unwrap_or_else(|| end.to_string());
+                let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
                 let server = self.settings.servers.servers().nth(server.0).cloned();
                 let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
-                debug!(
-                    failure = failure.as_deref().map(tracing::field::display),
-                    "no connection"
-                );
-                self.connection
-                    .send_modify(|state| state.attempt_failed(failure));
+                debug!(failure = failure.as_deref().map(tracing::field::display), "no connection");
+                self.connection.send_modify(|state| state.attempt_failed(failure));
             }
             Event::Disconnected { end, .. } => {
-                let reason = self
-                    .transport_error
-                    .take()
-                    .unwrap_or_else(|| end.to_string());
+                let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
                 warn!(
                     session = self.session.id().map(tracing::field::display),
                     reason, "connection lost"
                 );
-                self.connection
-                    .send_modify(ConnectionState::connection_lost);
+                self.connection.send_modify(ConnectionState::connection_lost);
                 self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => {
-                warn!(
-                    session = self.session.id().map(tracing::field::display),
-                    "lease lapsed"
-                );
+                warn!(session = self.session.id().map(tracing::field::display), "lease lapsed");
                 self.stimulate_all(now, Happening::LeaseLapsed);
             }
             Event::Ended(end) => self.session_ended(now, end),
@@ -177,16 +128,14 @@ impl Hub {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
             self.stale_transport = Some(zk_session::Transport::Disconnect);
-            self.connection
-                .send_replace(ConnectionState::Expired { expiry });
+            self.connection.send_replace(ConnectionState::Expired { expiry });
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();
             let ending = core::mem::take(&mut self.ending);
             for mut nomination in nominations.chain(ending) {
                 nomination.client_ended(end);
             }
-            self.connection
-                .send_replace(ConnectionState::Closed { end });
+            self.connection.send_replace(ConnectionState::Closed { end });
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
     }
@@ -197,10 +146,7 @@ impl Hub {
             return None;
         };
         self.sessions += 1;
-        Some((
-            expiry,
-            new_session(&self.settings, self.sessions, now).ok()?,
-        ))
+        Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }
 
     fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
@@ -225,18 +171,13 @@ impl Hub {
 
     /// An answer may have proved the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant) {
-        let Self {
-            nominations,
-            session,
-            ..
-        } = self;
-        self.awaiting_lease
-            .retain(|key| match nominations.get_mut(key) {
-                Some(nomination) => {
-                    nomination.lease_proved(session, now);
-                    nomination.awaits_lease()
-                }
-                None => false,
-            });
+        let Self { nominations, session, .. } = self;
+        self.awaiting_lease.retain(|key| match nominations.get_mut(key) {
+            Some(nomination) => {
+                nomination.lease_proved(session, now);
+                nomination.awaits_lease()
+            }
+            None => false,
+        });
     }
 }

@@ -26,11 +26,7 @@ pub(crate) struct NominationKey(pub(super) u64);
 #[derive(Debug)]
 pub(super) enum Stimulus {
     Happened(Happening),
-    Completed {
-        ticket: Ticket,
-        step: Step,
-        outcome: Result<Completion, zk_session::Failure>,
-    },
+    Completed { ticket: Ticket, step: Step, outcome: Result<Completion, zk_session::Failure> },
     Withdraw,
 }
 
@@ -48,27 +44,17 @@ pub(super) enum Happening {
 impl Happening {
     fn event<'a>(self) -> Event<'a> {
         match self {
-            Self::Connected(id) => Event::Connected {
-                session: election_core::SessionId::new(id.get()),
-            },
+            Self::Connected(id) => {
+                Event::Connected { session: election_core::SessionId::new(id.get()) }
+            }
             Self::Disconnected => Event::Disconnected,
             Self::SessionExpired => Event::SessionExpired,
             Self::LeaseLapsed => Event::LeaseLapsed,
-            Self::Fired {
-                ticket,
-                kind: EventType::NODE_DELETED,
-            } => Event::Changed {
-                ticket,
-                change: Change::Deleted,
-            },
-            Self::Fired { ticket, .. } => Event::Changed {
-                ticket,
-                change: Change::Data,
-            },
-            Self::NotSent((ticket, failure)) => Event::Reply {
-                ticket,
-                result: Err(failure),
-            },
+            Self::Fired { ticket, kind: EventType::NODE_DELETED } => {
+                Event::Changed { ticket, change: Change::Deleted }
+            }
+            Self::Fired { ticket, .. } => Event::Changed { ticket, change: Change::Data },
+            Self::NotSent((ticket, failure)) => Event::Reply { ticket, result: Err(failure) },
         }
     }
 }
@@ -183,40 +169,17 @@ impl Nomination {
 
     /// One step of the nominee. The borrow of its output ends here.
     fn step(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) -> Outcome {
-        let Self {
-            key,
-            nominee,
-            target,
-            slots,
-            ..
-        } = self;
-        let performer = Performer {
-            session,
-            now,
-            key: *key,
-            target,
-            slots,
-        };
+        let Self { key, nominee, target, slots, .. } = self;
+        let performer = Performer { session, now, key: *key, target, slots };
         match stimulus {
-            Stimulus::Completed {
-                step: Step::Ancestor,
-                ..
-            } => Outcome::default(),
-            Stimulus::Completed {
-                ticket,
-                step: Step::List,
-                outcome: Ok(completion),
-            } => list(nominee, performer, ticket, &completion.body),
-            Stimulus::Completed {
-                ticket,
-                step: Step::Create,
-                outcome: Ok(completion),
-            } => created(nominee, performer, ticket, &completion.body),
-            Stimulus::Completed {
-                ticket,
-                step,
-                outcome,
-            } => {
+            Stimulus::Completed { step: Step::Ancestor, .. } => Outcome::default(),
+            Stimulus::Completed { ticket, step: Step::List, outcome: Ok(completion) } => {
+                list(nominee, performer, ticket, &completion.body)
+            }
+            Stimulus::Completed { ticket, step: Step::Create, outcome: Ok(completion) } => {
+                created(nominee, performer, ticket, &completion.body)
+            }
+            Stimulus::Completed { ticket, step, outcome } => {
                 let result = outcome
                     .map_err(core_failure)
                     .and_then(|completion| read_reply(step, &completion.body));
@@ -224,10 +187,7 @@ impl Nomination {
             }
             Stimulus::Withdraw => {
                 let output = nominee.withdraw();
-                Outcome {
-                    notice: output.notice,
-                    not_sent: performer.carry_out(&output),
-                }
+                Outcome { notice: output.notice, not_sent: performer.carry_out(&output) }
             }
             Stimulus::Happened(happening) => react(nominee, performer, happening.event()),
         }
@@ -236,10 +196,7 @@ impl Nomination {
     fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
         let election = &*self.target.path;
         let nominee = self.nominee.id();
-        let candidate = self
-            .nominee
-            .candidate()
-            .map(election_core::CandidateName::as_str);
+        let candidate = self.nominee.candidate().map(election_core::CandidateName::as_str);
         let zk_session = self.session.map(tracing::field::display);
         let zxid = tracing::field::display(session.last_zxid());
         match notice {
@@ -268,9 +225,7 @@ impl Nomination {
     }
 
     fn elected(&mut self, token: Token, session: &Session, now: Instant) {
-        let lease_holds = session
-            .lease_deadline()
-            .is_some_and(|deadline| now < deadline);
+        let lease_holds = session.lease_deadline().is_some_and(|deadline| now < deadline);
         let candidate = self.nominee.candidate().cloned();
         self.leadership = match candidate {
             Some(candidate) if lease_holds => {
@@ -298,37 +253,27 @@ impl Nomination {
     fn show(&self, session: &Session) {
         let announced = matches!(self.leadership, Leadership::Announced(_));
         self.publish(match self.nominee.role() {
-            CoreRole::Suspended { token } if announced => Role::Suspended {
-                token,
-                valid_until: self.valid_until(session),
-            },
+            CoreRole::Suspended { token } if announced => {
+                Role::Suspended { token, valid_until: self.valid_until(session) }
+            }
             CoreRole::Leading { token } if announced => Role::Leading { token },
             CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
             CoreRole::Connecting | CoreRole::Suspended { .. } => Role::Connecting,
-            CoreRole::Following {
-                predecessor,
-                leader,
-            } => Role::Following {
-                predecessor: predecessor.clone(),
-                leader: leader.clone(),
-            },
+            CoreRole::Following { predecessor, leader } => {
+                Role::Following { predecessor: predecessor.clone(), leader: leader.clone() }
+            }
             CoreRole::Leaving => Role::Leaving,
             CoreRole::Ended(end) => Role::Ended(EndReason::of(end)),
         });
     }
 
     fn valid_until(&self, session: &Session) -> Option<tokio::time::Instant> {
-        session
-            .lease_deadline()
-            .map(|deadline| self.clock.to_tokio(deadline))
+        session.lease_deadline().map(|deadline| self.clock.to_tokio(deadline))
     }
 
     fn publish(&self, role: Role) {
-        let new = Status {
-            role,
-            candidate: self.nominee.candidate().cloned(),
-            session: self.session,
-        };
+        let new =
+            Status { role, candidate: self.nominee.candidate().cloned(), session: self.session };
         self.status.send_if_modified(|status| {
             let modified = *status != new;
             *status = new;
@@ -346,18 +291,12 @@ struct Outcome {
 
 fn react<'a>(nominee: &'a mut Nominee, performer: Performer<'_>, event: Event<'a>) -> Outcome {
     let output = nominee.handle_event(event);
-    Outcome {
-        notice: output.notice,
-        not_sent: performer.carry_out(&output),
-    }
+    Outcome { notice: output.notice, not_sent: performer.carry_out(&output) }
 }
 
 fn list(nominee: &mut Nominee, performer: Performer<'_>, ticket: Ticket, body: &Bytes) -> Outcome {
     let response = GetChildrenResponse::decode_prefix(body);
-    let mut names = response
-        .ok()
-        .into_iter()
-        .flat_map(|response| response.children);
+    let mut names = response.ok().into_iter().flat_map(|response| response.children);
     let result = match response {
         Ok(_) => Ok(Reply::Children(&mut names)),
         Err(_) => Err(UNREADABLE),
@@ -372,9 +311,7 @@ fn created(
     body: &Bytes,
 ) -> Outcome {
     let result = match CreateResponse::decode_prefix(body) {
-        Ok(response) => Ok(Reply::Created {
-            name: Target::name_of(response.path),
-        }),
+        Ok(response) => Ok(Reply::Created { name: Target::name_of(response.path) }),
         Err(_) => Err(UNREADABLE),
     };
     react(nominee, performer, Event::Reply { ticket, result })

@@ -80,37 +80,22 @@ impl Performer<'_> {
             Op::Create { id } => self.create_candidate(ticket, id),
             Op::CreateElectionNode => self.create_election_node(ticket),
             Op::Sync => {
-                let request = SyncRequest {
-                    path: &self.target.server_path,
-                };
-                self.session
-                    .submit(self.now, self.tag(ticket, Step::Sync), &request)
+                let request = SyncRequest { path: &self.target.server_path };
+                self.session.submit(self.now, self.tag(ticket, Step::Sync), &request)
             }
             Op::List => {
-                let request = GetChildrenRequest {
-                    path: &self.target.server_path,
-                    watch: false,
-                };
-                self.session
-                    .submit(self.now, self.tag(ticket, Step::List), &request)
+                let request = GetChildrenRequest { path: &self.target.server_path, watch: false };
+                self.session.submit(self.now, self.tag(ticket, Step::List), &request)
             }
             Op::Read { name, watch } => self.read(ticket, name, watch),
             Op::Inspect { name } => {
-                let request = GetDataRequest {
-                    path: &self.target.child(name),
-                    watch: false,
-                };
-                self.session
-                    .submit(self.now, self.tag(ticket, Step::Read), &request)
+                let request = GetDataRequest { path: &self.target.child(name), watch: false };
+                self.session.submit(self.now, self.tag(ticket, Step::Read), &request)
             }
             Op::Delete { name, version } => {
                 let version = Version::new(version.number());
-                let request = DeleteRequest {
-                    path: &self.target.child(name),
-                    version,
-                };
-                self.session
-                    .submit(self.now, self.tag(ticket, Step::Delete), &request)
+                let request = DeleteRequest { path: &self.target.child(name), version };
+                self.session.submit(self.now, self.tag(ticket, Step::Delete), &request)
             }
         }
     }
@@ -123,8 +108,7 @@ impl Performer<'_> {
             acl: Vector::new(&acl),
             mode: CreateMode::EPHEMERAL_SEQUENTIAL,
         };
-        self.session
-            .submit(self.now, self.tag(ticket, Step::Create), &request)
+        self.session.submit(self.now, self.tag(ticket, Step::Create), &request)
     }
 
     /// All at once, in order: servers execute them in order, and only the last answer counts.
@@ -137,19 +121,12 @@ impl Performer<'_> {
             } else {
                 (Step::Ancestor, CreateMode::PERSISTENT)
             };
-            let request = CreateRequest {
-                path,
-                data: Some(&[]),
-                acl: Vector::new(&acl),
-                mode,
-            };
+            let request = CreateRequest { path, data: Some(&[]), acl: Vector::new(&acl), mode };
             let tag = self.tag(ticket, step);
             if mode == CreateMode::CONTAINER {
-                self.session
-                    .submit(self.now, tag, &CreateContainerRequest(request))?;
+                self.session.submit(self.now, tag, &CreateContainerRequest(request))?;
             } else {
-                self.session
-                    .submit(self.now, tag, &Create2Request(request))?;
+                self.session.submit(self.now, tag, &Create2Request(request))?;
             }
         }
         Ok(())
@@ -161,25 +138,14 @@ impl Performer<'_> {
             self.session.forget(superseded);
         }
         let path = self.target.child(name);
-        let tag = Tag::Nomination {
-            key: self.key,
-            ticket,
-            step: Step::Read,
-        };
-        let watcher = Watcher::Nomination {
-            key: self.key,
-            ticket,
-        };
+        let tag = Tag::Nomination { key: self.key, ticket, step: Step::Read };
+        let watcher = Watcher::Nomination { key: self.key, ticket };
         let read = Watching::GetData(&path);
         *slot = Some(self.session.submit_watching(self.now, tag, read, watcher)?);
         Ok(())
     }
 
     fn tag(&self, ticket: Ticket, step: Step) -> Tag {
-        Tag::Nomination {
-            key: self.key,
-            ticket,
-            step,
-        }
+        Tag::Nomination { key: self.key, ticket, step }
     }
 }

@@ -45,11 +45,7 @@ impl AclList {
     pub(crate) fn entries(&self) -> Vec<Acl<'_>> {
         self.0
             .iter()
-            .map(|acl| Acl {
-                permissions: acl.permissions,
-                scheme: &acl.scheme,
-                id: &acl.id,
-            })
+            .map(|acl| Acl { permissions: acl.permissions, scheme: &acl.scheme, id: &acl.id })
             .collect()
     }
 }
@@ -84,9 +80,7 @@ impl Target {
 
     /// The name within the election node of a znode with this path on the server.
     pub(crate) fn name_of(server_path: &str) -> &str {
-        server_path
-            .rsplit_once('/')
-            .map_or(server_path, |(_, name)| name)
+        server_path.rsplit_once('/').map_or(server_path, |(_, name)| name)
     }
 
     /// The election node's ancestors below the chroot and the election node itself, outermost

@@ -18,12 +18,7 @@ pub(crate) struct Tenure {
 
 impl Tenure {
     pub(super) fn new(token: Token, candidate: CandidateName) -> Self {
-        Self {
-            token,
-            candidate,
-            lost: OnceLock::new(),
-            ended: Notify::new(),
-        }
+        Self { token, candidate, lost: OnceLock::new(), ended: Notify::new() }
     }
 
     /// The first reason stays.

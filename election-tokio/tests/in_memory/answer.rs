@@ -91,10 +91,7 @@ impl State {
         if header.opcode != OpCode::PING {
             self.requests.push(header.opcode);
         }
-        let lie = self
-            .lies
-            .iter()
-            .position(|(about, _)| *about == header.opcode);
+        let lie = self.lies.iter().position(|(about, _)| *about == header.opcode);
         match lie.map(|index| self.lies.remove(index).1) {
             Some(lie) => self.lie(connection, header, lie),
             None => self.tell(connection, *session, header, body),
@@ -112,10 +109,7 @@ impl State {
             (SessionId::NONE, _) => {
                 self.last_session += 1;
                 let millis = u64::try_from(request.timeout).expect("positive");
-                (
-                    SessionId::new(self.last_session),
-                    Duration::from_millis(millis),
-                )
+                (SessionId::new(self.last_session), Duration::from_millis(millis))
             }
             (known, Some(timeout)) => (known, *timeout),
             (_, None) => {
@@ -136,11 +130,7 @@ impl State {
     }
 
     fn lie(&mut self, connection: u64, header: RequestHeader, lie: Lie) {
-        let reply = |xid, error| ReplyHeader {
-            xid,
-            zxid: Zxid::new(1),
-            error,
-        };
+        let reply = |xid, error| ReplyHeader { xid, zxid: Zxid::new(1), error };
         match lie {
             Lie::Code(error) => self.put(connection, &reply(header.xid, error), &()),
             Lie::WrongXid => {
@@ -157,15 +147,8 @@ impl State {
     fn tell(&mut self, connection: u64, session: SessionId, header: RequestHeader, body: &[u8]) {
         let mut answer = BytesMut::new();
         let outcome = self.execute((connection, session), header.opcode, body, &mut answer);
-        let error = outcome
-            .expect("clients send whole requests")
-            .err()
-            .unwrap_or(ErrorCode::OK);
-        let reply = ReplyHeader {
-            xid: header.xid,
-            zxid: Zxid::new(self.tree.zxid),
-            error,
-        };
+        let error = outcome.expect("clients send whole requests").err().unwrap_or(ErrorCode::OK);
+        let reply = ReplyHeader { xid: header.xid, zxid: Zxid::new(self.tree.zxid), error };
         self.put(connection, &reply, &Raw(&answer));
     }
 
@@ -196,12 +179,8 @@ impl State {
                 Ok(())
             }
             OpCode::MULTI => {
-                let changes = multi(
-                    &mut self.tree,
-                    session,
-                    MultiRequest::decode_exact(body)?,
-                    answer,
-                );
+                let changes =
+                    multi(&mut self.tree, session, MultiRequest::decode_exact(body)?, answer);
                 for change in &changes {
                     self.notify(change);
                 }
@@ -308,11 +287,8 @@ impl State {
     }
 
     fn put_event(&self, connection: u64, path: &str, kind: EventType) {
-        let header = ReplyHeader {
-            xid: Xid::NOTIFICATION,
-            zxid: Zxid::new(-1),
-            error: ErrorCode::OK,
-        };
+        let header =
+            ReplyHeader { xid: Xid::NOTIFICATION, zxid: Zxid::new(-1), error: ErrorCode::OK };
         let state = KeeperState::SYNC_CONNECTED;
         self.put(connection, &header, &WatcherEvent { kind, state, path });
     }
@@ -349,24 +325,23 @@ fn write(
     Ok(match opcode {
         OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER => {
             let request = CreateRequest::decode_exact(body)?;
-            tree.create(request.path, request.data, request.mode, session)
-                .map(|((path, stat), change)| {
+            tree.create(request.path, request.data, request.mode, session).map(
+                |((path, stat), change)| {
                     put_created(opcode, &path, stat, answer);
                     change
-                })
+                },
+            )
         }
         OpCode::DELETE => {
             let request = DeleteRequest::decode_exact(body)?;
-            tree.delete(request.path, request.version)
-                .map(|((), change)| change)
+            tree.delete(request.path, request.version).map(|((), change)| change)
         }
         OpCode::SET_DATA => {
             let request = SetDataRequest::decode_exact(body)?;
-            tree.set_data(request.path, request.data, request.version)
-                .map(|(stat, change)| {
-                    SetDataResponse { stat }.encode(answer);
-                    change
-                })
+            tree.set_data(request.path, request.data, request.version).map(|(stat, change)| {
+                SetDataResponse { stat }.encode(answer);
+                change
+            })
         }
         _ => Err(ErrorCode::UNIMPLEMENTED),
     })
@@ -403,9 +378,9 @@ fn multi(
                 MultiOp::Create(create) => after
                     .create(create.path, create.data, create.mode, session)
                     .map(|((path, _), change)| (Done::Created(path), Some(change))),
-                MultiOp::Delete(DeleteRequest { path, version }) => after
-                    .delete(path, version)
-                    .map(|((), change)| (Done::Deleted, Some(change))),
+                MultiOp::Delete(DeleteRequest { path, version }) => {
+                    after.delete(path, version).map(|((), change)| (Done::Deleted, Some(change)))
+                }
                 MultiOp::SetData(set) => after
                     .set_data(set.path, set.data, set.version)
                     .map(|(stat, change)| (Done::DataSet(stat), Some(change))),

@@ -16,10 +16,7 @@ use crate::server::{Server, settle, wait};
 const ROOM: usize = 4;
 
 async fn narrow_client(server: &Server) -> Client {
-    let limits = Limits {
-        max_in_flight: ROOM,
-        ..Limits::default()
-    };
+    let limits = Limits { max_in_flight: ROOM, ..Limits::default() };
     server.builder().limits(limits).connect().await.unwrap()
 }
 
@@ -36,10 +33,7 @@ impl Wake for CountedWakes {
 async fn more_requests_than_there_is_room_for_all_complete() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client
-        .create("/znode", b"", CreateMode::Persistent)
-        .await
-        .unwrap();
+    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
     let mut reads = JoinSet::new();
     for _ in 0..1000 {
         let client = client.clone();
@@ -52,11 +46,7 @@ async fn more_requests_than_there_is_room_for_all_complete() {
 #[tokio::test(start_paused = true)]
 async fn bounds_of_zero_let_one_request_through_at_a_time() {
     let server = Server::new();
-    let limits = Limits {
-        max_in_flight: 0,
-        max_queued_bytes: 0,
-        ..Limits::default()
-    };
+    let limits = Limits { max_in_flight: 0, max_queued_bytes: 0, ..Limits::default() };
     let client = server.builder().limits(limits).connect().await.unwrap();
     let mut reads = JoinSet::new();
     for _ in 0..10 {
@@ -71,10 +61,7 @@ async fn bounds_of_zero_let_one_request_through_at_a_time() {
 async fn requests_that_wait_for_room_are_sent_in_their_order() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client
-        .create("/znode", b"", CreateMode::Persistent)
-        .await
-        .unwrap();
+    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
     let mut writes = JoinSet::new();
     for number in 0..100_i32 {
         let client = client.clone();
@@ -152,12 +139,8 @@ async fn dropped_requests_do_not_use_up_the_room() {
 async fn without_a_connection_requests_are_refused_or_wait_as_was_asked_for() {
     let server = Server::new();
     let refusing = server.client().await;
-    let queueing = server
-        .builder()
-        .while_disconnected(WhileDisconnected::Queue)
-        .connect()
-        .await
-        .unwrap();
+    let queueing =
+        server.builder().while_disconnected(WhileDisconnected::Queue).connect().await.unwrap();
     server.refuse();
     server.cut();
     settle().await;
@@ -178,10 +161,7 @@ async fn without_a_connection_requests_are_refused_or_wait_as_was_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
     let server = Server::new();
-    let limits = Limits {
-        max_in_flight: ROOM,
-        ..Limits::default()
-    };
+    let limits = Limits { max_in_flight: ROOM, ..Limits::default() };
     let client = server
         .builder()
         .limits(limits)
@@ -201,10 +181,7 @@ async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
     wait(30).await;
     for outcome in reads.join_all().await {
         let kind = outcome.unwrap_err();
-        assert!(
-            matches!(kind, ErrorKind::NotConnected | ErrorKind::Closed),
-            "{kind:?}"
-        );
+        assert!(matches!(kind, ErrorKind::NotConnected | ErrorKind::Closed), "{kind:?}");
     }
 }
 

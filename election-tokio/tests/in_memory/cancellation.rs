@@ -35,10 +35,7 @@ pub(crate) async fn run_until<F: Future>(
             tokio::time::timeout(IDLE, future).await.ok()
         }
         DropAfter::Polls(polls) => {
-            let limited = LimitedPolls {
-                future: Box::pin(future),
-                left: polls,
-            };
+            let limited = LimitedPolls { future: Box::pin(future), left: polls };
             limited.await
         }
     };
@@ -87,10 +84,7 @@ async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) 
     at_every_await_point(async |end| {
         let server = Server::new();
         let client = server.client().await;
-        client
-            .create("/there", b"data", CreateMode::Persistent)
-            .await
-            .unwrap();
+        client.create("/there", b"data", CreateMode::Persistent).await.unwrap();
 
         let outcome = run_until(&server, end, operation(&client)).await;
         if let Some(outcome) = &outcome {
@@ -102,11 +96,7 @@ async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) 
         assert!(!data.is_empty(), "{end:?}");
         server.cut();
         wait(2).await;
-        assert_eq!(
-            server.requests(OpCode::SET_WATCHES),
-            0,
-            "a watch is left: {end:?}"
-        );
+        assert_eq!(server.requests(OpCode::SET_WATCHES), 0, "a watch is left: {end:?}");
         client.exists("/there").await.unwrap();
         outcome.is_some()
     })
@@ -116,10 +106,7 @@ async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_create_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        client
-            .create("/new", b"", CreateMode::Ephemeral)
-            .await
-            .map(|_| ())
+        client.create("/new", b"", CreateMode::Ephemeral).await.map(|_| ())
     })
     .await;
 }
@@ -147,10 +134,7 @@ async fn a_dropped_read_leaves_nothing_in_the_client() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_set_data_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        client
-            .set_data("/there", b"more", Version::ANY)
-            .await
-            .map(|_| ())
+        client.set_data("/there", b"more", Version::ANY).await.map(|_| ())
     })
     .await;
 }
@@ -195,10 +179,7 @@ async fn a_watch_may_be_polled_put_aside_and_polled_again() {
     for _ in 0..3 {
         assert!(tokio::time::timeout(IDLE, &mut watch).await.is_err());
     }
-    client
-        .create("/new", b"", CreateMode::Persistent)
-        .await
-        .unwrap();
+    client.create("/new", b"", CreateMode::Persistent).await.unwrap();
     let event = watch.await.unwrap();
     assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
 }
@@ -216,11 +197,7 @@ async fn a_dropped_connect_leaves_no_connection() {
         assert!(server.state().connections.is_empty(), "{end:?}");
         let accepted = server.state().accepted;
         wait(20).await;
-        assert_eq!(
-            server.state().accepted,
-            accepted,
-            "it connects again: {end:?}"
-        );
+        assert_eq!(server.state().accepted, accepted, "it connects again: {end:?}");
         is_over
     })
     .await;
@@ -244,10 +221,7 @@ async fn a_dropped_close_closes_the_session_all_the_same() {
         let server = Server::new();
         let client = server.client().await;
         let clone = client.clone();
-        client
-            .create("/mine", b"", CreateMode::Ephemeral)
-            .await
-            .unwrap();
+        client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
         let closed = run_until(&server, end, client.close()).await;
         settle().await;
         let polled = !matches!(end, DropAfter::Polls(0));
@@ -268,10 +242,7 @@ async fn the_last_clone_closes_the_session() {
     let server = Server::new();
     let client = server.client().await;
     let clone = client.clone();
-    client
-        .create("/mine", b"", CreateMode::Ephemeral)
-        .await
-        .unwrap();
+    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
     drop(client);
     settle().await;
     assert_eq!(server.children("/"), ["mine"]);
@@ -302,18 +273,10 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     server.refuse();
     let started = tokio::time::Instant::now();
     let after = Duration::from_millis(1500);
-    let error = server
-        .builder()
-        .connect_timeout(after)
-        .connect()
-        .await
-        .unwrap_err();
+    let error = server.builder().connect_timeout(after).connect().await.unwrap_err();
     assert_eq!(started.elapsed(), after);
     let text = error.to_string();
-    assert!(
-        text.contains("1.5s") && text.contains("in-memory:2181: nobody home"),
-        "{text}"
-    );
+    assert!(text.contains("1.5s") && text.contains("in-memory:2181: nobody home"), "{text}");
     let ConnectError::NoServer { last_failure, .. } = error else {
         panic!("{error:?}");
     };

@@ -85,16 +85,8 @@ impl AsyncWrite for NarrowStream {
 async fn narrow_client(bytes_at_once: usize) -> (Server, Client, Arc<Counts>) {
     let server = Server::new();
     let counts = Arc::new(Counts::default());
-    let narrow = Narrow {
-        server: server.clone(),
-        bytes_at_once,
-        counts: Arc::clone(&counts),
-    };
-    let client = Client::builder("in-memory")
-        .connector(narrow)
-        .connect()
-        .await
-        .unwrap();
+    let narrow = Narrow { server: server.clone(), bytes_at_once, counts: Arc::clone(&counts) };
+    let client = Client::builder("in-memory").connector(narrow).connect().await.unwrap();
     (server, client, counts)
 }
 
@@ -103,10 +95,7 @@ async fn frames_may_arrive_and_leave_in_pieces_of_any_size() {
     for bytes_at_once in [1, 2, 3, 5, 19, 64] {
         let (_server, client, counts) = narrow_client(bytes_at_once).await;
         let data: Vec<u8> = (0..=255).cycle().take(5000).collect();
-        client
-            .create("/znode", &data, CreateMode::Persistent)
-            .await
-            .unwrap();
+        client.create("/znode", &data, CreateMode::Persistent).await.unwrap();
         let (_, _, watch) = client.get_data_and_watch("/znode").await.unwrap();
         let (read, stat) = client.get_data("/znode").await.unwrap();
         assert_eq!(read, data);
@@ -122,10 +111,7 @@ async fn frames_may_arrive_and_leave_in_pieces_of_any_size() {
 async fn batches_cost_one_read_and_one_write() {
     const REQUESTS: usize = 500;
     let (server, client, counts) = narrow_client(usize::MAX).await;
-    client
-        .create("/znode", b"data", CreateMode::Persistent)
-        .await
-        .unwrap();
+    client.create("/znode", b"data", CreateMode::Persistent).await.unwrap();
     server.read_only_next(0);
     counts.reads.store(0, Ordering::Relaxed);
     counts.writes.store(0, Ordering::Relaxed);
@@ -140,10 +126,7 @@ async fn batches_cost_one_read_and_one_write() {
     let answers = reads.join_all().await;
     assert_eq!(answers, vec![&b"data"[..]; REQUESTS]);
     let reads = counts.reads.load(Ordering::Relaxed);
-    assert!(
-        reads <= REQUESTS / 10,
-        "{reads} reads for {REQUESTS} replies"
-    );
+    assert!(reads <= REQUESTS / 10, "{reads} reads for {REQUESTS} replies");
 }
 
 /// Data that is kept is not overwritten by what is read later.
@@ -155,10 +138,7 @@ async fn data_stays_as_it_was_read() {
     for number in 0..2000_u32 {
         let data = number.to_be_bytes().repeat(25);
         let path = format!("/{number}");
-        client
-            .create(&path, &data, CreateMode::Persistent)
-            .await
-            .unwrap();
+        client.create(&path, &data, CreateMode::Persistent).await.unwrap();
         kept.push((client.get_data(&path).await.unwrap().0, data));
     }
     assert!(kept.iter().all(|(read, written)| read == written));

@@ -25,23 +25,12 @@ enum Fate {
 /// After everything has settled, nobody stands, and the client works.
 async fn nobody_stands(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
-    assert!(
-        server.children(ELECTION).is_empty(),
-        "a znode is left: {context:?}"
-    );
-    assert_eq!(
-        server.state().watches.len(),
-        0,
-        "a watch is left: {context:?}"
-    );
+    assert!(server.children(ELECTION).is_empty(), "a znode is left: {context:?}");
+    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
     assert_eq!(server.state().sessions.len(), 1, "{context:?}");
     let requests = server.state().requests.len();
     wait(30).await;
-    assert_eq!(
-        server.state().requests.len(),
-        requests,
-        "no rest: {context:?}"
-    );
+    assert_eq!(server.state().requests.len(), requests, "no rest: {context:?}");
     client.exists("/").await.unwrap();
 }
 
@@ -167,11 +156,7 @@ async fn a_dropped_resignation_of_a_leadership_goes_through() {
         let departed = run_until(&server, end, leadership.resign()).await;
         settle().await;
         let polled = !matches!(end, DropAfter::Polls(0));
-        assert_eq!(
-            matches!(nomination.status().role, Role::Ended(_)),
-            polled,
-            "{end:?}"
-        );
+        assert_eq!(matches!(nomination.status().role, Role::Ended(_)), polled, "{end:?}");
         drop(nomination);
         nobody_stands_but_watches(&server, &client, &end).await;
         departed.is_some()
@@ -197,10 +182,7 @@ async fn a_dropped_guard_drops_its_work_only() {
         let held = Alive(&alive);
         let work = leadership.guard(async {
             let _held = held;
-            client
-                .create("/work", b"", CreateMode::Persistent)
-                .await
-                .unwrap();
+            client.create("/work", b"", CreateMode::Persistent).await.unwrap();
             client.exists("/work").await.unwrap();
         });
         let done = run_until(&server, end, work).await;
@@ -225,11 +207,7 @@ async fn a_guard_ends_with_the_leadership() {
     server.cut();
     let started = tokio::time::Instant::now();
     work.await.unwrap_err();
-    assert!(
-        started.elapsed() <= Duration::from_secs(9),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() <= Duration::from_secs(9), "{:?}", started.elapsed());
     assert!(!leadership.is_valid());
 }
 
@@ -242,10 +220,7 @@ async fn a_close_at_any_point_of_a_nomination_leaves_no_znode() {
         let mut nomination = election(&client).nominate().unwrap();
         run_until(&server, DropAfter::Steps(steps), nomination.elected()).await;
         assert_eq!(client.close().await, Ok(()), "{steps}");
-        nomination
-            .elected()
-            .await
-            .expect_err("the client is closed");
+        nomination.elected().await.expect_err("the client is closed");
         settle().await;
         assert!(server.children(ELECTION).is_empty(), "{steps}");
         assert!(server.state().sessions.is_empty(), "{steps}");
@@ -265,10 +240,6 @@ async fn an_expiry_at_any_point_of_a_nomination_is_survived() {
         wait(3).await;
         let leadership = nomination.elected().await.unwrap();
         assert!(leadership.is_valid(), "{steps}");
-        assert_eq!(
-            server.children(ELECTION),
-            [leadership.candidate().as_str()],
-            "{steps}"
-        );
+        assert_eq!(server.children(ELECTION), [leadership.candidate().as_str()], "{steps}");
     }
 }

@@ -105,8 +105,7 @@ impl Server {
     }
 
     pub(crate) fn read_freely(&self) {
-        self.steps
-            .add_permits(MANY - self.steps.available_permits());
+        self.steps.add_permits(MANY - self.steps.available_permits());
     }
 
     pub(crate) fn lie_about(&self, request: OpCode, lie: Lie) {
@@ -138,20 +137,12 @@ impl Server {
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let state = self.state();
         let children = state.tree.children(path).map(|(names, _)| names);
-        children
-            .unwrap_or_default()
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        children.unwrap_or_default().into_iter().map(str::to_owned).collect()
     }
 
     pub(crate) fn requests(&self, opcode: OpCode) -> usize {
         let state = self.state();
-        state
-            .requests
-            .iter()
-            .filter(|sent| **sent == opcode)
-            .count()
+        state.requests.iter().filter(|sent| **sent == opcode).count()
     }
 
     fn serve(&self, stream: DuplexStream) {
@@ -222,10 +213,7 @@ impl Connector for Server {
     fn connect<'a>(&'a self, _: &'a ServerAddress) -> Connecting<'a> {
         Box::pin(async move {
             if self.state().refuses {
-                return Err(io::Error::new(
-                    io::ErrorKind::ConnectionRefused,
-                    "nobody home",
-                ));
+                return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "nobody home"));
             }
             let (client, server) = tokio::io::duplex(PIPE);
             self.serve(server);

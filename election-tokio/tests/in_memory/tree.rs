@@ -30,14 +30,8 @@ pub(crate) type Written<T> = Result<(T, Change), ErrorCode>;
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        let root = Znode {
-            data: None,
-            stat: stat(0, SessionId::NONE),
-        };
-        Self {
-            znodes: BTreeMap::from([(String::new(), root)]),
-            zxid: 1,
-        }
+        let root = Znode { data: None, stat: stat(0, SessionId::NONE) };
+        Self { znodes: BTreeMap::from([(String::new(), root)]), zxid: 1 }
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<&Znode, ErrorCode> {
@@ -72,15 +66,8 @@ impl Tree {
             return Err(ErrorCode::NODE_EXISTS);
         }
         self.zxid += 1;
-        let owner = if mode.is_ephemeral() {
-            session
-        } else {
-            SessionId::NONE
-        };
-        let znode = Znode {
-            data: data.map(<[u8]>::to_vec),
-            stat: stat(self.zxid, owner),
-        };
+        let owner = if mode.is_ephemeral() { session } else { SessionId::NONE };
+        let znode = Znode { data: data.map(<[u8]>::to_vec), stat: stat(self.zxid, owner) };
         let created = znode.stat;
         self.znodes.insert(path.clone(), znode);
         self.child_changed(above.to_owned().as_str(), 1);

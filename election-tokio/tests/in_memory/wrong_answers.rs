@@ -16,10 +16,7 @@ async fn an_answer_that_breaks_the_protocol_ends_the_connection_at_once() {
     for lie in [Lie::WrongXid, Lie::Stub, Lie::NegativeLength] {
         let server = Server::new();
         // Time enough to see that the connection is dropped before the next one is made.
-        let slow = Backoff {
-            base: Duration::from_secs(2),
-            cap: Duration::from_secs(2),
-        };
+        let slow = Backoff { base: Duration::from_secs(2), cap: Duration::from_secs(2) };
         let client = server.builder().backoff(slow).connect().await.unwrap();
         server.lie_about(OpCode::EXISTS, lie);
         server.refuse();
@@ -27,10 +24,7 @@ async fn an_answer_that_breaks_the_protocol_ends_the_connection_at_once() {
         assert_eq!(error.kind(), ErrorKind::ConnectionLoss, "{lie:?}");
         assert!(error.may_have_happened());
         settle().await;
-        assert!(
-            server.state().connections.is_empty(),
-            "still connected after {lie:?}"
-        );
+        assert!(server.state().connections.is_empty(), "still connected after {lie:?}");
     }
 }
 
@@ -39,10 +33,7 @@ async fn after_an_answer_that_breaks_the_protocol_the_session_goes_on() {
     for lie in [Lie::WrongXid, Lie::Stub, Lie::NegativeLength] {
         let server = Server::new();
         let client = server.client().await;
-        client
-            .create("/mine", b"", CreateMode::Ephemeral)
-            .await
-            .unwrap();
+        client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
         server.lie_about(OpCode::EXISTS, lie);
         client.exists("/znode").await.unwrap_err();
         wait(1).await;
@@ -57,16 +48,8 @@ async fn a_body_that_ends_too_early_is_an_error_of_its_request_alone() {
     let client = server.client().await;
     server.lie_about(OpCode::GET_DATA, Lie::NoBody);
     let error = client.get_data("/znode").await.unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::UnreadableAnswer(_)),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .starts_with("getData /znode: unreadable answer"),
-        "{error}"
-    );
+    assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
+    assert!(error.to_string().starts_with("getData /znode: unreadable answer"), "{error}");
     client.exists("/znode").await.unwrap();
     assert_eq!(server.state().accepted, 1);
 }
@@ -76,12 +59,7 @@ async fn a_body_that_ends_too_early_is_an_error_of_its_request_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_after_two_thirds_of_the_timeout() {
     let server = Server::new();
-    let client = server
-        .builder()
-        .session_timeout(Duration::from_secs(9))
-        .connect()
-        .await
-        .unwrap();
+    let client = server.builder().session_timeout(Duration::from_secs(9)).connect().await.unwrap();
     server.read_only_next(0);
     let started = tokio::time::Instant::now();
     let error = client.exists("/znode").await.unwrap_err();
@@ -96,20 +74,14 @@ async fn an_expired_session_is_followed_by_a_new_one() {
     let client = server.client().await;
     let mut connection = client.connection();
     let first = session(&connection.borrow_and_update());
-    client
-        .create("/mine", b"", CreateMode::Ephemeral)
-        .await
-        .unwrap();
+    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
     let (_, watch) = client.exists_and_watch("/other").await.unwrap();
     server.expire();
     watch.await.expect_err("the session of the watch is over");
     wait(1).await;
     assert_ne!(session(&connection.borrow_and_update()), first);
     assert_eq!(client.exists("/mine").await.unwrap(), None);
-    client
-        .create("/mine", b"", CreateMode::Ephemeral)
-        .await
-        .unwrap();
+    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,10 +91,7 @@ async fn a_client_that_closes_on_expiry_closes() {
     server.expire();
     wait(1).await;
     let end = End::Expired(Expiry::Refused);
-    assert_eq!(
-        *client.connection().borrow(),
-        ConnectionState::Closed { end }
-    );
+    assert_eq!(*client.connection().borrow(), ConnectionState::Closed { end });
     let error = client.exists("/znode").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(client.close().await, Ok(()));
@@ -158,11 +127,7 @@ async fn a_close_that_nobody_confirms_ends_with_an_error() {
     server.read_only_next(0);
     let started = tokio::time::Instant::now();
     client.close().await.unwrap_err();
-    assert!(
-        started.elapsed() <= Duration::from_secs(10),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() <= Duration::from_secs(10), "{:?}", started.elapsed());
 
     let server = Server::new();
     let client = server.client().await;
@@ -176,10 +141,7 @@ async fn a_close_that_nobody_confirms_ends_with_an_error() {
 async fn requests_in_flight_at_a_cut_end_in_order_and_are_not_sent_again() {
     let server = Server::new();
     let client = server.client().await;
-    client
-        .create("/znode", b"", CreateMode::Persistent)
-        .await
-        .unwrap();
+    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
     server.read_only_next(3);
     let writes: Vec<_> = (0..10)
         .map(|_| {
