@@ -40,11 +40,7 @@ impl Arena {
         let chroot = server.fresh_chroot(label)?;
         let server = server.connect_string();
         let admin = connect(&format!("{server}{chroot}"), LASTING).await?;
-        Ok(Self {
-            server,
-            chroot,
-            admin,
-        })
+        Ok(Self { server, chroot, admin })
     }
 
     /// The connect string.
@@ -107,9 +103,7 @@ impl Arena {
     pub async fn wait_for_children(&self, count: usize) -> TestResult {
         let what = format!("the election node has {count} children");
         eventually_async(SOON, &what, async || {
-            self.children()
-                .await
-                .is_ok_and(|children| children.len() == count)
+            self.children().await.is_ok_and(|children| children.len() == count)
         })
         .await?;
         Ok(())
@@ -133,9 +127,7 @@ pub async fn connect(servers: &str, session_timeout: Duration) -> Result<Client,
 
 /// Waits for a future, at most for [`SOON`].
 pub async fn soon<F: Future>(what: &str, future: F) -> Result<F::Output, NotInTime> {
-    tokio::time::timeout(SOON, future)
-        .await
-        .map_err(|_| NotInTime::new(what, SOON))
+    tokio::time::timeout(SOON, future).await.map_err(|_| NotInTime::new(what, SOON))
 }
 
 /// Waits until the nominee leads.
@@ -175,13 +167,11 @@ pub async fn reaches<T>(
 
 /// Waits until the nominee follows; gives its own candidate and its predecessor.
 pub async fn follows(nomination: &Nomination) -> Result<(CandidateName, CandidateName), NotInTime> {
-    reaches(nomination, "the nominee follows", |status| {
-        match (&status.role, &status.candidate) {
-            (Role::Following { predecessor, .. }, Some(own)) => {
-                Some((own.clone(), predecessor.clone()))
-            }
-            _ => None,
+    reaches(nomination, "the nominee follows", |status| match (&status.role, &status.candidate) {
+        (Role::Following { predecessor, .. }, Some(own)) => {
+            Some((own.clone(), predecessor.clone()))
         }
+        _ => None,
     })
     .await
 }
@@ -201,13 +191,9 @@ pub async fn follows_this(
 
 /// Waits until the nominee leads without a connection; gives its token.
 pub async fn is_suspended(nomination: &Nomination) -> Result<Token, NotInTime> {
-    reaches(
-        nomination,
-        "the leader is suspended",
-        |status| match status.role {
-            Role::Suspended { token, .. } => Some(token),
-            _ => None,
-        },
-    )
+    reaches(nomination, "the leader is suspended", |status| match status.role {
+        Role::Suspended { token, .. } => Some(token),
+        _ => None,
+    })
     .await
 }

@@ -68,13 +68,7 @@ pub struct Tenure {
 
 impl fmt::Display for Tenure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            nominee,
-            token,
-            valid_by,
-            valid_until,
-            ..
-        } = self;
+        let Self { nominee, token, valid_by, valid_until, .. } = self;
         write!(
             formatter,
             "{nominee} with token {token}, valid from {valid_by:?} or before to {valid_until:?} \
@@ -192,10 +186,7 @@ impl Watchers {
         self.threads.push(thread::spawn(move || {
             while !end.load(Ordering::Relaxed) {
                 if let Some(claim) = Claim::ask(&nominee, &leadership) {
-                    history
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .record(claim);
+                    history.lock().unwrap_or_else(PoisonError::into_inner).record(claim);
                 }
                 thread::sleep(Duration::from_millis(1));
             }
@@ -263,11 +254,7 @@ mod tests {
 
     #[test]
     fn an_earlier_leader_that_is_still_valid_is_found() {
-        let claims = [
-            claim("a", 5, 10, 11),
-            claim("b", 9, 20, 21),
-            claim("a", 5, 30, 31),
-        ];
+        let claims = [claim("a", 5, 10, 11), claim("b", 9, 20, 21), claim("a", 5, 30, 31)];
         let contradiction = tenures(&claims).expect_err("both are valid at 20 to 31");
         let text = contradiction.to_string();
         assert!(text.contains("a with token 5"), "{text}");

@@ -30,10 +30,7 @@ impl Bench {
         let [first, second, third] = Member::ALL.map(way);
         let ways: [std::io::Result<_>; 3] = [first, second, third];
         let [first, second, third] = ways;
-        Ok(Self {
-            ways: [first?, second?, third?],
-            ensemble,
-        })
+        Ok(Self { ways: [first?, second?, third?], ensemble })
     }
 
     fn servers_by_ways(&self) -> String {
@@ -149,11 +146,7 @@ const ELECTIONS: usize = 100;
 fn stand_everywhere(client: &Client) -> Result<Vec<Nomination>, TestFailure> {
     let mut nominations = Vec::new();
     for number in 0..ELECTIONS {
-        nominations.push(
-            client
-                .election(&format!("/elections/{number}"))
-                .nominate()?,
-        );
+        nominations.push(client.election(&format!("/elections/{number}")).nominate()?);
     }
     Ok(nominations)
 }

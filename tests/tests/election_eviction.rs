@@ -47,9 +47,7 @@ async fn an_evicted_leader_stands_again_at_the_end() -> TestResult {
     follows_this(&nominations[0], &last).await?;
     assert_eq!(arena.children().await?.len(), 3);
 
-    let again = leadership
-        .transaction()
-        .create("/by-the-old-leader", "", CreateMode::Persistent);
+    let again = leadership.transaction().create("/by-the-old-leader", "", CreateMode::Persistent);
     again.commit().await.expect_err("it does not lead any more");
     assert_eq!(arena.admin.exists("/by-the-old-leader").await?, None);
     Ok(())
@@ -89,21 +87,15 @@ async fn an_evicted_follower_stands_again() -> TestResult {
     let (new_last, _) = follows(&nominations[1]).await?;
     assert_ne!(new_last, middle);
     arena.evict(&new_last).await?;
-    let newest = reaches(
-        &nominations[1],
-        "it has another candidate",
-        |status| match (&status.role, &status.candidate) {
+    let newest = reaches(&nominations[1], "it has another candidate", |status| {
+        match (&status.role, &status.candidate) {
             (Role::Following { .. }, Some(own)) if *own != new_last => Some(own.clone()),
             _ => None,
-        },
-    )
+        }
+    })
     .await?;
-    let order: Vec<CandidateName> = arena
-        .candidates()
-        .await?
-        .into_iter()
-        .map(|one| one.name)
-        .collect();
+    let order: Vec<CandidateName> =
+        arena.candidates().await?.into_iter().map(|one| one.name).collect();
     assert_eq!(order, [leadership.candidate().clone(), last, newest]);
     assert!(leadership.is_valid());
     Ok(())
@@ -146,10 +138,7 @@ async fn written_data_changes_nothing_but_the_watch() -> TestResult {
     for candidate in [leadership.candidate(), &own, leadership.candidate(), &own] {
         let before = proxy.counters();
         let path = format!("{ELECTION}/{candidate}");
-        arena
-            .admin
-            .set_data(&path, b"written", Version::ANY)
-            .await?;
+        arena.admin.set_data(&path, b"written", Version::ANY).await?;
         let after = proxy.wait_for(SOON, "the watch is set anew", |counters| {
             counters.replies(Opcode::GET_DATA) > before.replies(Opcode::GET_DATA)
         })?;
@@ -163,10 +152,7 @@ async fn written_data_changes_nothing_but_the_watch() -> TestResult {
     let successor = leads(&mut follower).await?;
     assert_eq!(successor.candidate(), &own);
     arena.evict(&own).await?;
-    assert_eq!(
-        soon("the loss is told", successor.lost()).await?,
-        LostReason::Evicted
-    );
+    assert_eq!(soon("the loss is told", successor.lost()).await?, LostReason::Evicted);
     Ok(())
 }
 
@@ -185,10 +171,7 @@ async fn what_is_no_candidate_is_ignored() -> TestResult {
         ("_c_not-an-id-lock-", CreateMode::EphemeralSequential),
         ("größe", CreateMode::Container),
     ] {
-        arena
-            .admin
-            .create(&format!("{ELECTION}/{name}"), b"", mode)
-            .await?;
+        arena.admin.create(&format!("{ELECTION}/{name}"), b"", mode).await?;
     }
     let mut nominations = queue_behind(&arena, 7).await?;
     let leadership = leads(&mut nominations[0]).await?;
@@ -229,10 +212,7 @@ async fn delete_election(admin: &Client) -> TestResult {
         }
         match admin.delete(ELECTION, Version::ANY).await {
             Err(error)
-                if matches!(
-                    error.code(),
-                    Some(ErrorCode::NO_NODE | ErrorCode::NOT_EMPTY)
-                ) => {}
+                if matches!(error.code(), Some(ErrorCode::NO_NODE | ErrorCode::NOT_EMPTY)) => {}
             deletion => deletion?,
         }
     }
@@ -247,9 +227,7 @@ async fn nominations_end_with_the_election_node_if_they_are_to() -> TestResult {
     let mut nominations = Vec::new();
     for _ in 0..3 {
         let election = arena.client().await?.election(ELECTION);
-        let strict = election
-            .election_node(ElectionNode::MustExist)
-            .on_loss(OnLoss::End);
+        let strict = election.election_node(ElectionNode::MustExist).on_loss(OnLoss::End);
         nominations.push(strict.nominate()?);
     }
     arena.wait_for_children(3).await?;
@@ -262,17 +240,13 @@ async fn nominations_end_with_the_election_node_if_they_are_to() -> TestResult {
 }
 
 async fn ends_with_the_election(nomination: &Nomination) -> TestResult {
-    let reason = reaches(nomination, "the nomination ends", |status| {
-        match status.role {
-            Role::Ended(reason) => Some(reason),
-            _ => None,
-        }
+    let reason = reaches(nomination, "the nomination ends", |status| match status.role {
+        Role::Ended(reason) => Some(reason),
+        _ => None,
     })
     .await?;
-    let expected = [
-        EndReason::Lost(LostReason::Evicted),
-        EndReason::Failed(NominationError::NoElectionNode),
-    ];
+    let expected =
+        [EndReason::Lost(LostReason::Evicted), EndReason::Failed(NominationError::NoElectionNode)];
     assert!(expected.contains(&reason), "{reason:?}");
     Ok(())
 }
@@ -289,10 +263,7 @@ async fn nominees_outlive_their_election_node_by_default() -> TestResult {
     }
     // All at once (C-48): three watched znodes go with one transaction.
     deletion.delete(ELECTION, Version::ANY).commit().await?;
-    assert_eq!(
-        soon("the loss is told", leadership.lost()).await?,
-        LostReason::Evicted
-    );
+    assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Evicted);
     arena.wait_for_children(3).await?;
     let mut leaders = 0;
     for nomination in &nominations {
@@ -315,10 +286,8 @@ async fn an_election_may_be_deleted_while_many_join() -> TestResult {
     let arena = Arena::new("race").await?;
     arena.create_election_node().await?;
     let client = arena.client().await?;
-    let election = client
-        .election(ELECTION)
-        .election_node(ElectionNode::MustExist)
-        .on_loss(OnLoss::End);
+    let election =
+        client.election(ELECTION).election_node(ElectionNode::MustExist).on_loss(OnLoss::End);
     let mut nominations = Vec::new();
     for _ in 0..500 {
         nominations.push(election.nominate()?);

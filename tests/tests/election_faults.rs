@@ -34,11 +34,7 @@ impl Bench {
         let arena = Arena::new(label).await?;
         let proxy = Proxy::to(shared()?.addr())?;
         let client = arena.client_by(&proxy).await?;
-        Ok(Self {
-            arena,
-            proxy,
-            client,
-        })
+        Ok(Self { arena, proxy, client })
     }
 
     /// A leader behind the proxy, and its heir beside it.
@@ -54,9 +50,7 @@ impl Bench {
 /// The session that every candidate znode of the nomination belongs to, if there is just one.
 async fn only_candidate(arena: &Arena, nomination: &Nomination) -> Result<SessionId, TestFailure> {
     let candidates = arena.candidates().await?;
-    let mut own = candidates
-        .iter()
-        .filter(|one| nomination.id().owns(one.name.as_str()));
+    let mut own = candidates.iter().filter(|one| nomination.id().owns(one.name.as_str()));
     let session = own.next().map(|one| one.session);
     assert_eq!(own.next(), None, "{candidates:?}");
     Ok(session.expect("the nominee has a candidate"))
@@ -100,9 +94,7 @@ async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up() -> TestResult
     let bench = Bench::new("orphan").await?;
     bench.arena.create_election_node().await?;
     bench.proxy.refuse();
-    let planned = bench
-        .proxy
-        .cut_when(Cut::instead_of_reply_to(Opcode::CREATE));
+    let planned = bench.proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE));
     let nomination = bench.client.election(ELECTION).nominate()?;
     planned.wait(SOON)?;
     bench.arena.wait_for_children(1).await?;
@@ -120,18 +112,13 @@ async fn a_create_that_arrives_late_makes_no_second_candidate() -> TestResult {
     let arena = Arena::new("late").await?;
     arena.create_election_node().await?;
     let ways = [Proxy::to(shared()?.addr())?, Proxy::to(shared()?.addr())?];
-    let servers = format!(
-        "{},{}",
-        ways[0].connect_string(),
-        arena.servers_by(&ways[1])
-    );
+    let servers = format!("{},{}", ways[0].connect_string(), arena.servers_by(&ways[1]));
     let client = connect(&servers, Duration::from_secs(6)).await?;
     let held = usize::from(ways[0].counters().accepted == 0);
     ways[held].black_hole(Directions::ToServer);
     let mut nomination = client.election(ELECTION).nominate()?;
-    ways[held].wait_for(SOON, "the create is on its way", |counters| {
-        counters.arrived(CREATE) == 1
-    })?;
+    ways[held]
+        .wait_for(SOON, "the create is on its way", |counters| counters.arrived(CREATE) == 1)?;
     let leadership = leads(&mut nomination).await?;
     let session = only_candidate(&arena, &nomination).await?;
     assert_eq!(ways[held].counters().requests(Opcode::CREATE), 0);
@@ -151,11 +138,7 @@ async fn a_create_that_arrives_late_makes_no_second_candidate() -> TestResult {
 /// end, in the same session, and the heir leads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resignation_in_doubt_is_carried_out() -> TestResult {
-    for cut in [
-        Cut::before(DELETE),
-        Cut::after(DELETE),
-        Cut::instead_of_reply_to(Opcode::DELETE),
-    ] {
+    for cut in [Cut::before(DELETE), Cut::after(DELETE), Cut::instead_of_reply_to(Opcode::DELETE)] {
         let bench = Bench::new("delete").await?;
         let (leader, leadership, mut heir) = bench.leader_and_heir().await?;
         let planned = bench.proxy.cut_when(cut);
@@ -191,10 +174,7 @@ async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader() ->
     };
     assert!(waits, "no server has heard of it");
     assert!(!leadership.is_valid());
-    assert_eq!(
-        soon("the loss is told", leadership.lost()).await?,
-        LostReason::Resigned
-    );
+    assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Resigned);
     assert_eq!(status.borrow().role, Role::Leaving);
     assert_eq!(bench.arena.children().await?.len(), 2);
 
@@ -320,15 +300,7 @@ async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads() -> TestResult
     let tenures = watchers.finish().tenures()?;
     let names: Vec<_> = tenures.iter().map(|tenure| &tenure.nominee[..]).collect();
     assert_eq!(names, ["leader", "heir"]);
-    assert!(
-        tenures[0].valid_until <= deadline,
-        "{} {deadline:?}",
-        tenures[0]
-    );
-    assert!(
-        deadline < tenures[1].valid_by,
-        "{} {deadline:?}",
-        tenures[1]
-    );
+    assert!(tenures[0].valid_until <= deadline, "{} {deadline:?}", tenures[0]);
+    assert!(deadline < tenures[1].valid_by, "{} {deadline:?}", tenures[1]);
     Ok(())
 }

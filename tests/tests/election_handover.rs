@@ -17,10 +17,7 @@ async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFai
     let client = arena.client().await?;
     let mut nominations = Vec::new();
     for index in 0..N {
-        let nomination = client
-            .election(ELECTION)
-            .data(format!("nominee {index}"))
-            .nominate()?;
+        let nomination = client.election(ELECTION).data(format!("nominee {index}")).nominate()?;
         arena.wait_for_children(index + 1).await?;
         nominations.push(nomination);
     }
@@ -41,39 +38,22 @@ async fn a_lone_nominee_leads_until_it_resigns() -> TestResult {
     let children = arena.children().await?;
     assert_eq!(children, [leadership.candidate().as_str()]);
     assert!(nomination.id().owns(&children[0]), "{children:?}");
-    let (data, stat) = arena
-        .admin
-        .get_data(&format!("{ELECTION}/{}", children[0]))
-        .await?;
+    let (data, stat) = arena.admin.get_data(&format!("{ELECTION}/{}", children[0])).await?;
     assert!(data.is_empty());
     let status = nomination.status();
     assert_eq!(Some(stat.ephemeral_owner), status.session);
     assert_ne!(stat.ephemeral_owner, SessionId::NONE);
     assert_eq!(stat.czxid.get(), leadership.token().get());
-    assert_eq!(
-        status.role,
-        Role::Leading {
-            token: leadership.token()
-        }
-    );
+    assert_eq!(status.role, Role::Leading { token: leadership.token() });
     assert!(leadership.is_valid());
     assert!(leadership.valid_until().is_some());
 
     let ended = nomination.watch();
-    assert_eq!(
-        soon("the leader has resigned", nomination.resign()).await??,
-        Departure::Deleted
-    );
+    assert_eq!(soon("the leader has resigned", nomination.resign()).await??, Departure::Deleted);
     assert!(!leadership.is_valid());
     assert_eq!(leadership.valid_until(), None);
-    assert_eq!(
-        soon("the loss is told", leadership.lost()).await?,
-        LostReason::Resigned
-    );
-    assert_eq!(
-        ended.borrow().role,
-        Role::Ended(EndReason::Resigned(Departure::Deleted))
-    );
+    assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Resigned);
+    assert_eq!(ended.borrow().role, Role::Ended(EndReason::Resigned(Departure::Deleted)));
     let resigned_twice = soon("the second time", leadership.resign()).await?;
     assert_eq!(resigned_twice, Ok(Departure::Deleted));
     arena.admin.delete(ELECTION, Version::ANY).await?;
@@ -119,11 +99,7 @@ async fn four_nominees_of_one_session_lead_in_turn() -> TestResult {
         assert_eq!(leadership.candidate(), expected);
         tokens.push(leadership.token());
         for other in &nominations {
-            assert!(
-                !matches!(other.status().role, Role::Leading { .. }),
-                "{:?}",
-                other.status()
-            );
+            assert!(!matches!(other.status().role, Role::Leading { .. }), "{:?}", other.status());
         }
         soon("the leader has resigned", leadership.resign()).await??;
     }
@@ -164,10 +140,7 @@ async fn the_follower_behind_one_that_withdrew_follows_the_one_before() -> TestR
     leader_status.mark_unchanged();
     let middle_status = middle.watch();
     soon("the middle one has withdrawn", middle.withdraw()).await??;
-    assert_eq!(
-        middle_status.borrow().role,
-        Role::Ended(EndReason::Withdrawn(Departure::Deleted))
-    );
+    assert_eq!(middle_status.borrow().role, Role::Ended(EndReason::Withdrawn(Departure::Deleted)));
     follows_this(&last, leadership.candidate()).await?;
     assert!(!leader_status.has_changed()?, "{:?}", leader.status());
 
@@ -219,10 +192,7 @@ async fn a_closed_client_makes_way_at_once() -> TestResult {
         () = ready(()) => true,
     };
     assert!(not_confirmed);
-    assert!(
-        !leadership.is_valid(),
-        "the server makes way before it confirms"
-    );
+    assert!(!leadership.is_valid(), "the server makes way before it confirms");
     soon("the session is closed", close).await??;
     let successor = leads(&mut heir).await?;
     assert!(successor.token() > leadership.token());
@@ -303,10 +273,7 @@ async fn the_last_nomination_takes_the_session_along() -> TestResult {
     arena.wait_until_empty().await?;
     drop(leadership);
     let path = format!("{ELECTION}/of-the-next");
-    arena
-        .admin
-        .create(&path, b"", election_tokio::CreateMode::Ephemeral)
-        .await?;
+    arena.admin.create(&path, b"", election_tokio::CreateMode::Ephemeral).await?;
     Ok(())
 }
 
@@ -315,10 +282,8 @@ async fn the_last_nomination_takes_the_session_along() -> TestResult {
 async fn resigning_from_what_was_lost_says_so() -> TestResult {
     let arena = Arena::new("lost").await?;
     let client = arena.client().await?;
-    let mut nomination = client
-        .election(ELECTION)
-        .on_loss(election_tokio::OnLoss::End)
-        .nominate()?;
+    let mut nomination =
+        client.election(ELECTION).on_loss(election_tokio::OnLoss::End).nominate()?;
     let leadership = leads(&mut nomination).await?;
     arena.evict(leadership.candidate()).await?;
     soon("the loss is told", leadership.lost()).await?;

@@ -102,11 +102,7 @@ async fn two_hundred_sessions_share_an_election() -> TestResult {
             builder.connect_timeout(SOON).connect().await
         });
     }
-    let clients: Vec<_> = connecting
-        .join_all()
-        .await
-        .into_iter()
-        .collect::<Result<_, _>>()?;
+    let clients: Vec<_> = connecting.join_all().await.into_iter().collect::<Result<_, _>>()?;
     let mut nominations = Vec::new();
     for _ in 0..3 {
         for client in &clients {

@@ -32,11 +32,7 @@ async fn a_missing_election_node_is_made_with_its_parents() -> TestResult {
     leads(&mut nomination).await?;
     for path in ["/some", "/some/where", "/some/where/below"] {
         let stat = arena.admin.exists(path).await?.expect("it was made");
-        assert_eq!(
-            (stat.ephemeral_owner.get(), stat.num_children),
-            (0, 1),
-            "{path}"
-        );
+        assert_eq!((stat.ephemeral_owner.get(), stat.num_children), (0, 1), "{path}");
     }
     Ok(())
 }
@@ -47,14 +43,9 @@ async fn a_missing_election_node_is_made_with_its_parents() -> TestResult {
 async fn a_missing_election_node_ends_a_strict_nomination() -> TestResult {
     let arena = Arena::new("missing").await?;
     let client = arena.client().await?;
-    let election = client
-        .election(ELECTION)
-        .election_node(ElectionNode::MustExist);
+    let election = client.election(ELECTION).election_node(ElectionNode::MustExist);
     let mut nomination = election.nominate()?;
-    assert_eq!(
-        fails(&mut nomination).await?,
-        NominationError::NoElectionNode
-    );
+    assert_eq!(fails(&mut nomination).await?, NominationError::NoElectionNode);
     assert_eq!(arena.admin.exists(ELECTION).await?, None);
 
     arena.create_election_node().await?;
@@ -69,10 +60,7 @@ async fn an_invalid_path_is_refused_at_once() -> TestResult {
     for path in ["", "election", "/election/", "/a//b", "/a/../b", "/a\0b"] {
         let refused = arena.admin.election(path).nominate();
         let error = refused.map(|_| ()).expect_err(path);
-        assert!(
-            error.to_string().starts_with("invalid election path"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("invalid election path"), "{error}");
     }
     Ok(())
 }
@@ -170,9 +158,7 @@ async fn a_nominee_without_permission_ends_with_that_error() -> TestResult {
         ..Acl::OPEN
     };
     let mode = CreateMode::Persistent;
-    insider
-        .create_with_acl(half, b"", mode, &[may_create, Acl::CREATOR_ALL])
-        .await?;
+    insider.create_with_acl(half, b"", mode, &[may_create, Acl::CREATOR_ALL]).await?;
     let secret = insider.election(half).acl(&[Acl::CREATOR_ALL]);
     let mut secret = secret.nominate()?;
     leads(&mut secret).await?;
@@ -218,17 +204,10 @@ async fn a_reconnected_nominee_is_who_it_was() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chroot_that_does_not_exist_ends_the_nomination() -> TestResult {
     let arena = Arena::new("chroot").await?;
-    let client = connect(
-        &format!("{}/mistyped", arena.servers()),
-        Duration::from_secs(10),
-    )
-    .await?;
+    let client = connect(&format!("{}/mistyped", arena.servers()), Duration::from_secs(10)).await?;
     for path in [ELECTION, "/deep/er"] {
         let mut nomination = client.election(path).nominate()?;
-        assert_eq!(
-            fails(&mut nomination).await?,
-            NominationError::NoElectionNode
-        );
+        assert_eq!(fails(&mut nomination).await?, NominationError::NoElectionNode);
     }
     assert_eq!(arena.admin.exists("/mistyped").await?, None);
     Ok(())

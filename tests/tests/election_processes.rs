@@ -137,18 +137,11 @@ fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost() -> TestResult {
     assert!(successor > token);
     let before = one.report_count();
     one.resume()?;
-    let reason = one.wait_for_after(
-        before,
-        SOON,
-        "it is told of the loss",
-        |report| match report {
-            Report::Lost {
-                token: lost,
-                reason,
-            } if *lost == token => Some(reason.clone()),
+    let reason =
+        one.wait_for_after(before, SOON, "it is told of the loss", |report| match report {
+            Report::Lost { token: lost, reason } if *lost == token => Some(reason.clone()),
             _ => None,
-        },
-    )?;
+        })?;
     assert_eq!(reason, "the lease deadline passed");
     one.wait_for_after(before, SOON, "it asks, and may not act", |report| {
         matches!(report, Report::NotValid(lost) if *lost == token).then_some(())
@@ -173,6 +166,40 @@ fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost() -> TestResult {
     Ok(())
 }
 
+/// C-20: a leader is paused with a write in its hands, and another one leads before it goes on. What
+/// it then writes under the guard of its leadership is not applied; what a present leader writes is.
+#[test]
+fn what_a_former_leader_writes_is_not_applied() -> TestResult {
+    let bench = Bench::new("zombie")?;
+    let mut nominees = bench.queue(&["former", "present"], SHORT)?;
+    let token = leads(&nominees[0])?;
+    nominees[0].write("/in-time")?;
+    let written = |report: &Report| match report {
+        Report::Written(token) => Some(*token),
+        _ => None,
+    };
+    assert_eq!(nominees[0].wait_for(SOON, "it has written", written)?, token);
+    nominees[0].pause()?;
+    nominees[0].write("/too-late")?;
+    let successor = leads(&nominees[1])?;
+    nominees[0].resume()?;
+    let refused = nominees[0].wait_for(SOON, "its write fails", |report| match report {
+        Report::NotWritten { token, .. } => Some(*token),
+        _ => None,
+    })?;
+    assert_eq!(refused, token);
+    nominees[1].write("/by-the-present-one")?;
+    assert_eq!(nominees[1].wait_for(SOON, "it has written", written)?, successor);
+    let admin = &bench.arena.admin;
+    for (path, is_there) in
+        [("/in-time", true), ("/too-late", false), ("/by-the-present-one", true)]
+    {
+        let found = bench.runtime.block_on(admin.exists(path))?;
+        assert_eq!(found.is_some(), is_there, "{path}");
+    }
+    Ok(())
+}
+
 /// A leader that was paused, but not for so long that its session expired, goes on leading by the
 /// same token.
 #[test]
@@ -189,10 +216,8 @@ fn a_leader_that_was_paused_for_a_moment_goes_on() -> TestResult {
     one.wait_for_after(before, SOON, "it may act", |report| {
         matches!(report, Report::Valid(claim) if claim.token == token).then_some(())
     })?;
-    let two_leads = two
-        .reports()
-        .into_iter()
-        .any(|report| matches!(report, Report::Elected { .. }));
+    let two_leads =
+        two.reports().into_iter().any(|report| matches!(report, Report::Elected { .. }));
     assert!(!two_leads);
     Ok(())
 }
@@ -216,10 +241,7 @@ fn a_paused_follower_is_not_elected_by_an_event_that_waited() -> TestResult {
     follows_after(&nominees[1], before)?;
     let reports = nominees[1].reports();
     let elected = reports.iter().find(|report| {
-        matches!(
-            report,
-            Report::Elected { .. } | Report::Valid(_) | Report::Lost { .. }
-        )
+        matches!(report, Report::Elected { .. } | Report::Valid(_) | Report::Lost { .. })
     });
     assert_eq!(elected, None);
 

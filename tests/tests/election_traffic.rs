@@ -42,17 +42,9 @@ impl Queue {
             } else {
                 follows(&nomination).await?;
             }
-            members.push(Member {
-                client,
-                connection,
-                nomination,
-            });
+            members.push(Member { client, connection, nomination });
         }
-        Ok(Self {
-            arena,
-            proxy,
-            members,
-        })
+        Ok(Self { arena, proxy, members })
     }
 
     /// Makes every member send and hear what it still had to, by one request each.
@@ -75,10 +67,7 @@ fn lists(counters: &Counters) -> u64 {
 fn woken(before: &Counters, after: &Counters, member: &Member) -> u64 {
     let of = |counters: &Counters| {
         let by_connection = counters.notifications_by_connection();
-        by_connection
-            .get(&member.connection)
-            .copied()
-            .unwrap_or_default()
+        by_connection.get(&member.connection).copied().unwrap_or_default()
     };
     of(after) - of(before)
 }
@@ -89,11 +78,9 @@ async fn nominees_that_wait_are_silent() -> TestResult {
     let queue = Queue::new("silence", 5, Duration::from_secs(6)).await?;
     queue.settle().await?;
     let before = queue.proxy.counters();
-    let after = queue
-        .proxy
-        .wait_for(SOON, "four pings of each", |counters| {
-            counters.requests(Opcode::PING) >= before.requests(Opcode::PING) + 4 * 5
-        })?;
+    let after = queue.proxy.wait_for(SOON, "four pings of each", |counters| {
+        counters.requests(Opcode::PING) >= before.requests(Opcode::PING) + 4 * 5
+    })?;
     assert_eq!(work(&after), work(&before));
     assert_eq!(after.notifications(), before.notifications());
     assert_eq!(after.accepted, 5);
@@ -121,19 +108,13 @@ async fn a_resignation_wakes_the_successor_alone() -> TestResult {
         let after = queue.proxy.counters();
 
         let syncs = after.requests(Opcode::SYNC) - before.requests(Opcode::SYNC);
-        assert_eq!(
-            after.requests(Opcode::DELETE) - before.requests(Opcode::DELETE),
-            1
-        );
+        assert_eq!(after.requests(Opcode::DELETE) - before.requests(Opcode::DELETE), 1);
         let lists = lists(&after) - lists(&before);
         assert_eq!(lists, looks, "a list");
         assert_eq!(work(&after) - work(&before), 1 + lists + syncs);
         looks = 1;
-        let events: Vec<_> = queue
-            .members
-            .iter()
-            .map(|member| woken(&before, &after, member))
-            .collect();
+        let events: Vec<_> =
+            queue.members.iter().map(|member| woken(&before, &after, member)).collect();
         assert_eq!(events.first(), Some(&1));
         assert!(events[1..].iter().all(|events| *events == 0), "{events:?}");
     }
@@ -160,11 +141,8 @@ async fn the_end_of_a_session_wakes_the_successor_alone() -> TestResult {
         assert_eq!(lists, looks, "a list");
         assert_eq!(work(&after) - work(&before), 1 + lists + syncs);
         looks = 1;
-        let events: Vec<_> = queue
-            .members
-            .iter()
-            .map(|member| woken(&before, &after, member))
-            .collect();
+        let events: Vec<_> =
+            queue.members.iter().map(|member| woken(&before, &after, member)).collect();
         assert_eq!(events.iter().sum::<u64>(), 1, "{events:?}");
         assert_eq!(events[0], 1);
     }
@@ -187,16 +165,10 @@ async fn a_withdrawal_wakes_the_one_behind_alone() -> TestResult {
 
     let sent = |opcode| after.requests(opcode) - before.requests(opcode);
     let lists = lists(&after) - lists(&before);
-    assert_eq!(
-        (sent(Opcode::DELETE), lists, sent(Opcode::GET_DATA)),
-        (1, 1, 1)
-    );
+    assert_eq!((sent(Opcode::DELETE), lists, sent(Opcode::GET_DATA)), (1, 1, 1));
     assert_eq!(work(&after) - work(&before), 3 + sent(Opcode::SYNC));
-    let events: Vec<_> = queue
-        .members
-        .iter()
-        .map(|member| woken(&before, &after, member))
-        .collect();
+    let events: Vec<_> =
+        queue.members.iter().map(|member| woken(&before, &after, member)).collect();
     assert_eq!(events, [0, 0, 1, 0, 0]);
     assert_eq!(queue.arena.children().await?.len(), 5);
     Ok(())

@@ -1,8 +1,9 @@
 //! Stands for election as a process of its own, and says on standard output what it is and
 //! whether it may act, one [`Report`] a line.
 //!
-//! `nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS`. The word `resign` on standard input ends
-//! the nomination; the end of standard input, or of the process that started this one, ends all.
+//! `nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS`. On standard input, `write PATH` makes it
+//! create a znode under the guard of its present or last leadership, `resign` ends the nomination;
+//! the end of standard input, or of the process that started this one, ends all.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
-use election_tokio::{Client, Leadership, Nomination, Role};
+use election_tokio::{Client, CreateMode, Leadership, Nomination, Role};
 use tokio::sync::mpsc;
 use zk_tests::history::Claim;
 use zk_tests::nominee::Report;
@@ -19,6 +20,7 @@ use zk_tests::nominee::Report;
 extern crate alloc;
 
 enum Order {
+    Write(String),
     Resign,
     Quit,
 }
@@ -41,9 +43,7 @@ async fn main() -> ExitCode {
 /// Also while it is stopped, when it cannot see that its standard input ended.
 #[cfg(target_os = "linux")]
 fn die_with_parent() -> io::Result<()> {
-    Ok(rustix::process::set_parent_process_death_signal(Some(
-        rustix::process::Signal::KILL,
-    ))?)
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -64,10 +64,17 @@ async fn stand() -> Result<(), Box<dyn core::error::Error>> {
         .await?;
     let mut nomination = client.election(election).data(name.clone()).nominate()?;
     tokio::spawn(report_roles(nomination.watch()));
+    let mut last: Option<Arc<Leadership>> = None;
     loop {
         let elected = tokio::select! {
             elected = nomination.elected() => elected,
-            order = orders.recv() => return obey(order, client, nomination).await,
+            order = orders.recv() => match (order, &last) {
+                (Some(Order::Write(path)), Some(leadership)) => {
+                    write(leadership, &path).await;
+                    continue;
+                }
+                (order, _) => return end(order, client, nomination).await,
+            },
         };
         let leadership = match elected {
             Ok(leadership) => Arc::new(leadership),
@@ -86,20 +93,34 @@ async fn stand() -> Result<(), Box<dyn core::error::Error>> {
             let over = Arc::clone(&over);
             move || report_validity(&name, &leadership, &over)
         });
-        let reason = tokio::select! {
-            reason = leadership.lost() => reason,
-            order = orders.recv() => return obey(order, client, nomination).await,
+        last = Some(Arc::clone(&leadership));
+        let reason = loop {
+            tokio::select! {
+                reason = leadership.lost() => break reason,
+                order = orders.recv() => match order {
+                    Some(Order::Write(path)) => write(&leadership, &path).await,
+                    order => return end(order, client, nomination).await,
+                },
+            }
         };
-        say(&Report::Lost {
-            token: leadership.token(),
-            reason: reason.to_string(),
-        });
+        say(&Report::Lost { token: leadership.token(), reason: reason.to_string() });
         over.store(true, Ordering::Relaxed);
         let _ = asking.join();
     }
 }
 
-async fn obey(
+/// Writes as if it led: whether it does is for the guard to find out.
+async fn write(leadership: &Leadership, path: &str) {
+    let transaction = leadership.transaction().create(path, "", CreateMode::Persistent);
+    let outcome = transaction.commit().await;
+    let token = leadership.token();
+    say(&match outcome {
+        Ok(_) => Report::Written(token),
+        Err(error) => Report::NotWritten { token, reason: error.to_string() },
+    });
+}
+
+async fn end(
     order: Option<Order>,
     client: Client,
     nomination: Nomination,
@@ -110,7 +131,7 @@ async fn obey(
             say(&Report::Ended(format!("{departure:?}")));
             client.close().await?;
         }
-        Some(Order::Quit) | None => {}
+        Some(Order::Write(_) | Order::Quit) | None => {}
     }
     Ok(())
 }
@@ -120,10 +141,7 @@ async fn report_roles(mut status: tokio::sync::watch::Receiver<election_tokio::S
         let shown = status.borrow_and_update().clone();
         match shown.role {
             Role::Following { predecessor, .. } => say(&Report::Following {
-                candidate: shown
-                    .candidate
-                    .map(|name| name.to_string())
-                    .unwrap_or_default(),
+                candidate: shown.candidate.map(|name| name.to_string()).unwrap_or_default(),
                 predecessor: predecessor.to_string(),
             }),
             Role::Suspended { token, .. } => say(&Report::Suspended(token)),
@@ -156,7 +174,11 @@ fn orders() -> mpsc::UnboundedReceiver<Order> {
         for line in io::stdin().lock().lines() {
             let order = match line.as_deref() {
                 Ok("resign") => Order::Resign,
-                _ => Order::Quit,
+                Ok(line) => match line.strip_prefix("write ") {
+                    Some(path) => Order::Write(path.to_owned()),
+                    None => Order::Quit,
+                },
+                Err(_) => Order::Quit,
             };
             if sender.send(order).is_err() {
                 return;

@@ -79,12 +79,7 @@ impl NomineeProcess {
                 }
             }
         });
-        Ok(Self {
-            name: name.to_owned(),
-            child,
-            orders,
-            said,
-        })
+        Ok(Self { name: name.to_owned(), child, orders, said })
     }
 
     /// Its name.
@@ -124,12 +119,7 @@ impl NomineeProcess {
         let mut reports = self.said.lock();
         let mut seen = earlier;
         loop {
-            if let Some(found) = reports
-                .get(seen..)
-                .unwrap_or_default()
-                .iter()
-                .find_map(&wanted)
-            {
+            if let Some(found) = reports.get(seen..).unwrap_or_default().iter().find_map(&wanted) {
                 return Ok(found);
             }
             seen = seen.max(reports.len());
@@ -150,6 +140,12 @@ impl NomineeProcess {
         }
     }
 
+    /// Tells it to create a znode under the guard of its present or last leadership; also while it
+    /// is paused, for the moment at which it goes on.
+    pub fn write(&mut self, path: &str) -> Result<(), NomineeError> {
+        Ok(writeln!(self.orders, "write {path}")?)
+    }
+
     /// Tells it to resign, or to withdraw.
     pub fn resign(&mut self) -> Result<(), NomineeError> {
         Ok(self.orders.write_all(b"resign\n")?)
@@ -165,9 +161,7 @@ impl NomineeProcess {
         match (end?, waited) {
             (Some(status), _) => Ok(status.success()),
             (None, waited) => Err(NomineeError::NotSaid {
-                what: waited
-                    .err()
-                    .unwrap_or_else(|| NotInTime::new("it ends", bound)),
+                what: waited.err().unwrap_or_else(|| NotInTime::new("it ends", bound)),
                 name: self.name.clone(),
                 last: latest(&self.said.lock()),
             }),
@@ -184,18 +178,14 @@ impl NomineeProcess {
     /// Stops it (`SIGSTOP`); on Linux returns once all its threads stand.
     pub fn pause(&self) -> Result<(), NomineeError> {
         self.signal(Signal::STOP)?;
-        let tasks = Path::new("/proc")
-            .join(self.child.id().to_string())
-            .join("task");
+        let tasks = Path::new("/proc").join(self.child.id().to_string()).join("task");
         eventually(crate::wait::SOON, "all its threads stand", || {
             fs::read_dir(&tasks).map_or(true, |mut tasks| {
                 tasks.all(|task| {
                     let stat = task.and_then(|task| fs::read_to_string(task.path().join("stat")));
                     // After the name, which stands in parentheses and may hold anything.
                     stat.is_ok_and(|stat| {
-                        stat.rsplit(") ")
-                            .next()
-                            .is_some_and(|rest| rest.starts_with('T'))
+                        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
                     })
                 })
             })
@@ -229,15 +219,10 @@ impl Drop for NomineeProcess {
 pub fn merged(nominees: &[NomineeProcess]) -> History {
     let mut history = History::default();
     for nominee in nominees {
-        history.extend(
-            nominee
-                .reports()
-                .into_iter()
-                .filter_map(|report| match report {
-                    Report::Valid(claim) => Some(claim),
-                    _ => None,
-                }),
-        );
+        history.extend(nominee.reports().into_iter().filter_map(|report| match report {
+            Report::Valid(claim) => Some(claim),
+            _ => None,
+        }));
     }
     history
 }

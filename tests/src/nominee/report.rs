@@ -38,6 +38,15 @@ pub enum Report {
         /// Why, in words.
         reason: String,
     },
+    /// A write under the guard of this leadership was applied.
+    Written(Token),
+    /// A write under the guard of this leadership failed.
+    NotWritten {
+        /// Its token.
+        token: Token,
+        /// Why, in words.
+        reason: String,
+    },
     /// Its nomination is over; why, in words.
     Ended(String),
 }
@@ -45,23 +54,23 @@ pub enum Report {
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Following {
-                candidate,
-                predecessor,
-            } => write!(formatter, "following {candidate} {predecessor}"),
+            Self::Following { candidate, predecessor } => {
+                write!(formatter, "following {candidate} {predecessor}")
+            }
             Self::Elected { token, candidate } => write!(formatter, "elected {token} {candidate}"),
             Self::Suspended(token) => write!(formatter, "suspended {token}"),
             Self::Valid(claim) => {
                 let (asked_at, answered_at) =
                     (claim.asked_at.as_nanos(), claim.answered_at.as_nanos());
                 let (token, nominee) = (claim.token, &claim.nominee);
-                write!(
-                    formatter,
-                    "valid {token} {asked_at} {answered_at} {nominee}"
-                )
+                write!(formatter, "valid {token} {asked_at} {answered_at} {nominee}")
             }
             Self::NotValid(token) => write!(formatter, "not-valid {token}"),
             Self::Lost { token, reason } => write!(formatter, "lost {token} {reason}"),
+            Self::Written(token) => write!(formatter, "written {token}"),
+            Self::NotWritten { token, reason } => {
+                write!(formatter, "not-written {token} {reason}")
+            }
             Self::Ended(reason) => write!(formatter, "ended {reason}"),
         }
     }
@@ -92,10 +101,7 @@ fn read(line: &str) -> Option<Report> {
         }
         "elected" => {
             let (number, candidate) = rest.split_once(' ')?;
-            Some(Report::Elected {
-                token: token(number)?,
-                candidate: candidate.to_owned(),
-            })
+            Some(Report::Elected { token: token(number)?, candidate: candidate.to_owned() })
         }
         "suspended" => token(rest).map(Report::Suspended),
         "valid" => {
@@ -110,10 +116,12 @@ fn read(line: &str) -> Option<Report> {
         "not-valid" => token(rest).map(Report::NotValid),
         "lost" => {
             let (number, reason) = rest.split_once(' ')?;
-            Some(Report::Lost {
-                token: token(number)?,
-                reason: reason.to_owned(),
-            })
+            Some(Report::Lost { token: token(number)?, reason: reason.to_owned() })
+        }
+        "written" => token(rest).map(Report::Written),
+        "not-written" => {
+            let (number, reason) = rest.split_once(' ')?;
+            Some(Report::NotWritten { token: token(number)?, reason: reason.to_owned() })
         }
         "ended" => Some(Report::Ended(rest.to_owned())),
         _ => None,
@@ -136,14 +144,8 @@ mod tests {
     fn each_report_is_read_back() {
         let token = Token::new(77);
         let reports = [
-            Report::Following {
-                candidate: "b".into(),
-                predecessor: "a".into(),
-            },
-            Report::Elected {
-                token,
-                candidate: "a".into(),
-            },
+            Report::Following { candidate: "b".into(), predecessor: "a".into() },
+            Report::Elected { token, candidate: "a".into() },
             Report::Suspended(token),
             Report::Valid(Claim {
                 nominee: "one and only".into(),
@@ -152,10 +154,9 @@ mod tests {
                 answered_at: Duration::new(5, 7),
             }),
             Report::NotValid(token),
-            Report::Lost {
-                token,
-                reason: "the session expired".into(),
-            },
+            Report::Lost { token, reason: "the session expired".into() },
+            Report::Written(token),
+            Report::NotWritten { token, reason: "it does not lead".into() },
             Report::Ended("resigned".into()),
         ];
         for report in reports {
