@@ -52,6 +52,8 @@ pub(crate) enum Subcommand {
     Exec(ExecArgs),
 }
 
+const SERVERS_HELP: &str = "The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT]";
+
 const RUN_HELP: &str = "\
 Examples:
   zkelect run --servers zk1:2181,zk2:2181,zk3:2181 --election /reports/leader -- ./make-reports
@@ -122,8 +124,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = EXIT_CODES)]
 pub(crate) struct DemoArgs {
-    /// The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT].
-    #[arg(long)]
+    #[arg(long, help = SERVERS_HELP)]
     pub(crate) servers: Option<Servers>,
     /// How many leaders go, in turn by resigning and by crashing.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -141,8 +142,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ElectionArgs {
-    /// The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT].
-    #[arg(long)]
+    #[arg(long, help = SERVERS_HELP)]
     pub(crate) servers: Servers,
     /// The election node, an absolute path; `run` creates it if it does not exist.
     #[arg(long, value_name = "PATH")]

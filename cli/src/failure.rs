@@ -63,6 +63,7 @@ impl Failure {
                 election_tokio::ErrorKind::Refused(_) => Exit::WrongSetUp,
                 _ => Exit::NoServer,
             },
+            Self::Nomination(EndReason::ClientClosed(_)) => Exit::Internal,
             Self::Nomination(reason) => match rejected(reason) {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,

@@ -2,7 +2,7 @@
 
 use rustix::process::{Signal, kill_process};
 
-use crate::support::{Folder, Plan, Run, guard_of, servers, wait_for_end};
+use crate::support::{Folder, Mortals, Plan, Run, guard_of, servers, wait_for_end};
 
 /// The command, a child in its process group, and one that left the group.
 const THREE: &str = r#"
@@ -12,7 +12,7 @@ const THREE: &str = r#"
     echo "command $$" >>"$LOG"
     while :; do sleep 0.02; done"#;
 
-fn start(label: &str) -> (Folder, Run, [String; 3]) {
+fn start(label: &str) -> (Folder, Run, Mortals) {
     let folder = Folder::new(label);
     let plan = Plan {
         servers: &servers(label),
@@ -22,15 +22,15 @@ fn start(label: &str) -> (Folder, Run, [String; 3]) {
     };
     let run = Run::start(&folder, &plan);
     let pids = ["command ", "child ", "far "].map(|name| run.wait_for_log(name));
-    (folder, run, pids)
+    (folder, run, Mortals(pids.into()))
 }
 
 #[test]
 fn when_zkelect_is_killed_all_that_it_ran_is_gone() {
     let (_folder, run, pids) = start("killed");
     run.signal(Signal::KILL);
-    for pid in pids {
-        wait_for_end(&pid);
+    for pid in &pids.0 {
+        wait_for_end(pid);
     }
 }
 
@@ -39,15 +39,15 @@ fn when_the_guard_is_killed_all_that_it_ran_is_gone_and_zkelect_resigns() {
     let (_folder, mut run, pids) = start("guard");
     kill_process(guard_of(&run), Signal::KILL).expect("it runs");
     assert_eq!(run.ended().code(), Some(128 + 9), "{}", run.said());
-    for pid in pids {
-        wait_for_end(&pid);
+    for pid in &pids.0 {
+        wait_for_end(pid);
     }
 }
 
 /// As by `kill -9` of everything that is called so.
 #[test]
 fn when_zkelect_and_the_guard_are_killed_at_once_the_command_is_gone() {
-    let (_folder, run, [command, child, far]) = start("both");
+    let (_folder, run, pids) = start("both");
     let guard = guard_of(&run);
     // Stopped, neither can act on the other's end.
     for pid in [run.pid(), guard] {
@@ -55,11 +55,8 @@ fn when_zkelect_and_the_guard_are_killed_at_once_the_command_is_gone() {
     }
     kill_process(guard, Signal::KILL).expect("it runs");
     kill_process(run.pid(), Signal::KILL).expect("it runs");
-    wait_for_end(&command);
-    for survivor in [child, far] {
-        let pid = survivor.parse().ok().and_then(rustix::process::Pid::from_raw);
-        kill_process(pid.expect("a process id"), Signal::KILL).expect("documented to survive");
-    }
+    // What the command had started lives on, as the README says.
+    wait_for_end(&pids.0[0]);
 }
 
 /// Service managers send it to all processes of a service: only `zkelect` decides.

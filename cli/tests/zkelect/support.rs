@@ -84,6 +84,8 @@ impl Run {
             .args(["--", "sh", "-c", plan.script])
             .env("LOG", &log)
             .stdin(Stdio::null())
+            // A command that survives must not keep the output of the tests open.
+            .stdout(Stdio::null())
             .stderr(fs::File::create(&stderr).expect("a file"))
             .spawn()
             .expect("zkelect starts");
@@ -224,6 +226,19 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['Z', 'X'])),
         Err(_) => false,
+    }
+}
+
+/// Processes that are not to outlive a test, also not one that fails.
+pub(crate) struct Mortals(pub(crate) Vec<String>);
+
+impl Drop for Mortals {
+    fn drop(&mut self) {
+        for pid in self.0.iter().filter(|pid| is_alive(pid)) {
+            if let Some(pid) = pid.parse().ok().and_then(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
 }
 
