@@ -52,7 +52,9 @@ impl Failure {
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
             | Self::System { .. } => Exit::System,
-            Self::Connect(ConnectError::Ended(_)) | Self::Internal(_) => Exit::Internal,
+            Self::Connect(ConnectError::Ended(_))
+            | Self::Nomination(EndReason::ClientClosed(_))
+            | Self::Internal(_) => Exit::Internal,
             Self::Connect(_) | Self::Election(_) | Self::DemoWithoutServer => Exit::Usage,
             Self::NoChroot(_) => Exit::WrongSetUp,
             Self::Operation(error) => match error.kind() {
@@ -63,7 +65,6 @@ impl Failure {
                 election_tokio::ErrorKind::Refused(_) => Exit::WrongSetUp,
                 _ => Exit::NoServer,
             },
-            Self::Nomination(EndReason::ClientClosed(_)) => Exit::Internal,
             Self::Nomination(reason) => match rejected(reason) {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
