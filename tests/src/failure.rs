@@ -18,10 +18,7 @@ pub struct TestFailure {
 impl<E: Error + 'static> From<E> for TestFailure {
     #[track_caller]
     fn from(error: E) -> Self {
-        Self {
-            error: Box::new(error),
-            place: Location::caller(),
-        }
+        Self { error: Box::new(error), place: Location::caller() }
     }
 }
 

@@ -34,10 +34,7 @@ impl ReservedPort {
         }
         Err(io::Error::new(
             io::ErrorKind::AddrInUse,
-            format!(
-                "{ATTEMPTS} loopback ports in a row are taken, from {}",
-                FIRST + offset
-            ),
+            format!("{ATTEMPTS} loopback ports in a row are taken, from {}", FIRST + offset),
         ))
     }
 
@@ -53,10 +50,7 @@ impl ReservedPort {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mark = UdpSocket::bind(address)?;
         TcpListener::bind(address)?;
-        Ok(Self {
-            address,
-            _mark: mark,
-        })
+        Ok(Self { address, _mark: mark })
     }
 }
 

@@ -90,12 +90,7 @@ pub struct RawClient {
 impl RawClient {
     /// Opens a session.
     pub fn connect(server: SocketAddr, timeout: Duration) -> Result<Self, RawError> {
-        let session = RawSession {
-            id: 0,
-            timeout,
-            last_zxid: 0,
-            password: vec![0; 16],
-        };
+        let session = RawSession { id: 0, timeout, last_zxid: 0, password: vec![0; 16] };
         Self::resume(server, &session)
     }
 
@@ -124,18 +119,8 @@ impl RawClient {
             return Err(RawError::SessionExpired);
         }
         let timeout = Duration::from_millis(timeout);
-        let session = RawSession {
-            id,
-            timeout,
-            password,
-            last_zxid: session.last_zxid,
-        };
-        Ok(Self {
-            stream,
-            session,
-            last_xid: 0,
-            notifications: VecDeque::new(),
-        })
+        let session = RawSession { id, timeout, password, last_zxid: session.last_zxid };
+        Ok(Self { stream, session, last_xid: 0, notifications: VecDeque::new() })
     }
 
     /// What one needs to resume this session.
@@ -200,10 +185,7 @@ impl RawClient {
                 return Ok(notification);
             }
             if let Message::Reply { xid, .. } = self.receive()? {
-                return Err(RawError::WrongReply {
-                    expected: -1,
-                    received: xid,
-                });
+                return Err(RawError::WrongReply { expected: -1, received: xid });
             }
         }
     }
@@ -243,11 +225,7 @@ impl RawClient {
     }
 
     const fn next_xid(&mut self) -> i32 {
-        self.last_xid = if self.last_xid == i32::MAX {
-            1
-        } else {
-            self.last_xid + 1
-        };
+        self.last_xid = if self.last_xid == i32::MAX { 1 } else { self.last_xid + 1 };
         self.last_xid
     }
 
@@ -264,10 +242,7 @@ impl RawClient {
             match self.receive()? {
                 Message::Notified => {}
                 Message::Reply { xid, .. } if xid != expected => {
-                    return Err(RawError::WrongReply {
-                        expected,
-                        received: xid,
-                    });
+                    return Err(RawError::WrongReply { expected, received: xid });
                 }
                 Message::Reply { code: 0, body, .. } => return Ok(body),
                 Message::Reply { code, .. } => return Err(RawError::Refused { opcode, code }),
@@ -286,16 +261,11 @@ impl RawClient {
             let event_type = body.int("event type")?;
             body.int("state")?;
             let path = String::from_utf8_lossy(body.buffer("path")?).into_owned();
-            self.notifications
-                .push_back(Notification { event_type, path });
+            self.notifications.push_back(Notification { event_type, path });
             return Ok(Message::Notified);
         }
         self.session.last_zxid = self.session.last_zxid.max(zxid);
-        Ok(Message::Reply {
-            xid,
-            code,
-            body: body.0.to_vec(),
-        })
+        Ok(Message::Reply { xid, code, body: body.0.to_vec() })
     }
 }
 
@@ -337,10 +307,7 @@ fn receive_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     stream.read_exact(&mut length)?;
     let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
     if length > LARGEST_FRAME {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("a frame of {length}"),
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length}")));
     }
     let mut payload = vec![0; length];
     stream.read_exact(&mut payload)?;
@@ -362,19 +329,13 @@ impl<'a> Body<'a> {
     /// A null buffer reads as an empty one.
     fn buffer(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = usize::try_from(self.int(what)?).unwrap_or_default();
-        let (bytes, rest) = self
-            .0
-            .split_at_checked(length)
-            .ok_or(RawError::Truncated(what))?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(RawError::Truncated(what))?;
         self.0 = rest;
         Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], RawError> {
-        let (bytes, rest) = self
-            .0
-            .split_first_chunk()
-            .ok_or(RawError::Truncated(what))?;
+        let (bytes, rest) = self.0.split_first_chunk().ok_or(RawError::Truncated(what))?;
         self.0 = rest;
         Ok(*bytes)
     }

@@ -22,10 +22,7 @@ pub struct NotInTime {
 
 impl NotInTime {
     pub(crate) fn new(what: impl Into<String>, bound: Duration) -> Self {
-        Self {
-            what: what.into(),
-            bound,
-        }
+        Self { what: what.into(), bound }
     }
 }
 

@@ -32,13 +32,7 @@ impl Bench {
         let client = RawClient::connect(proxy.addr(), SESSION)?;
         let witness = RawClient::connect(server.addr(), SESSION)?;
         let chroot = server.fresh_chroot("proxy")?;
-        Ok(Self {
-            server,
-            proxy,
-            client,
-            witness,
-            chroot,
-        })
+        Ok(Self { server, proxy, client, witness, chroot })
     }
 
     fn path(&self, name: &str) -> String {
@@ -71,20 +65,8 @@ fn it_counts_what_passes_by_kind() -> TestResult {
     assert_eq!(counters.accepted, 1);
     assert_eq!(counters.passed(FrameKind::ConnectRequest), 1);
     assert_eq!(counters.passed(FrameKind::ConnectResponse), 1);
-    assert_eq!(
-        (
-            counters.requests(Opcode::PING),
-            counters.replies(Opcode::PING)
-        ),
-        (2, 2)
-    );
-    assert_eq!(
-        (
-            counters.requests(Opcode::CREATE),
-            counters.replies(Opcode::CREATE)
-        ),
-        (2, 2)
-    );
+    assert_eq!((counters.requests(Opcode::PING), counters.replies(Opcode::PING)), (2, 2));
+    assert_eq!((counters.requests(Opcode::CREATE), counters.replies(Opcode::CREATE)), (2, 2));
     assert_eq!(counters.errors(Opcode::CREATE, -110), 1);
     assert_eq!(counters.all_requests(), 5);
     assert_eq!(counters.notifications(), 1);
@@ -139,16 +121,10 @@ fn a_black_hole_to_the_server_delivers_late_when_healed() -> TestResult {
     bench.proxy.black_hole(Directions::ToServer);
     let path = bench.path("late");
     bench.client.send_create(&path, CreateMode::Persistent)?;
-    bench
-        .proxy
-        .wait_for(SOON, "the create arrives", |counters| {
-            counters.arrived(CREATE) == 1
-        })?;
+    bench.proxy.wait_for(SOON, "the create arrives", |counters| counters.arrived(CREATE) == 1)?;
     assert!(!bench.was_created("late")?);
     bench.proxy.heal();
-    eventually(SOON, "the create is done", || {
-        bench.was_created("late").unwrap_or(false)
-    })?;
+    eventually(SOON, "the create is done", || bench.was_created("late").unwrap_or(false))?;
     Ok(())
 }
 
@@ -159,17 +135,12 @@ fn a_black_hole_to_the_client_holds_back_replies_only() -> TestResult {
     let path = bench.path("done");
     bench.client.send_create(&path, CreateMode::Persistent)?;
     let reply = FrameKind::Reply(Opcode::CREATE);
-    let counters = bench
-        .proxy
-        .wait_for(SOON, "the reply arrives", |counters| {
-            counters.arrived(reply) == 1
-        })?;
+    let counters =
+        bench.proxy.wait_for(SOON, "the reply arrives", |counters| counters.arrived(reply) == 1)?;
     assert!(bench.was_created("done")?);
     assert_eq!(counters.passed(reply), 0);
     bench.proxy.heal();
-    bench.proxy.wait_for(SOON, "the reply passes", |counters| {
-        counters.passed(reply) == 1
-    })?;
+    bench.proxy.wait_for(SOON, "the reply passes", |counters| counters.passed(reply) == 1)?;
     Ok(())
 }
 
@@ -179,11 +150,7 @@ fn a_black_hole_healed_by_cutting_loses_what_it_held() -> TestResult {
     bench.proxy.black_hole(Directions::Both);
     let path = bench.path("lost");
     bench.client.send_create(&path, CreateMode::Persistent)?;
-    bench
-        .proxy
-        .wait_for(SOON, "the create arrives", |counters| {
-            counters.arrived(CREATE) == 1
-        })?;
+    bench.proxy.wait_for(SOON, "the create arrives", |counters| counters.arrived(CREATE) == 1)?;
     bench.proxy.heal_by_cutting();
     let session = bench.client.session().clone();
     bench.client.wait_for_end()?;
@@ -228,10 +195,7 @@ fn delayed_frames_come_late_and_do_not_wait_for_each_other() -> TestResult {
     bench.proxy.wait_for(SOON, "all replies pass", |counters| {
         counters.replies(Opcode::CREATE) == replies
     })?;
-    assert!(
-        start.elapsed() < 2 * DELAY * REQUESTS,
-        "one after the other it would take longer"
-    );
+    assert!(start.elapsed() < 2 * DELAY * REQUESTS, "one after the other it would take longer");
 
     bench.proxy.delay(Duration::ZERO);
     Ok(())
@@ -274,24 +238,13 @@ fn a_cut_before_the_third_create_lets_two_be_done() -> TestResult {
 fn a_cut_instead_of_a_reply_leaves_the_request_done() -> TestResult {
     let mut bench = Bench::set_up()?;
     let mut other = RawClient::connect(bench.proxy.addr(), SESSION)?;
-    let planned = bench
-        .proxy
-        .cut_when(Cut::instead_of_reply_to(Opcode::CREATE).skipping(1));
+    let planned = bench.proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE).skipping(1));
     bench.create("1")?;
     bench.create("2").expect_err("its reply is lost");
-    assert_eq!(
-        planned.wait(SOON)?,
-        planned.cut_connection().expect("it was cut")
-    );
+    assert_eq!(planned.wait(SOON)?, planned.cut_connection().expect("it was cut"));
     assert!(bench.was_created("2")?);
     let counters = bench.proxy.counters();
-    assert_eq!(
-        (
-            counters.requests(Opcode::CREATE),
-            counters.replies(Opcode::CREATE)
-        ),
-        (2, 1)
-    );
+    assert_eq!((counters.requests(Opcode::CREATE), counters.replies(Opcode::CREATE)), (2, 1));
     assert_eq!(counters.arrived(FrameKind::Reply(Opcode::CREATE)), 2);
     other.ping()?;
     Ok(())
@@ -304,9 +257,7 @@ fn a_cut_after_a_create_was_forwarded_leaves_it_done() -> TestResult {
     let path = bench.path("forwarded");
     bench.client.send_create(&path, CreateMode::Persistent)?;
     planned.wait(SOON)?;
-    eventually(SOON, "the create is done", || {
-        bench.was_created("forwarded").unwrap_or(false)
-    })?;
+    eventually(SOON, "the create is done", || bench.was_created("forwarded").unwrap_or(false))?;
     bench.client.wait_for_end()?;
     Ok(())
 }
@@ -320,10 +271,7 @@ fn a_cut_before_a_notification_keeps_it_from_the_client() -> TestResult {
     bench.witness.delete(&path)?;
     planned.wait(SOON)?;
     assert_eq!(bench.proxy.counters().notifications(), 0);
-    bench
-        .client
-        .next_notification()
-        .expect_err("the connection was cut");
+    bench.client.next_notification().expect_err("the connection was cut");
     Ok(())
 }
 
@@ -341,10 +289,7 @@ fn a_cut_after_the_connect_response_meets_every_client_but_once() -> TestResult 
 #[test]
 fn a_plan_that_was_given_up_does_nothing() -> TestResult {
     let mut bench = Bench::set_up()?;
-    bench
-        .proxy
-        .cut_when(Cut::before(FrameKind::Request(Opcode::PING)))
-        .cancel();
+    bench.proxy.cut_when(Cut::before(FrameKind::Request(Opcode::PING))).cancel();
     bench.client.ping()?;
     Ok(())
 }
@@ -369,22 +314,14 @@ fn the_target_can_be_changed() -> TestResult {
 fn four_letter_words_and_opaque_protocols_pass() -> TestResult {
     use std::io::{Read as _, Write as _};
     let bench = Bench::set_up()?;
-    for proxy in [
-        Proxy::to(bench.server.addr())?,
-        Proxy::opaque_to(bench.server.addr())?,
-    ] {
+    for proxy in [Proxy::to(bench.server.addr())?, Proxy::opaque_to(bench.server.addr())?] {
         let mut stream = TcpStream::connect(proxy.addr())?;
         stream.write_all(b"ruok")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         assert_eq!(answer, "imok");
         assert_eq!(proxy.counters().bytes_to_server, 4);
-        assert_eq!(
-            proxy
-                .counters()
-                .passed(FrameKind::Opaque(Direction::ToClient)),
-            1
-        );
+        assert_eq!(proxy.counters().passed(FrameKind::Opaque(Direction::ToClient)), 1);
     }
     Ok(())
 }
@@ -405,11 +342,6 @@ fn two_hundred_connections_pass_at_once() -> TestResult {
     }
     let counters = bench.proxy.counters();
     assert_eq!((counters.accepted, counters.notifications()), (201, 200));
-    assert!(
-        counters
-            .notifications_by_connection()
-            .values()
-            .all(|count| *count == 1)
-    );
+    assert!(counters.notifications_by_connection().values().all(|count| *count == 1));
     Ok(())
 }

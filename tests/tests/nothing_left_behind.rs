@@ -34,22 +34,14 @@ impl Holder {
             .spawn()?;
         let output = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut lines = BufReader::new(output).lines();
-        let mut line = || {
-            lines
-                .next()
-                .unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
-        };
+        let mut line = || lines.next().unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()));
         let mut servers = Vec::new();
         for address in line()?.split(',') {
             let address = address.parse().map_err(io::Error::other)?;
             let line = line()?;
             let (process, folder) = line.split_once(' ').ok_or(io::ErrorKind::InvalidData)?;
             let process = process.parse().map_err(io::Error::other)?;
-            servers.push(Trace {
-                address,
-                process,
-                folder: folder.into(),
-            });
+            servers.push(Trace { address, process, folder: folder.into() });
         }
         Ok(Self { process, servers })
     }
@@ -65,11 +57,7 @@ impl Trace {
     }
 
     fn wait_until_gone(&self) -> Result<(), NotInTime> {
-        eventually(
-            SOON,
-            "the server's process, port and folder are gone",
-            || !self.exists(),
-        )
+        eventually(SOON, "the server's process, port and folder are gone", || !self.exists())
     }
 }
 
@@ -93,12 +81,7 @@ fn after_the_process_of_a_paused_server_was_killed() -> TestResult {
     let mut holder = Holder::spawn(&[])?;
     for server in &holder.servers {
         let stop = format!("kill -STOP {}", server.process);
-        assert!(
-            Command::new("/bin/sh")
-                .args(["-c", &stop])
-                .status()?
-                .success()
-        );
+        assert!(Command::new("/bin/sh").args(["-c", &stop]).status()?.success());
     }
     holder.process.kill()?;
     holder.process.wait()?;
@@ -129,12 +112,7 @@ fn after_the_process_ended_with_its_server_in_a_static() -> TestResult {
 fn after_an_interrupt_at_the_terminal() -> TestResult {
     let mut holder = Holder::spawn(&[])?;
     let interrupt = format!("kill -INT {}", holder.process.id());
-    assert!(
-        Command::new("/bin/sh")
-            .args(["-c", &interrupt])
-            .status()?
-            .success()
-    );
+    assert!(Command::new("/bin/sh").args(["-c", &interrupt]).status()?.success());
     holder.process.wait()?;
     holder.servers.iter().try_for_each(Trace::wait_until_gone)?;
     Ok(())

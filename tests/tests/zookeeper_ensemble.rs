@@ -92,11 +92,7 @@ fn each_member_can_be_told_another_address_of_each_peer() -> TestResult {
     })?;
     for member in Member::ALL {
         for peer in Member::ALL {
-            assert_eq!(
-                asked.contains(&(member, peer)),
-                member != peer,
-                "{member:?} {peer:?}"
-            );
+            assert_eq!(asked.contains(&(member, peer)), member != peer, "{member:?} {peer:?}");
         }
     }
     ensemble.wait_for_leader(SOON)?;

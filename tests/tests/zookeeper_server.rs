@@ -23,10 +23,7 @@ fn a_server_serves_and_tells_about_itself() -> TestResult {
 #[test]
 fn each_test_gets_a_chroot_of_its_own() -> TestResult {
     let server = shared()?;
-    let (one, two) = (
-        server.fresh_chroot("chroot")?,
-        server.fresh_chroot("chroot")?,
-    );
+    let (one, two) = (server.fresh_chroot("chroot")?, server.fresh_chroot("chroot")?);
     assert_ne!(one, two);
     let mut client = RawClient::connect(server.addr(), SESSION)?;
     assert!(client.exists(&one)? && client.exists(&two)?);
@@ -69,10 +66,7 @@ fn a_killed_and_restarted_server_keeps_sessions_and_ephemerals() -> TestResult {
     assert!(resumed.exists("/ephemeral")?);
     resumed.close()?;
     let refused = RawClient::resume(address, &session);
-    assert!(
-        matches!(refused, Err(RawError::SessionExpired)),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(RawError::SessionExpired)), "{refused:?}");
     Ok(())
 }
 
@@ -85,9 +79,7 @@ fn a_paused_server_is_silent_and_a_resumed_one_answers_what_was_asked() -> TestR
     assert!(server.mode().is_err());
     client.send_create("/asked-while-paused", CreateMode::Ephemeral)?;
     server.resume()?;
-    client
-        .ping()
-        .expect_err("the reply to the create comes first");
+    client.ping().expect_err("the reply to the create comes first");
     server.wait_until_serving()?;
     let mut other = RawClient::connect(server.addr(), SESSION)?;
     assert!(other.exists("/asked-while-paused")?);
@@ -98,11 +90,7 @@ fn a_paused_server_is_silent_and_a_resumed_one_answers_what_was_asked() -> TestR
 fn a_session_without_pings_expires_after_its_negotiated_timeout() -> TestResult {
     let server = Options::new().start_server()?;
     let shortest = RawClient::connect(server.addr(), Duration::from_millis(1))?;
-    assert_eq!(
-        shortest.session().timeout,
-        Duration::from_millis(400),
-        "two ticks of 200 ms"
-    );
+    assert_eq!(shortest.session().timeout, Duration::from_millis(400), "two ticks of 200 ms");
     shortest.wait_for_end()?;
 
     let mut client = RawClient::connect(server.addr(), Duration::from_secs(3))?;
@@ -127,23 +115,15 @@ fn options_reach_the_server() -> TestResult {
     let second = RawClient::connect(server.addr(), SESSION)?;
     assert_eq!(first.session().timeout, Duration::from_secs(3));
     assert_eq!(second.session().timeout, Duration::from_secs(5));
-    assert!(
-        RawClient::connect(server.addr(), SESSION).is_err(),
-        "a third connection"
-    );
+    assert!(RawClient::connect(server.addr(), SESSION).is_err(), "a third connection");
     let long = format!("/{}", "x".repeat(4_000));
-    assert!(
-        first.create(&long, CreateMode::Persistent).is_err(),
-        "beyond jute.maxbuffer"
-    );
+    assert!(first.create(&long, CreateMode::Persistent).is_err(), "beyond jute.maxbuffer");
     Ok(())
 }
 
 #[test]
 fn a_server_that_cannot_start_says_why() {
-    let refused = Options::new()
-        .config_line("tickTime=nonsense")
-        .start_server();
+    let refused = Options::new().config_line("tickTime=nonsense").start_server();
     let Err(error @ StartError::Exited { .. }) = refused else {
         panic!("{refused:?}");
     };

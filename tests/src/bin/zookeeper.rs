@@ -37,12 +37,8 @@ fn one() -> Result<(), String> {
 }
 
 fn three() -> Result<(), String> {
-    let ensemble = Options::new()
-        .start_ensemble()
-        .map_err(|error| error.to_string())?;
-    let servers = Member::ALL
-        .into_iter()
-        .map(|member| ensemble.member(member));
+    let ensemble = Options::new().start_ensemble().map_err(|error| error.to_string())?;
+    let servers = Member::ALL.into_iter().map(|member| ensemble.member(member));
     announce(&ensemble.connect_string(), servers);
     until_input_ends();
     Ok(())
@@ -51,11 +47,7 @@ fn three() -> Result<(), String> {
 fn announce<'a>(connect_string: &str, servers: impl Iterator<Item = &'a Server>) {
     println!("{connect_string}");
     for server in servers {
-        println!(
-            "{} {}",
-            server.process_id().unwrap_or_default(),
-            server.folder().display()
-        );
+        println!("{} {}", server.process_id().unwrap_or_default(), server.folder().display());
     }
 }
 

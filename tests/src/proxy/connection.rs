@@ -43,14 +43,8 @@ pub(super) struct Frame {
 pub(super) enum Label {
     ConnectRequest,
     ConnectResponse,
-    Request {
-        opcode: Opcode,
-        number: RequestNumber,
-    },
-    Reply {
-        opcode: Opcode,
-        number: RequestNumber,
-    },
+    Request { opcode: Opcode, number: RequestNumber },
+    Reply { opcode: Opcode, number: RequestNumber },
     Notification,
     StrayReply,
     Opaque,

@@ -58,10 +58,7 @@ impl Counters {
 
     /// Replies with an error code that have arrived, to requests with that opcode.
     pub fn errors(&self, opcode: Opcode, code: i32) -> u64 {
-        self.errors
-            .get(&(opcode, code))
-            .copied()
-            .unwrap_or_default()
+        self.errors.get(&(opcode, code)).copied().unwrap_or_default()
     }
 
     /// Notifications that have passed to clients.

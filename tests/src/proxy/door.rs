@@ -14,11 +14,7 @@ use super::state::Shared;
 
 #[derive(Debug)]
 pub(super) enum Door {
-    Open {
-        address: SocketAddr,
-        closing: Arc<AtomicBool>,
-        porter: JoinHandle<()>,
-    },
+    Open { address: SocketAddr, closing: Arc<AtomicBool>, porter: JoinHandle<()> },
     Closed,
 }
 
@@ -30,11 +26,7 @@ impl Door {
         let porter = thread::Builder::new()
             .name("proxy-door".to_owned())
             .spawn(move || accept(&listener, &shared, &told))?;
-        Ok(Self::Open {
-            address,
-            closing,
-            porter,
-        })
+        Ok(Self::Open { address, closing, porter })
     }
 
     pub(super) const fn is_closed(&self) -> bool {
@@ -43,12 +35,7 @@ impl Door {
 
     /// Returns once the port is closed.
     pub(super) fn close(&mut self) {
-        if let Self::Open {
-            address,
-            closing,
-            porter,
-        } = mem::replace(self, Self::Closed)
-        {
+        if let Self::Open { address, closing, porter } = mem::replace(self, Self::Closed) {
             closing.store(true, Ordering::SeqCst);
             // Wakes the porter. Should it fail, then because the porter has left already.
             let _ = TcpStream::connect(address);

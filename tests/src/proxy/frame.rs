@@ -94,11 +94,7 @@ pub(super) fn error_code(reply: &[u8]) -> Option<i32> {
 }
 
 fn int_at(bytes: &[u8], offset: usize) -> Option<i32> {
-    bytes
-        .get(offset..)?
-        .first_chunk()
-        .copied()
-        .map(i32::from_be_bytes)
+    bytes.get(offset..)?.first_chunk().copied().map(i32::from_be_bytes)
 }
 
 #[cfg(test)]

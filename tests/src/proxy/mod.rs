@@ -65,11 +65,7 @@ impl Proxy {
         let port = ReservedPort::reserve()?;
         let shared = Arc::new(Shared::new(target, protocol));
         let door = Door::open(port.address(), &shared)?;
-        Ok(Self {
-            port,
-            shared,
-            door: Mutex::new(door),
-        })
+        Ok(Self { port, shared, door: Mutex::new(door) })
     }
 
     /// Where clients connect.
@@ -121,18 +117,9 @@ impl Proxy {
     /// this was called may still arrive.
     pub fn black_hole(&self, directions: Directions) {
         let held = match directions {
-            Directions::ToServer => Held {
-                to_server: true,
-                to_client: false,
-            },
-            Directions::ToClient => Held {
-                to_server: false,
-                to_client: true,
-            },
-            Directions::Both => Held {
-                to_server: true,
-                to_client: true,
-            },
+            Directions::ToServer => Held { to_server: true, to_client: false },
+            Directions::ToClient => Held { to_server: false, to_client: true },
+            Directions::Both => Held { to_server: true, to_client: true },
         };
         self.shared.change(|state| {
             state.held.to_server |= held.to_server;
@@ -147,8 +134,7 @@ impl Proxy {
 
     /// Ends [`Self::black_hole`]: what was held back is lost, with all the connections.
     pub fn heal_by_cutting(&self) {
-        self.shared
-            .cut_all_and(|state| state.held = Held::default());
+        self.shared.cut_all_and(|state| state.held = Held::default());
     }
 
     /// Delivers what arrives from now on later by `delay`, in order. Zero ends it.
@@ -159,10 +145,7 @@ impl Proxy {
     /// Plans a cut. Frames and bytes count from now on, over all connections.
     pub fn cut_when(&self, cut: Cut) -> PlannedCut {
         let plan = self.shared.lock().plans.add(cut);
-        PlannedCut {
-            shared: Arc::clone(&self.shared),
-            plan,
-        }
+        PlannedCut { shared: Arc::clone(&self.shared), plan }
     }
 
     /// Plans a cut as soon as `bytes` more bytes have passed in `direction`, be it in the middle
@@ -220,9 +203,7 @@ impl PlannedCut {
     /// Waits until the cut has happened.
     pub fn wait(&self, bound: Duration) -> Result<ConnectionId, NotInTime> {
         self.shared
-            .wait_for(bound, "the planned cut happens", |state| {
-                state.plans.outcome(self.plan)
-            })
+            .wait_for(bound, "the planned cut happens", |state| state.plans.outcome(self.plan))
     }
 
     /// Gives the plan up, unless it has happened.

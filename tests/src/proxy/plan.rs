@@ -24,39 +24,24 @@ enum Point {
 impl Cut {
     /// The frame does not reach its receiver.
     pub const fn before(kind: FrameKind) -> Self {
-        Self {
-            point: Point::Before(kind),
-            skip: 0,
-        }
+        Self { point: Point::Before(kind), skip: 0 }
     }
 
     /// The frame is written to its receiver, and the connection is cut at once: the answer to it
     /// will hardly have arrived by then.
     pub const fn after(kind: FrameKind) -> Self {
-        Self {
-            point: Point::After(kind),
-            skip: 0,
-        }
+        Self { point: Point::After(kind), skip: 0 }
     }
 
     /// The request reaches the server, is executed and answered; the connection is cut when the
     /// answer arrives at the proxy, and the client never sees it. Earlier answers pass.
     pub const fn instead_of_reply_to(opcode: Opcode) -> Self {
-        Self {
-            point: Point::InsteadOfReplyTo(opcode),
-            skip: 0,
-        }
+        Self { point: Point::InsteadOfReplyTo(opcode), skip: 0 }
     }
 
     /// As soon as that many bytes have passed.
     pub const fn after_bytes(direction: Direction, bytes: u64) -> Self {
-        Self {
-            point: Point::AfterBytes {
-                direction,
-                left: bytes,
-            },
-            skip: 0,
-        }
+        Self { point: Point::AfterBytes { direction, left: bytes }, skip: 0 }
     }
 
     /// Lets that many such frames pass first: with 2, it is about the third. Bytes are not
@@ -74,10 +59,7 @@ pub(super) struct PlanId(u64);
 #[derive(Debug)]
 enum Plan {
     Waiting(Cut),
-    AwaitingReply {
-        connection: ConnectionId,
-        request: RequestNumber,
-    },
+    AwaitingReply { connection: ConnectionId, request: RequestNumber },
     Happened(ConnectionId),
 }
 
@@ -135,18 +117,12 @@ impl Plan {
     fn judge(&mut self, connection: ConnectionId, frame: &Frame) -> Option<usize> {
         match self {
             Self::Happened(_) => None,
-            Self::AwaitingReply {
-                connection: awaited,
-                request,
-            } => {
+            Self::AwaitingReply { connection: awaited, request } => {
                 let is_it = *awaited == connection
                     && matches!(frame.label, Label::Reply { number, .. } if number == *request);
                 is_it.then_some(0)
             }
-            Self::Waiting(Cut {
-                point: Point::AfterBytes { direction, left },
-                ..
-            }) => {
+            Self::Waiting(Cut { point: Point::AfterBytes { direction, left }, .. }) => {
                 if *direction != frame.direction {
                     return None;
                 }
@@ -173,10 +149,7 @@ impl Plan {
                 match (cut.point, frame.label) {
                     (Point::Before(_), _) => Some(0),
                     (Point::InsteadOfReplyTo(_), Label::Request { number, .. }) => {
-                        *self = Self::AwaitingReply {
-                            connection,
-                            request: number,
-                        };
+                        *self = Self::AwaitingReply { connection, request: number };
                         None
                     }
                     _ => Some(frame.bytes.len()),

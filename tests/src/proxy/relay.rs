@@ -45,11 +45,7 @@ fn relay(accepted: Accepted, client: &TcpStream, shared: &Arc<Shared>) -> io::Re
         return Ok(());
     }
     for (direction, source, destination) in [
-        (
-            Direction::ToServer,
-            client.try_clone()?,
-            server.try_clone()?,
-        ),
+        (Direction::ToServer, client.try_clone()?, server.try_clone()?),
         (Direction::ToClient, server, client.try_clone()?),
     ] {
         let (parcels, arrivals) = sync_channel(READ_AHEAD);
@@ -65,10 +61,7 @@ fn relay(accepted: Accepted, client: &TcpStream, shared: &Arc<Shared>) -> io::Re
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
-    let spawned = thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(STACK)
-        .spawn(work);
+    let spawned = thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work);
     if let Err(error) = spawned {
         // What the thread was to own is dropped, and with it its side of the connection.
         eprintln!("the proxy cannot start a thread: {error}");

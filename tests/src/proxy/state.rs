@@ -79,11 +79,7 @@ impl Shared {
             connections: BTreeMap::new(),
             cuts: 0,
         };
-        Self {
-            protocol,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Self { protocol, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -108,11 +104,7 @@ impl Shared {
         self.change(|state| {
             let id = ConnectionId(state.counters.accepted);
             state.counters.accepted += 1;
-            Accepted {
-                id,
-                target: state.target,
-                cuts_before: state.cuts,
-            }
+            Accepted { id, target: state.target, cuts_before: state.cuts }
         })
     }
 
@@ -147,9 +139,7 @@ impl Shared {
     pub(super) fn cut_all_and(&self, change: impl FnOnce(&mut State)) {
         self.change(|state| {
             state.cuts += 1;
-            core::mem::take(&mut state.connections)
-                .values()
-                .for_each(Connection::close);
+            core::mem::take(&mut state.connections).values().for_each(Connection::close);
             change(state);
         });
     }
@@ -179,11 +169,7 @@ impl Shared {
             {
                 *state.counters.errors.entry((opcode, code)).or_default() += 1;
             }
-            let frame = Frame {
-                direction,
-                label,
-                bytes,
-            };
+            let frame = Frame { direction, label, bytes };
             *state.counters.arrived.entry(frame.kind()).or_default() += 1;
             Some((state.due(), frame))
         })
@@ -241,10 +227,7 @@ impl Shared {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(NotInTime::new(
-                    format!("{what}; {:?}", state.counters),
-                    bound,
-                ));
+                return Err(NotInTime::new(format!("{what}; {:?}", state.counters), bound));
             }
             state = self.sleep(state, left);
         }
@@ -275,10 +258,7 @@ impl Shared {
     }
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
-        self.changed
-            .wait_timeout(state, most)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 

@@ -80,10 +80,7 @@ impl Ensemble {
 
     /// The connect string that names every member.
     pub fn connect_string(&self) -> String {
-        self.members
-            .each_ref()
-            .map(Server::connect_string)
-            .join(",")
+        self.members.each_ref().map(Server::connect_string).join(",")
     }
 
     /// The member that leads, by its own word; `None` while there is none. Members that were
@@ -124,41 +121,22 @@ impl Ensemble {
         options: &Options,
         route: &mut impl FnMut(Member, Member, PeerAddress) -> io::Result<PeerAddress>,
     ) -> Result<Self, StartError> {
-        let peer_ports = [
-            PeerPorts::reserve()?,
-            PeerPorts::reserve()?,
-            PeerPorts::reserve()?,
-        ];
+        let peer_ports = [PeerPorts::reserve()?, PeerPorts::reserve()?, PeerPorts::reserve()?];
         let addresses = peer_ports.each_ref().map(PeerPorts::address);
         let mut server = |member: Member| {
             let mut peers = String::new();
             for (peer, address) in Member::ALL.into_iter().zip(addresses) {
                 // A member listens where its own line says, so that one is never routed.
-                let PeerAddress { quorum, election } = if peer == member {
-                    address
-                } else {
-                    route(member, peer, address)?
-                };
+                let PeerAddress { quorum, election } =
+                    if peer == member { address } else { route(member, peer, address)? };
                 let (id, host) = (peer.id(), quorum.ip());
                 // Writing to a `String` cannot fail.
-                let _ = writeln!(
-                    peers,
-                    "server.{id}={host}:{}:{}",
-                    quorum.port(),
-                    election.port()
-                );
+                let _ = writeln!(peers, "server.{id}={host}:{}:{}", quorum.port(), election.port());
             }
             Server::prepare(options, ReservedPort::reserve()?, member.id(), &peers)
         };
-        let members = [
-            server(Member::First)?,
-            server(Member::Second)?,
-            server(Member::Third)?,
-        ];
-        Ok(Self {
-            members,
-            _peer_ports: peer_ports,
-        })
+        let members = [server(Member::First)?, server(Member::Second)?, server(Member::Third)?];
+        Ok(Self { members, _peer_ports: peer_ports })
     }
 }
 
@@ -170,16 +148,10 @@ struct PeerPorts {
 
 impl PeerPorts {
     fn reserve() -> io::Result<Self> {
-        Ok(Self {
-            quorum: ReservedPort::reserve()?,
-            election: ReservedPort::reserve()?,
-        })
+        Ok(Self { quorum: ReservedPort::reserve()?, election: ReservedPort::reserve()? })
     }
 
     const fn address(&self) -> PeerAddress {
-        PeerAddress {
-            quorum: self.quorum.address(),
-            election: self.election.address(),
-        }
+        PeerAddress { quorum: self.quorum.address(), election: self.election.address() }
     }
 }

@@ -76,10 +76,5 @@ fn exchange(address: SocketAddr, word: &str) -> io::Result<String> {
 }
 
 fn unreadable(address: SocketAddr, word: &str, field: &str, answer: String) -> FourLetterError {
-    FourLetterError::Unreadable {
-        word: word.to_owned(),
-        address,
-        field: field.to_owned(),
-        answer,
-    }
+    FourLetterError::Unreadable { word: word.to_owned(), address, field: field.to_owned(), answer }
 }

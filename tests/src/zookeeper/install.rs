@@ -91,9 +91,6 @@ mod tests {
 
     #[test]
     fn without_java_the_error_says_so() {
-        assert!(matches!(
-            java(None, Some(OsStr::new("/nonexistent"))),
-            Err(InstallError::NoJava)
-        ));
+        assert!(matches!(java(None, Some(OsStr::new("/nonexistent"))), Err(InstallError::NoJava)));
     }
 }

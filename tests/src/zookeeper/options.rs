@@ -243,21 +243,12 @@ mod tests {
             "extendedTypesEnabled=true",
             "server.1=x",
         ] {
-            assert!(
-                config.lines().any(|written| written == line),
-                "{line} is not in:\n{config}"
-            );
+            assert!(config.lines().any(|written| written == line), "{line} is not in:\n{config}");
         }
-        let install = Install {
-            java: "java".into(),
-            class_path: "jars".into(),
-        };
+        let install = Install { java: "java".into(), class_path: "jars".into() };
         let command = options.command(&install);
         for argument in ["-Djute.maxbuffer=2048", "-Da=b"] {
-            assert!(
-                command.iter().any(|written| written == argument),
-                "{argument}: {command:?}"
-            );
+            assert!(command.iter().any(|written| written == argument), "{argument}: {command:?}");
         }
     }
 }

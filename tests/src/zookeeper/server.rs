@@ -55,10 +55,7 @@ impl Server {
     ) -> Result<Self, StartError> {
         let supervisor = Supervisor::spawn(&options.command(&Install::find()?))?;
         let folder = supervisor.folder();
-        fs::write(
-            folder.join("zoo.cfg"),
-            options.config(client_port.port(), peers),
-        )?;
+        fs::write(folder.join("zoo.cfg"), options.config(client_port.port(), peers))?;
         fs::write(folder.join("logback.xml"), LOGBACK)?;
         fs::write(folder.join("log4j.properties"), LOG4J)?;
         fs::write(folder.join("server.log"), "")?;
@@ -123,27 +120,17 @@ impl Server {
             let address = self.addr();
             let log = self.log_of_this_run();
             if log.contains("Address already in use") {
-                return Err(StartError::PortTaken {
-                    address,
-                    log: tail(&log),
-                });
+                return Err(StartError::PortTaken { address, log: tail(&log) });
             }
             if self.mode().is_ok() {
                 return Ok(());
             }
             if self.supervisor.has_exited() {
-                return Err(StartError::Exited {
-                    address,
-                    log: tail(&self.log_of_this_run()),
-                });
+                return Err(StartError::Exited { address, log: tail(&self.log_of_this_run()) });
             }
             if Instant::now() >= deadline {
                 let bound = self.start_bound;
-                return Err(StartError::NotServing {
-                    address,
-                    bound,
-                    log: tail(&log),
-                });
+                return Err(StartError::NotServing { address, bound, log: tail(&log) });
             }
             thread::sleep(POLL);
         }
@@ -195,9 +182,7 @@ impl Server {
 
     fn log_of_this_run(&self) -> String {
         let log = self.log();
-        log.get(self.log_start.load(Ordering::Relaxed)..)
-            .unwrap_or(&log)
-            .to_owned()
+        log.get(self.log_start.load(Ordering::Relaxed)..).unwrap_or(&log).to_owned()
     }
 }
 
@@ -221,8 +206,6 @@ fn unreadable(error: &io::Error) -> Vec<u8> {
 
 fn tail(log: &str) -> String {
     let from = log.len().saturating_sub(LOG_TAIL);
-    let from = (from..=log.len())
-        .find(|at| log.is_char_boundary(*at))
-        .unwrap_or_default();
+    let from = (from..=log.len()).find(|at| log.is_char_boundary(*at)).unwrap_or_default();
     log.get(from..).unwrap_or(log).to_owned()
 }

@@ -19,19 +19,13 @@ use crate::raw::{CreateMode, RawClient, RawError};
 /// The same for each caller: a start that failed is not tried again.
 pub fn shared() -> Result<&'static Server, &'static StartError> {
     static SHARED: OnceLock<Result<Server, StartError>> = OnceLock::new();
-    SHARED
-        .get_or_init(|| Options::new().start_server())
-        .as_ref()
+    SHARED.get_or_init(|| Options::new().start_server()).as_ref()
 }
 
 /// A path that no other test uses: `/LABEL-PROCESS-NUMBER`. The znode is not created.
 pub fn unique_path(label: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!(
-        "/{label}-{}-{}",
-        process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
+    format!("/{label}-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 impl Server {

@@ -47,16 +47,9 @@ impl Supervisor {
             .process_group(0)
             .spawn()?;
         let answers = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut shell = Shell {
-            process,
-            answers: BufReader::new(answers),
-            life: Life::Down,
-        };
+        let mut shell = Shell { process, answers: BufReader::new(answers), life: Life::Down };
         let folder = PathBuf::from(shell.answer()?);
-        Ok(Self {
-            folder,
-            shell: Mutex::new(shell),
-        })
+        Ok(Self { folder, shell: Mutex::new(shell) })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -126,21 +119,14 @@ impl Drop for Supervisor {
     fn drop(&mut self) {
         // `wait` closes the pipe first, and that is the order to clean up.
         if let Err(error) = self.shell().process.wait() {
-            eprintln!(
-                "the supervisor of {} cannot be waited for: {error}",
-                self.folder.display()
-            );
+            eprintln!("the supervisor of {} cannot be waited for: {error}", self.folder.display());
         }
     }
 }
 
 impl Shell {
     fn order(&mut self, order: &str) -> io::Result<u32> {
-        let orders = self
-            .process
-            .stdin
-            .as_mut()
-            .ok_or(io::ErrorKind::BrokenPipe)?;
+        let orders = self.process.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(orders, "{order}")?;
         self.answer()?.parse().map_err(io::Error::other)
     }
