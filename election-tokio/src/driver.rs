@@ -42,7 +42,8 @@ enum Link {
     Up(Box<Framing>),
 }
 
-/// Whether a part of the driver did something, after which the others have to be asked again.
+/// Whether a part of the driver did something, after which all have to be asked again. The outputs
+/// are asked last each time, so what only they answer to is none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     None,
@@ -101,13 +102,14 @@ impl Driver {
             },
             Link::Up(framing) => {
                 let end = poll_frames(framing, &mut self.frames, cx);
-                let mut progress = Progress::None;
+                // The transport wakes the driver for more, unless it was not asked to the end.
+                let progress =
+                    if self.frames.len() < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.wakers, |hub, now| {
                         frames.drain(..).for_each(|frame| hub.session.handle_frame(now, frame));
                     });
-                    progress = Progress::Some;
                 }
                 match end {
                     Poll::Pending => progress,

@@ -34,13 +34,28 @@ pub(crate) fn validate(path: &str) -> Result<(), PathError> {
     if rest.ends_with('/') {
         return Err(PathError::TrailingSlash);
     }
-    if let Some(character) = rest.chars().find(|&c| is_forbidden(c)) {
+    // Almost every path is printable ASCII, and every operation comes through here.
+    if !rest.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && let Some(character) = rest.chars().find(|&c| is_forbidden(c))
+    {
         return Err(PathError::Character(character));
+    }
+    if !has_empty_or_dotted_part(rest) {
+        return Ok(());
     }
     rest.split('/').try_for_each(|part| match part {
         "" => Err(PathError::EmptyPart),
         "." | ".." => Err(PathError::RelativePart),
         _ => Ok(()),
+    })
+}
+
+/// Whether one of the parts is empty or begins with a dot: only then may one be wrong.
+fn has_empty_or_dotted_part(parts: &str) -> bool {
+    let mut before = b'/';
+    parts.bytes().any(|byte| {
+        let begins_part = core::mem::replace(&mut before, byte) == b'/';
+        begins_part && matches!(byte, b'/' | b'.')
     })
 }
 
