@@ -144,7 +144,6 @@ async fn a_leader_outlives_the_restart_of_the_only_server() -> TestResult {
 /// A server accepts the connection and never answers the handshake. The client gives it up while
 /// there is time to find a better one: the session lives on, and so does the leadership.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a session waits for the answer to a handshake for as long as it lives itself"]
 async fn a_silent_server_costs_a_leader_nothing() -> TestResult {
     let arena = Arena::new("silent").await?;
     let proxy = Proxy::to(shared()?.addr())?;

@@ -19,6 +19,9 @@ const LONGEST_SET_WATCHES: usize = 128 * 1024;
 /// With many servers a fair share of a short timeout would be too short for any of them.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(100);
 
+/// A server that takes longer is as good as away.
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
+
 /// Servers send 36 or 37 bytes; what is shorter is no answer to a handshake, although its first
 /// bytes may read as a refusal (protocol section 2.6).
 const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
@@ -30,14 +33,16 @@ impl<R, W> Session<R, W> {
         self.transport = Some(Transport::Connect(server));
     }
 
-    /// For opening the transport, and again for the handshake.
+    /// For opening the transport, and again for the handshake. Short enough that every server can
+    /// be tried more than once within the life of the session: one that accepts and then says
+    /// nothing, as a starting server may, must not cost the session.
     pub(super) fn attempt_timeout(&self) -> Duration {
         let timeout = match &self.identity {
             Identity::New => self.config.session_timeout,
             Identity::Granted(granted) => granted.timeout,
         };
-        let share = timeout / self.servers.count().get();
-        share.max(SHORTEST_ATTEMPT)
+        let share = timeout / self.servers.count().get() / 3;
+        share.clamp(SHORTEST_ATTEMPT, LONGEST_ATTEMPT)
     }
 
     pub(super) fn send_handshake(&mut self) {

@@ -84,12 +84,13 @@ fn whatever_arrives_breaks_the_silence() {
     assert!(!lab.session.is_connected());
 }
 
-/// Each of two servers gets half of the timeout, for the transport and again for the handshake.
+/// Each of two servers gets a sixth of the timeout, for the transport and again for the handshake:
+/// both can be tried three times while the session lives.
 #[test]
 fn an_attempt_to_connect_is_given_up_after_its_share_of_the_timeout() {
     let mut lab = Lab::with(2, |_| ());
     let first = lab.wanted_server();
-    lab.pass(2999);
+    lab.pass(999);
     assert_eq!(lab.events(), []);
     lab.pass(1);
     let events = lab.events();
@@ -103,7 +104,7 @@ fn an_attempt_to_connect_is_given_up_after_its_share_of_the_timeout() {
 
     let second = lab.open().server;
     assert_ne!(first, second);
-    lab.pass(2999);
+    lab.pass(999);
     assert_eq!(lab.events(), []);
     lab.pass(1);
     let events = lab.events();
@@ -144,4 +145,15 @@ fn a_call_before_anything_is_due_does_nothing() {
     let sent = lab.sent_one();
     lab.reply(sent.xid, 1, ErrorCode::OK);
     assert_eq!(lab.events().len(), 1);
+}
+
+/// One server that never answers must not cost the session.
+#[test]
+fn an_attempt_takes_three_seconds_at_most() {
+    let mut lab = Lab::with(1, |config| config.session_timeout = Duration::from_secs(60));
+    lab.wanted_server();
+    lab.pass(2999);
+    assert_eq!(lab.events(), []);
+    lab.pass(1);
+    assert!(matches!(lab.events().as_slice(), [Event::ConnectFailed { .. }]));
 }
