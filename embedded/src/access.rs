@@ -1,0 +1,300 @@
+//! Who may do what: identities of connections, and access lists of znodes (protocol section 5.3).
+
+mod ip;
+
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+
+use zk_jute::records::{Acl, Permissions};
+
+use self::ip::IpRange;
+pub(crate) use self::ip::java_text;
+
+/// One of the identities that a connection has shown.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Identity {
+    /// Scheme `digest`: the user, a colon, and the digest of user and password.
+    Digest(String),
+    /// Scheme `ip`: where the connection comes from.
+    Ip(IpAddr),
+    /// Scheme `super`: may do everything.
+    Super,
+}
+
+impl Identity {
+    /// Scheme and user, as `whoAmI` tells them.
+    pub(crate) fn shown(&self) -> (&'static str, String) {
+        match self {
+            Self::Digest(id) => ("digest", user_of(id).to_string()),
+            Self::Ip(address) => ("ip", java_text(*address)),
+            Self::Super => ("super", String::new()),
+        }
+    }
+}
+
+/// The identities of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identities(Arc<BTreeSet<Identity>>);
+
+impl Identities {
+    /// Those of a connection that has not authenticated.
+    pub fn of_peer(address: IpAddr) -> Self {
+        Self(Arc::new(BTreeSet::from([Identity::Ip(address)])))
+    }
+
+    pub(crate) fn add(&mut self, identity: Identity) {
+        Arc::make_mut(&mut self.0).insert(identity);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Identity> {
+        self.0.iter()
+    }
+}
+
+/// Whom an entry of an access list is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Grantee {
+    Anyone,
+    Digest(String),
+    Ip(IpRange),
+}
+
+impl Grantee {
+    fn matches(&self, identity: &Identity) -> bool {
+        match (self, identity) {
+            (Self::Anyone, _) => true,
+            (Self::Digest(granted), Identity::Digest(shown)) => granted == shown,
+            (Self::Ip(range), Identity::Ip(address)) => range.contains(*address),
+            (Self::Digest(_) | Self::Ip(_), _) => false,
+        }
+    }
+
+    fn scheme_and_id(&self) -> (&'static str, &str) {
+        match self {
+            Self::Anyone => ("world", "anyone"),
+            Self::Digest(id) => ("digest", id),
+            Self::Ip(range) => ("ip", range.text()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    permissions: Permissions,
+    grantee: Grantee,
+}
+
+/// The access list of a znode: never empty, and only of schemes that this server knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessList(Arc<[Entry]>);
+
+impl AccessList {
+    /// Everybody may do everything.
+    pub(crate) fn open() -> Self {
+        Self::of_anyone(Permissions::ALL)
+    }
+
+    /// Everybody may read.
+    pub(crate) fn read_only() -> Self {
+        Self::of_anyone(Permissions::READ)
+    }
+
+    fn of_anyone(permissions: Permissions) -> Self {
+        let grantee = Grantee::Anyone;
+        Self(Arc::new([Entry { permissions, grantee }]))
+    }
+
+    /// The list that a client with these identities gets for what it asked for: duplicates are
+    /// dropped, and `auth` becomes the identities by which the client authenticated.
+    pub(crate) fn resolve<'a>(
+        requested: impl Iterator<Item = Acl<'a>>,
+        identities: &Identities,
+    ) -> Result<Self, InvalidAcl> {
+        let mut seen: Vec<Acl<'_>> = Vec::new();
+        let mut entries = Vec::new();
+        for acl in requested {
+            if seen.contains(&acl) {
+                continue;
+            }
+            seen.push(acl);
+            let permissions = acl.permissions;
+            let before = entries.len();
+            entries.extend(grantees(acl, identities).map(|grantee| Entry { permissions, grantee }));
+            if entries.len() == before {
+                return Err(InvalidAcl);
+            }
+        }
+        if entries.is_empty() {
+            return Err(InvalidAcl);
+        }
+        Ok(Self(entries.into()))
+    }
+
+    /// Whether any of `permissions` is granted to any of `identities`.
+    pub(crate) fn grants(&self, permissions: Permissions, identities: &Identities) -> bool {
+        identities.0.contains(&Identity::Super)
+            || self.0.iter().any(|entry| {
+                entry.permissions.get() & permissions.get() != 0
+                    && identities.iter().any(|identity| entry.grantee.matches(identity))
+            })
+    }
+
+    /// The entries, in order.
+    pub fn entries(&self) -> impl Iterator<Item = Acl<'_>> {
+        self.0.iter().map(|entry| {
+            let (scheme, id) = entry.grantee.scheme_and_id();
+            let permissions = entry.permissions;
+            Acl { permissions, scheme, id }
+        })
+    }
+
+    /// The list without the secret halves of digests, for those who may not administer the znode.
+    pub(crate) fn redacted(&self) -> Self {
+        let redact = |entry: &Entry| {
+            let mut entry = entry.clone();
+            if let Grantee::Digest(id) = &mut entry.grantee {
+                let user = user_of(id).len();
+                id.truncate(user);
+                id.push_str(":x");
+            }
+            entry
+        };
+        Self(self.0.iter().map(redact).collect())
+    }
+}
+
+/// An access list that is null, empty or malformed, or that nobody could ever match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidAcl;
+
+impl fmt::Display for InvalidAcl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the access list is empty or malformed")
+    }
+}
+
+impl core::error::Error for InvalidAcl {}
+
+/// Whom an entry of a request is for: nobody, if it is malformed.
+fn grantees(acl: Acl<'_>, identities: &Identities) -> impl Iterator<Item = Grantee> {
+    let named = match acl.scheme {
+        "world" if acl.id == "anyone" => Some(Grantee::Anyone),
+        "digest" if acl.id.split(':').count() == 2 => Some(Grantee::Digest(acl.id.to_string())),
+        "ip" => IpRange::parse(acl.id).map(Grantee::Ip),
+        _ => None,
+    };
+    let authenticated = identities.iter().filter(move |_| acl.scheme == "auth");
+    let authenticated = authenticated.filter_map(|identity| match identity {
+        Identity::Digest(id) => Some(Grantee::Digest(id.clone())),
+        Identity::Ip(_) | Identity::Super => None,
+    });
+    named.into_iter().chain(authenticated)
+}
+
+fn user_of(digest: &str) -> &str {
+    digest.split(':').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use core::net::Ipv4Addr;
+
+    use super::*;
+
+    const BOB: &str = "bob:fyVmFCwVbTJYrznoSu1koqYEYF0=";
+
+    fn local() -> Identities {
+        Identities::of_peer(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    fn as_bob() -> Identities {
+        let mut identities = local();
+        identities.add(Identity::Digest(BOB.into()));
+        identities
+    }
+
+    fn acl<'a>(bits: i32, scheme: &'a str, id: &'a str) -> Acl<'a> {
+        let permissions = Permissions::new(bits);
+        Acl { permissions, scheme, id }
+    }
+
+    fn resolve<const N: usize>(
+        requested: [Acl<'_>; N],
+        identities: &Identities,
+    ) -> Result<AccessList, InvalidAcl> {
+        AccessList::resolve(requested.into_iter(), identities)
+    }
+
+    fn shown(list: &AccessList) -> Vec<String> {
+        let show = |acl: Acl<'_>| format!("{}:{}:{}", acl.permissions.get(), acl.scheme, acl.id);
+        list.entries().map(show).collect()
+    }
+
+    #[test]
+    fn malformed_lists_are_refused() {
+        assert_eq!(resolve([], &local()), Err(InvalidAcl));
+        let malformed = [
+            acl(31, "world", "bob"),
+            acl(31, "world", ""),
+            acl(31, "auth", ""),
+            acl(31, "digest", "bob"),
+            acl(31, "digest", "bob:x:y"),
+            acl(31, "ip", "nowhere"),
+            acl(31, "super", "bob:x"),
+            acl(31, "sasl", "bob"),
+            acl(31, "x509", "CN=bob"),
+            acl(31, "", ""),
+        ];
+        for entry in malformed {
+            assert_eq!(resolve([entry], &local()), Err(InvalidAcl), "{entry:?}");
+            let behind_a_sound_one = resolve([Acl::OPEN, entry], &local());
+            assert_eq!(behind_a_sound_one, Err(InvalidAcl), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn exact_duplicates_are_dropped_and_bits_kept() {
+        let twice = [acl(255, "world", "anyone"), acl(255, "world", "anyone")];
+        let list = resolve(twice, &local()).expect("a sound list");
+        assert_eq!(shown(&list), ["255:world:anyone"]);
+        let two = [acl(1, "world", "anyone"), acl(2, "world", "anyone")];
+        let list = resolve(two, &local()).expect("a sound list");
+        assert_eq!(shown(&list), ["1:world:anyone", "2:world:anyone"]);
+    }
+
+    #[test]
+    fn auth_stands_for_the_identities_that_authenticated() {
+        let mut two = as_bob();
+        two.add(Identity::Digest("ann:y".into()));
+        two.add(Identity::Super);
+        let list = resolve([Acl::CREATOR_ALL], &two).expect("a sound list");
+        assert_eq!(shown(&list), ["31:digest:ann:y", &format!("31:digest:{BOB}")]);
+    }
+
+    #[test]
+    fn any_permission_of_any_identity_will_do() {
+        let list = [acl(1, "world", "anyone"), acl(18, "digest", BOB)];
+        let list = resolve(list, &local()).expect("a sound list");
+        let either = Permissions::READ | Permissions::ADMIN;
+        assert!(list.grants(Permissions::READ, &local()));
+        assert!(!list.grants(Permissions::WRITE, &local()));
+        assert!(list.grants(Permissions::WRITE, &as_bob()));
+        assert!(list.grants(either, &local()));
+        assert!(!list.grants(Permissions::DELETE, &as_bob()));
+        let mut root = local();
+        root.add(Identity::Super);
+        assert!(list.grants(Permissions::DELETE, &root));
+    }
+
+    #[test]
+    fn secrets_are_redacted() {
+        let list = [acl(31, "digest", BOB), Acl::READ_ONLY];
+        let list = resolve(list, &local()).expect("a sound list");
+        assert_eq!(shown(&list.redacted()), ["31:digest:bob:x", "1:world:anyone"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! What is decided before a server starts.
+
+use alloc::string::String;
+use core::ops::RangeInclusive;
+use core::time::Duration;
+
+use zk_jute::DEFAULT_MAX_FRAME;
+
+use crate::time::Timestamp;
+
+/// How a server behaves. The defaults are those of Apache ZooKeeper 3.9 where it has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// The step in which sessions expire (`tickTime`): a session ends at the first multiple of it
+    /// that is later than its timeout. Zero counts as one millisecond.
+    pub tick_time: Duration,
+    /// What a requested session timeout is brought into (`minSessionTimeout`,
+    /// `maxSessionTimeout`).
+    pub session_timeouts: RangeInclusive<Duration>,
+    /// What the wall clock shows at [`Instant::ORIGIN`](crate::Instant::ORIGIN): times in znodes
+    /// count on from there.
+    pub wall_clock_at_origin: Timestamp,
+    /// Where session ids begin. Two servers with different seeds give out different ids, so that
+    /// a client of the one gets no session of the other by accident.
+    pub seed: u64,
+    /// The number of this server in its ensemble; it becomes the first byte of session ids.
+    pub server_id: u8,
+    /// Whether znodes may have a time to live.
+    pub extended_types: ExtendedTypes,
+    /// How often containers and znodes with a time to live are looked through
+    /// (`znode.container.checkIntervalMs`). Zero counts as one millisecond.
+    pub container_check_interval: Duration,
+    /// The digest identity that may do everything, as `super:` and the digest of `super:password`
+    /// (`zookeeper.DigestAuthenticationProvider.superDigest`).
+    pub super_digest: Option<String>,
+    /// How much clients may take.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// The default with another tick: session timeouts are from 2 to 20 ticks.
+    #[must_use]
+    pub fn with_tick_time(tick_time: Duration) -> Self {
+        Self {
+            tick_time,
+            session_timeouts: tick_time.saturating_mul(2)..=tick_time.saturating_mul(20),
+            wall_clock_at_origin: Timestamp::default(),
+            seed: 0,
+            server_id: 1,
+            extended_types: ExtendedTypes::Disabled,
+            container_check_interval: Duration::from_secs(60),
+            super_digest: None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The timeout that a client gets which asks for `requested` milliseconds.
+    pub(crate) fn negotiate(&self, requested: i32) -> Duration {
+        let requested = Duration::from_millis(u64::try_from(requested).unwrap_or(0));
+        let (min, max) = (*self.session_timeouts.start(), *self.session_timeouts.end());
+        // The answer carries it in an `int`.
+        let longest = Duration::from_millis(i32::MAX.unsigned_abs().into());
+        requested.min(max).max(min).clamp(Duration::from_millis(1), longest)
+    }
+}
+
+/// Ticks of two seconds, as in ZooKeeper's sample configuration.
+impl Default for Config {
+    fn default() -> Self {
+        Self::with_tick_time(Duration::from_secs(2))
+    }
+}
+
+/// Whether znodes may have a time to live (`zookeeper.extendedTypesEnabled`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExtendedTypes {
+    /// `createTTL` is answered with `Unimplemented`, as by a server that was not told otherwise.
+    #[default]
+    Disabled,
+    /// They may.
+    Enabled,
+}
+
+/// How much clients may take before they are made to wait, or lose their connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest frame that is read (`jute.maxbuffer`); a longer one closes the connection.
+    pub max_frame: usize,
+    /// Connections from one address (`maxClientCnxns`); 0 for any number.
+    pub max_client_connections: usize,
+    /// Connections at all (`maxCnxns`); 0 for any number.
+    pub max_connections: usize,
+    /// Sessions at all; 0 for any number. ZooKeeper has no such limit.
+    pub max_sessions: usize,
+    /// Writes of one connection that wait to be committed: at so many, nothing more is read from
+    /// it until one is.
+    pub max_outstanding: usize,
+    /// Bytes for one client which it has not taken: at so many, nothing more is read from it until
+    /// it has. Replies are not cut off by this, so one reply may go beyond.
+    pub max_backlog: usize,
+    /// Bytes for one client which it has not taken, watch events included, at which its connection
+    /// is closed. ZooKeeper has no such limit.
+    pub max_unread: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_frame: DEFAULT_MAX_FRAME,
+            max_client_connections: 60,
+            max_connections: 0,
+            max_sessions: 0,
+            max_outstanding: 1000,
+            max_backlog: 64 << 10,
+            max_unread: 16 << 20,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cases that protocol section 2.4 reports from the wire.
+    #[test]
+    fn timeouts_are_brought_between_two_and_twenty_ticks() {
+        let config = Config::default();
+        let cases = [
+            (-1, 4000),
+            (0, 4000),
+            (3999, 4000),
+            (4001, 4001),
+            (40_000, 40_000),
+            (40_001, 40_000),
+            (i32::MAX, 40_000),
+        ];
+        for (requested, granted) in cases {
+            let granted = Duration::from_millis(granted);
+            assert_eq!(config.negotiate(requested), granted, "{requested}");
+        }
+    }
+
+    #[test]
+    fn no_configuration_grants_a_timeout_that_reads_as_refused() {
+        let config = Config::with_tick_time(Duration::ZERO);
+        assert_eq!(config.negotiate(0), Duration::from_millis(1));
+        let config = Config::with_tick_time(Duration::MAX);
+        let longest = Duration::from_millis(0x7fff_ffff);
+        assert_eq!(config.negotiate(5), longest);
+    }
+}

@@ -1,0 +1,177 @@
+//! What every replica has in common: the tree and the sessions, as the log made them.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use zk_jute::{SessionId, Zxid};
+
+use crate::access::AccessList;
+use crate::path;
+use crate::tree::{NewZnode, Tree, Znode};
+use crate::txn::{
+    Applied, Change, Diverged, Moment, OperationOutcome, Outcome, TreeChange, Txn, TxnOperation,
+};
+
+/// The tree and the sessions: a function of the transactions applied, and of nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
+    tree: Tree,
+    sessions: BTreeMap<SessionId, Duration>,
+    last_zxid: Zxid,
+}
+
+impl Database {
+    /// Before the first transaction.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { tree: Tree::new(), sessions: BTreeMap::new(), last_zxid: Zxid::ZERO }
+    }
+
+    /// The znode at `path`.
+    pub fn znode(&self, path: &str) -> Option<&Znode> {
+        self.tree.get(path)
+    }
+
+    /// All znodes with their paths, in the order of the paths' bytes.
+    pub fn znodes(&self) -> impl ExactSizeIterator<Item = (&str, &Znode)> {
+        self.tree.iter()
+    }
+
+    /// All sessions, with the timeouts that they began with.
+    pub fn sessions(&self) -> impl ExactSizeIterator<Item = (SessionId, Duration)> {
+        self.sessions.iter().map(|(id, timeout)| (*id, *timeout))
+    }
+
+    /// Whether the session has begun and not ended.
+    pub fn has_session(&self, session: SessionId) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
+    /// The paths of a session's ephemeral znodes, in the order of their bytes.
+    pub fn ephemerals_of(&self, session: SessionId) -> impl Iterator<Item = &str> {
+        self.tree.ephemerals_of(session)
+    }
+
+    /// The last transaction applied.
+    pub fn last_zxid(&self) -> Zxid {
+        self.last_zxid
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    /// Applies the next transaction of the log.
+    ///
+    /// # Errors
+    ///
+    /// [`Diverged`] if the transaction was made for another state; the database may then have
+    /// taken a part of it, and is of no more use.
+    pub fn apply(&mut self, txn: &Txn) -> Result<(), Diverged> {
+        self.apply_and_tell(txn).map(drop)
+    }
+
+    pub(crate) fn apply_and_tell(&mut self, txn: &Txn) -> Result<Applied, Diverged> {
+        if txn.at.zxid <= self.last_zxid {
+            return Err(Diverged);
+        }
+        self.last_zxid = txn.at.zxid;
+        let mut changes = Vec::new();
+        let outcome = match &txn.change {
+            Change::CreateSession { timeout } => {
+                self.sessions.insert(txn.session, *timeout);
+                Outcome::SessionCreated
+            }
+            Change::CloseSession => {
+                self.sessions.remove(&txn.session).ok_or(Diverged)?;
+                self.delete_ephemerals(txn.session, txn.at.zxid, &mut changes)?;
+                Outcome::SessionClosed
+            }
+            Change::Apply(operations) => {
+                let apply = |operation| self.apply_operation(operation, txn.at, &mut changes);
+                let outcomes: Result<_, _> = operations.iter().map(apply).collect();
+                Outcome::Applied(outcomes?)
+            }
+            Change::Reject(rejection) => Outcome::Rejected(*rejection),
+        };
+        Ok(Applied { outcome, changes })
+    }
+
+    fn delete_ephemerals(
+        &mut self,
+        session: SessionId,
+        zxid: Zxid,
+        changes: &mut Vec<TreeChange>,
+    ) -> Result<(), Diverged> {
+        let paths: Vec<String> = self.ephemerals_of(session).map(String::from).collect();
+        for path in paths {
+            changes.push(self.delete(&path, zxid)?);
+        }
+        Ok(())
+    }
+
+    fn apply_operation(
+        &mut self,
+        operation: &TxnOperation,
+        at: Moment,
+        changes: &mut Vec<TreeChange>,
+    ) -> Result<OperationOutcome, Diverged> {
+        Ok(match operation {
+            TxnOperation::Create { path, data, access, lifetime } => {
+                let new = NewZnode { path, data: data.as_ref(), access, lifetime: *lifetime };
+                let stat = self.tree.create(new, at)?;
+                changes.push(TreeChange::Created {
+                    path: path.clone(),
+                    access: access.clone(),
+                    parent_access: self.access_of_parent(path)?,
+                });
+                let path = path.clone();
+                OperationOutcome::Created { path, stat }
+            }
+            TxnOperation::Delete { path } => {
+                changes.push(self.delete(path, at.zxid)?);
+                OperationOutcome::Deleted
+            }
+            TxnOperation::SetData { path, data } => {
+                let znode = self.tree.set_data(path, data.as_ref(), at)?;
+                changes.push(TreeChange::DataSet {
+                    path: path.clone(),
+                    access: znode.access().clone(),
+                });
+                OperationOutcome::DataSet(znode.stat())
+            }
+            TxnOperation::SetAcl { path, access } => {
+                OperationOutcome::AclSet(self.tree.set_acl(path, access)?)
+            }
+            TxnOperation::Check => OperationOutcome::Checked,
+        })
+    }
+
+    fn delete(&mut self, path: &str, zxid: Zxid) -> Result<TreeChange, Diverged> {
+        let znode = self.tree.delete(path, zxid)?;
+        Ok(TreeChange::Deleted {
+            path: path.to_string(),
+            access: znode.access().clone(),
+            parent_access: self.access_of_parent(path)?,
+        })
+    }
+
+    fn access_of_parent(&self, path: &str) -> Result<AccessList, Diverged> {
+        let (parent, _) = path::split(path).ok_or(Diverged)?;
+        let parent = self.tree.get(parent).ok_or(Diverged)?;
+        Ok(parent.access().clone())
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,34 @@
+//! A ZooKeeper server in memory.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod access;
+mod config;
+mod database;
+mod digest;
+mod leader;
+mod path;
+mod prepare;
+mod replica;
+mod standalone;
+mod time;
+mod tree;
+mod txn;
+mod watches;
+mod write;
+
+pub use access::{AccessList, Identities, InvalidAcl};
+pub use config::{Config, ExtendedTypes, Limits};
+pub use database::Database;
+pub use leader::{Decision, Leader};
+pub use prepare::prepare;
+pub use replica::{
+    Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Ticket, TooManyConnections, Transmit,
+};
+pub use standalone::{Standalone, UnknownSession};
+pub use time::{Instant, Timestamp};
+pub use tree::{Lifetime, Znode};
+pub use txn::{Change, Diverged, Extent, Moment, Rejection, Txn, TxnOperation};
+pub use write::{Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest};

@@ -1,0 +1,242 @@
+//! From a request to a transaction: everything that is checked, in the order of Apache ZooKeeper
+//! 3.9 (protocol section 13.3). Of several things wrong with a request, the first in this order is
+//! the answer.
+
+mod draft;
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use zk_jute::records::Permissions;
+use zk_jute::{ErrorCode, SessionId, Version};
+
+use self::draft::{Draft, Outline};
+use crate::access::{AccessList, Identities, InvalidAcl};
+use crate::config::ExtendedTypes;
+use crate::database::Database;
+use crate::path;
+use crate::tree::Lifetime;
+use crate::txn::{Change, Extent, Moment, Rejection, Txn, TxnOperation};
+use crate::write::{
+    Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest,
+};
+
+/// Checks a write against `database` and makes the transaction that carries it out, or the one that
+/// says why not: either takes the number in `at`.
+///
+/// `database` has to have applied all transactions that were made before.
+pub fn prepare(
+    database: &Database,
+    request: &WriteRequest,
+    extended_types: ExtendedTypes,
+    at: Moment,
+) -> Txn {
+    let mut preparation =
+        Preparation { database, request, extended_types, draft: Draft::new(database.tree()) };
+    let change = preparation.change().unwrap_or_else(Change::Reject);
+    Txn { at, session: request.session, change }
+}
+
+struct Preparation<'a> {
+    database: &'a Database,
+    request: &'a WriteRequest,
+    extended_types: ExtendedTypes,
+    draft: Draft<'a>,
+}
+
+impl Preparation<'_> {
+    fn change(&mut self) -> Result<Change, Rejection> {
+        match &self.request.write {
+            Write::Undecodable => Err(whole_request(ErrorCode::MARSHALLING_ERROR)),
+            Write::Reconfig => Err(whole_request(ErrorCode::RECONFIG_DISABLED)),
+            Write::CloseSession => {
+                self.session().map_err(whole_request)?;
+                Ok(Change::CloseSession)
+            }
+            Write::Single(operation) => match self.operation(operation) {
+                Ok(operation) => Ok(Change::Apply(vec![operation])),
+                Err(error) => Err(whole_request(error)),
+            },
+            Write::Multi(operations) => self.multi(operations),
+        }
+    }
+
+    /// Protocol section 4.6: each operation sees what the earlier ones did.
+    fn multi(&mut self, operations: &[Operation]) -> Result<Change, Rejection> {
+        let mut prepared = Vec::with_capacity(operations.len());
+        for (index, operation) in operations.iter().enumerate() {
+            match self.operation(operation) {
+                Ok(operation) => prepared.push(operation),
+                Err(error @ ErrorCode::SESSION_EXPIRED) => return Err(whole_request(error)),
+                Err(error) => {
+                    return Err(Rejection { operation: index, error, extent: Extent::Operation });
+                }
+            }
+        }
+        Ok(Change::Apply(prepared))
+    }
+
+    fn operation(&mut self, operation: &Operation) -> Result<TxnOperation, ErrorCode> {
+        match operation {
+            Operation::Create(create) => self.create(create),
+            Operation::Delete { path, version } => self.delete(path, *version),
+            Operation::SetData { path, data, version } => {
+                let mut znode = self.existing_at_valid(path)?;
+                self.permit(&znode.access, Permissions::WRITE)?;
+                compare(*version, znode.version)?;
+                znode.version = next_version(znode.version);
+                self.draft.put(path, znode);
+                let (path, data) = (path.clone(), data.clone());
+                Ok(TxnOperation::SetData { path, data })
+            }
+            Operation::SetAcl { path, access, version } => self.set_acl(path, access, *version),
+            Operation::Check { path, version } => {
+                let znode = self.existing_at_valid(path)?;
+                self.permit(&znode.access, Permissions::READ)?;
+                compare(*version, znode.version)?;
+                Ok(TxnOperation::Check)
+            }
+        }
+    }
+
+    fn create(&mut self, create: &Create) -> Result<TxnOperation, ErrorCode> {
+        let lifetime = self.lifetime(create.lifetime)?;
+        let session = self.session()?;
+        let (parent_path, _) = split_plausible(&create.path)?;
+        let access = create.access.clone().map_err(invalid_acl)?;
+        let mut parent = self.draft.get(parent_path).ok_or(ErrorCode::NO_NODE)?;
+        self.permit(&parent.access, Permissions::CREATE)?;
+        let path = match create.naming {
+            Naming::Plain => create.path.clone(),
+            Naming::Sequential => create.path.clone() + &parent.children_created.sequence(),
+        };
+        if !path::is_valid(&path) {
+            return Err(ErrorCode::BAD_ARGUMENTS);
+        }
+        if self.draft.get(&path).is_some() {
+            return Err(ErrorCode::NODE_EXISTS);
+        }
+        if parent.is_ephemeral {
+            return Err(ErrorCode::NO_CHILDREN_FOR_EPHEMERALS);
+        }
+        let lifetime = match lifetime {
+            RequestedLifetime::Persistent => Lifetime::Persistent,
+            RequestedLifetime::Ephemeral => Lifetime::Ephemeral(session),
+            RequestedLifetime::Container => Lifetime::Container,
+            RequestedLifetime::Ttl(ttl) => Lifetime::Ttl(ttl),
+        };
+        parent.children_created = parent.children_created.next();
+        parent.children += 1;
+        self.draft.put(parent_path, parent);
+        self.draft.put(&path, Outline::of_new(access.clone(), lifetime));
+        Ok(TxnOperation::Create { path, data: create.data.clone(), access, lifetime })
+    }
+
+    fn delete(&mut self, path: &str, version: Version) -> Result<TxnOperation, ErrorCode> {
+        self.session()?;
+        let (parent_path, _) = split_plausible(path)?;
+        if path::SYSTEM.contains(&path) {
+            return Err(ErrorCode::BAD_ARGUMENTS);
+        }
+        let mut parent = self.draft.get(parent_path).ok_or(ErrorCode::NO_NODE)?;
+        self.permit(&parent.access, Permissions::DELETE)?;
+        let znode = self.draft.get(path).ok_or(ErrorCode::NO_NODE)?;
+        compare(version, znode.version)?;
+        if znode.children > 0 {
+            return Err(ErrorCode::NOT_EMPTY);
+        }
+        parent.children = parent.children.saturating_sub(1);
+        self.draft.put(parent_path, parent);
+        self.draft.remove(path);
+        Ok(TxnOperation::Delete { path: String::from(path) })
+    }
+
+    fn set_acl(
+        &mut self,
+        path: &str,
+        access: &Result<AccessList, InvalidAcl>,
+        version: Version,
+    ) -> Result<TxnOperation, ErrorCode> {
+        self.session()?;
+        valid(path)?;
+        let access = access.clone().map_err(invalid_acl)?;
+        let mut znode = self.draft.get(path).ok_or(ErrorCode::NO_NODE)?;
+        self.permit(&znode.access, Permissions::ADMIN)?;
+        compare(version, znode.aversion)?;
+        znode.aversion = next_version(znode.aversion);
+        znode.access = access.clone();
+        self.draft.put(path, znode);
+        let path = String::from(path);
+        Ok(TxnOperation::SetAcl { path, access })
+    }
+
+    fn existing_at_valid(&self, path: &str) -> Result<Outline, ErrorCode> {
+        self.session()?;
+        valid(path)?;
+        self.draft.get(path).ok_or(ErrorCode::NO_NODE)
+    }
+
+    fn lifetime(
+        &self,
+        requested: Result<RequestedLifetime, LifetimeError>,
+    ) -> Result<RequestedLifetime, ErrorCode> {
+        match (requested, self.extended_types) {
+            (Err(LifetimeError::UnknownMode), _)
+            | (Err(LifetimeError::InvalidTtl), ExtendedTypes::Enabled) => {
+                Err(ErrorCode::BAD_ARGUMENTS)
+            }
+            (
+                Ok(RequestedLifetime::Ttl(_)) | Err(LifetimeError::InvalidTtl),
+                ExtendedTypes::Disabled,
+            ) => Err(ErrorCode::UNIMPLEMENTED),
+            (Ok(lifetime), _) => Ok(lifetime),
+        }
+    }
+
+    fn session(&self) -> Result<SessionId, ErrorCode> {
+        let session = self.request.session;
+        if self.database.has_session(session) {
+            Ok(session)
+        } else {
+            Err(ErrorCode::SESSION_EXPIRED)
+        }
+    }
+
+    fn permit(&self, access: &AccessList, needed: Permissions) -> Result<(), ErrorCode> {
+        let identities: &Identities = &self.request.identities;
+        if access.grants(needed, identities) { Ok(()) } else { Err(ErrorCode::NO_AUTH) }
+    }
+}
+
+fn split_plausible(path: &str) -> Result<(&str, &str), ErrorCode> {
+    path::split(path).filter(|_| path::is_plausible(path)).ok_or(ErrorCode::BAD_ARGUMENTS)
+}
+
+fn valid(path: &str) -> Result<(), ErrorCode> {
+    if path::is_valid(path) { Ok(()) } else { Err(ErrorCode::BAD_ARGUMENTS) }
+}
+
+/// Negative versions other than "any" are compared like all others (protocol section 4.3).
+fn compare(expected: Version, actual: Version) -> Result<(), ErrorCode> {
+    if expected == Version::ANY || expected == actual {
+        Ok(())
+    } else {
+        Err(ErrorCode::BAD_VERSION)
+    }
+}
+
+fn next_version(version: Version) -> Version {
+    Version::new(version.get().wrapping_add(1))
+}
+
+fn invalid_acl(_: InvalidAcl) -> ErrorCode {
+    ErrorCode::INVALID_ACL
+}
+
+const fn whole_request(error: ErrorCode) -> Rejection {
+    Rejection { operation: 0, error, extent: Extent::Request }
+}
+
+#[cfg(test)]
+mod tests;

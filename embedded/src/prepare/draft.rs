@@ -1,0 +1,77 @@
+//! The tree as it will be after operations that are checked but not applied.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+
+use zk_jute::Version;
+
+use crate::access::AccessList;
+use crate::path;
+use crate::tree::{ChildrenCreated, Lifetime, Tree, Znode};
+
+/// A tree with changes laid over it: what the later operations of a multi see.
+#[derive(Debug)]
+pub(super) struct Draft<'a> {
+    tree: &'a Tree,
+    changed: BTreeMap<String, Option<Outline>>,
+}
+
+/// What has to be known of a znode to check the next operation.
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
+    pub(super) version: Version,
+    pub(super) aversion: Version,
+    pub(super) access: AccessList,
+    pub(super) children_created: ChildrenCreated,
+    pub(super) children: usize,
+    pub(super) is_ephemeral: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) const fn new(tree: &'a Tree) -> Self {
+        let changed = BTreeMap::new();
+        Self { tree, changed }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Outline> {
+        let path = path::stored(path);
+        match self.changed.get(path) {
+            Some(outline) => outline.clone(),
+            None => self.tree.get(path).map(Outline::of),
+        }
+    }
+
+    pub(super) fn put(&mut self, path: &str, outline: Outline) {
+        self.changed.insert(path::stored(path).to_string(), Some(outline));
+    }
+
+    pub(super) fn remove(&mut self, path: &str) {
+        self.changed.insert(path::stored(path).to_string(), None);
+    }
+}
+
+impl Outline {
+    fn of(znode: &Znode) -> Self {
+        let stat = znode.stat();
+        Self {
+            version: stat.version,
+            aversion: stat.aversion,
+            access: znode.access().clone(),
+            children_created: znode.children_created(),
+            children: znode.children().len(),
+            is_ephemeral: matches!(znode.lifetime(), Lifetime::Ephemeral(_)),
+        }
+    }
+
+    /// A znode just created.
+    pub(super) fn of_new(access: AccessList, lifetime: Lifetime) -> Self {
+        Self {
+            version: Version::new(0),
+            aversion: Version::new(0),
+            access,
+            children_created: ChildrenCreated::NONE,
+            children: 0,
+            is_ephemeral: matches!(lifetime, Lifetime::Ephemeral(_)),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! What every server of an ensemble does by itself: connections, reads, watches, and the copy of
+//! the database that these look at.
+
+mod connection;
+mod dispatch;
+mod four_letter;
+mod handshake;
+mod outcome;
+mod reads;
+mod watching;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use bytes::BytesMut;
+use zk_jute::{ReplyHeader, SessionId, Xid, Zxid};
+
+use self::connection::{Connection, Established, Intake, Phase, Scope};
+pub use self::connection::{ConnectionId, Ticket};
+use crate::config::Config;
+use crate::database::Database;
+use crate::time::Instant;
+use crate::txn::{Diverged, TreeChange, Txn};
+use crate::watches::Watches;
+use crate::write::WriteRequest;
+
+/// How long a connection may take to begin a session (protocol section 8.6).
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server without the power to decide: it answers reads from its own [`Database`], forwards
+/// everything else, and answers that once it has applied what came of it.
+#[derive(Debug)]
+pub struct Replica {
+    config: Config,
+    mode: Mode,
+    database: Database,
+    watches: Watches,
+    connections: BTreeMap<ConnectionId, Connection>,
+    by_session: BTreeMap<SessionId, ConnectionId>,
+    by_address: BTreeMap<IpAddr, usize>,
+    handshake_deadlines: BTreeSet<(Instant, ConnectionId)>,
+    /// Sessions that only this replica knows, while it is read-only.
+    local_sessions: BTreeSet<SessionId>,
+    forwards: VecDeque<(Ticket, Forward)>,
+    touched: BTreeSet<SessionId>,
+    ready: BTreeSet<ConnectionId>,
+    next_connection: u64,
+    next_session: SessionId,
+    frames_received: u64,
+    frames_sent: u64,
+}
+
+/// The number of a replica in its ensemble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReplicaId(pub u8);
+
+/// What a server is to its ensemble; `srvr` and `isro` tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// There is no ensemble.
+    Standalone,
+    /// It decides.
+    Leader,
+    /// It votes.
+    Follower,
+    /// It does not vote.
+    Observer,
+    /// Cut off from the others, it answers reads of clients that will do with that.
+    ReadOnly,
+    /// It has no leader: it closes every connection.
+    NotServing,
+}
+
+/// What a replica asks of the leader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// Begin a session.
+    CreateSession {
+        /// Its id, made by the replica.
+        session: SessionId,
+        /// The negotiated timeout.
+        timeout: Duration,
+    },
+    /// Go on with a session whose password was right.
+    ResumeSession {
+        /// Its id.
+        session: SessionId,
+        /// The timeout, negotiated anew.
+        timeout: Duration,
+    },
+    /// Change something.
+    Write(WriteRequest),
+    /// Answer once everything committed so far has been applied here.
+    Sync {
+        /// The session that asks.
+        session: SessionId,
+    },
+}
+
+/// The leader's answer to what needs no transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// To [`Forward::Sync`].
+    Synced,
+    /// To [`Forward::ResumeSession`].
+    SessionResumed,
+    /// To [`Forward::ResumeSession`]: it is over, or never was.
+    SessionUnknown,
+    /// To [`Forward::CreateSession`]: the limit is reached.
+    TooManySessions,
+    /// To [`Forward::Write`]: the session was opened elsewhere since.
+    SessionMoved,
+}
+
+/// Whether a connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// There may be more later.
+    Open,
+    /// Once what was given out is sent, the driver is to close the transport and call
+    /// [`Replica::close`].
+    Close,
+}
+
+/// The limit of connections is reached: the transport is to be closed without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many connections")]
+pub struct TooManyConnections;
+
+impl Replica {
+    /// A replica that begins with `database`.
+    pub fn new(config: &Config, database: Database, mode: Mode) -> Self {
+        Self {
+            mode,
+            database,
+            watches: Watches::default(),
+            connections: BTreeMap::new(),
+            by_session: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            handshake_deadlines: BTreeSet::new(),
+            local_sessions: BTreeSet::new(),
+            forwards: VecDeque::new(),
+            touched: BTreeSet::new(),
+            ready: BTreeSet::new(),
+            next_connection: 1,
+            next_session: handshake::first_session(config),
+            frames_received: 0,
+            frames_sent: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// What this replica has applied so far.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What this server is to its ensemble.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Changes what this server is to its ensemble. All connections are closed, as servers do when
+    /// they gain or lose a leader, and what was forwarded is forgotten.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.drop_connections();
+        self.local_sessions.clear();
+        self.forwards.clear();
+        self.touched.clear();
+    }
+
+    /// A client has connected.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyConnections`] at the limits of the configuration.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+    ) -> Result<ConnectionId, TooManyConnections> {
+        let limits = self.config.limits;
+        let from_there = self.by_address.get(&peer.ip()).copied().unwrap_or(0);
+        if reaches(self.connections.len(), limits.max_connections)
+            || reaches(from_there, limits.max_client_connections)
+        {
+            return Err(TooManyConnections);
+        }
+        let id = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        self.by_address.insert(peer.ip(), from_there + 1);
+        let handshake_due = now + HANDSHAKE_TIMEOUT;
+        self.connections.insert(id, Connection::new(peer, handshake_due));
+        self.handshake_deadlines.insert((handshake_due, id));
+        Ok(id)
+    }
+
+    /// The transport delivered bytes: any number, from anywhere in a frame.
+    pub fn receive(&mut self, id: ConnectionId, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if let Phase::Established(Established { session, scope: Scope::Ensemble, .. }) =
+            connection.phase
+            && !bytes.is_empty()
+        {
+            self.touched.insert(session);
+        }
+        if connection.has_input() {
+            let input = connection.take_input(bytes);
+            let used = self.read(id, &input);
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.put_back(input, used);
+            }
+        } else {
+            let used = self.read(id, bytes);
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.keep_input(bytes.get(used..).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Whether the driver is to read from the transport: not while requests wait for the client to
+    /// take its replies, or for a write to be committed. What is received nevertheless is kept.
+    pub fn wants_input(&self, id: ConnectionId) -> bool {
+        self.connections.get(&id).is_some_and(|connection| {
+            connection.intake == Intake::Starved && !matches!(connection.phase, Phase::Closing)
+        })
+    }
+
+    /// Appends what is to be sent to `output`, then goes on with requests that waited for that. To
+    /// be called until it appends nothing.
+    pub fn poll_transmit(&mut self, id: ConnectionId, output: &mut BytesMut) -> Transmit {
+        self.ready.remove(&id);
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Transmit::Close;
+        };
+        connection.drain_into(output);
+        if connection.intake == Intake::Stalled {
+            self.go_on(id);
+        }
+        match self.connections.get(&id) {
+            Some(connection)
+                if !matches!(connection.phase, Phase::Closing) || connection.unsent() > 0 =>
+            {
+                Transmit::Open
+            }
+            Some(_) | None => Transmit::Close,
+        }
+    }
+
+    /// A connection that has something to send, or is to be closed.
+    pub fn poll_ready(&mut self) -> Option<ConnectionId> {
+        self.ready.pop_first()
+    }
+
+    /// The transport is closed. The session goes on.
+    pub fn close(&mut self, id: ConnectionId) {
+        self.end(id);
+        self.ready.remove(&id);
+        let Some(connection) = self.connections.remove(&id) else {
+            return;
+        };
+        self.handshake_deadlines.remove(&(connection.handshake_due, id));
+        self.frames_sent += connection.frames_sent;
+        let address = connection.peer.ip();
+        let left = self.by_address.get(&address).map_or(0, |count| count - 1);
+        if left == 0 {
+            self.by_address.remove(&address);
+        } else {
+            self.by_address.insert(address, left);
+        }
+    }
+
+    /// Closes all connections. The sessions go on.
+    pub fn drop_connections(&mut self) {
+        let all: alloc::vec::Vec<ConnectionId> = self.connections.keys().copied().collect();
+        for id in all {
+            self.end(id);
+        }
+    }
+
+    /// Closes connections that took too long to begin a session.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((_, id)) = self.handshake_deadlines.first().filter(|(at, _)| *at <= now) {
+            let id = *id;
+            self.handshake_deadlines.pop_first();
+            self.end(id);
+        }
+    }
+
+    /// When [`Replica::handle_timeout`] wants to be called next.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.handshake_deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// The next thing to ask the leader; with a ticket, which comes back with the answer.
+    pub fn poll_forward(&mut self) -> Option<(Ticket, Forward)> {
+        self.forwards.pop_front()
+    }
+
+    /// A session that was heard of since it was last returned here: the leader is to be told
+    /// ([`Leader::touch`](crate::Leader::touch)).
+    pub fn poll_touched(&mut self) -> Option<SessionId> {
+        self.touched.pop_first()
+    }
+
+    /// Applies the next transaction of the log; `ticket` is that of the request that it comes from,
+    /// if this replica forwarded it.
+    ///
+    /// # Errors
+    ///
+    /// [`Diverged`] if the transaction does not fit: this replica is then of no more use.
+    pub fn commit(&mut self, txn: &Txn, ticket: Option<Ticket>) -> Result<(), Diverged> {
+        let applied = self.database.apply_and_tell(txn)?;
+        for change in &applied.changes {
+            self.notify(txn.at.zxid, change);
+        }
+        self.conclude(txn, &applied.outcome, ticket);
+        if let Some(ticket) = ticket {
+            self.go_on(ticket.connection);
+        }
+        Ok(())
+    }
+
+    /// Sends the events of a change to those who watch and may know.
+    fn notify(&mut self, zxid: Zxid, change: &TreeChange) {
+        for notification in self.watches.fire(change) {
+            let Some(connection) = self.connections.get_mut(&notification.connection) else {
+                continue;
+            };
+            let Phase::Established(established) = &connection.phase else {
+                continue;
+            };
+            if notification
+                .access
+                .grants(zk_jute::records::Permissions::READ, &established.identities)
+            {
+                watching::send_event(connection, zxid, notification.kind, notification.path);
+                self.ready.insert(notification.connection);
+                if connection.unsent() > self.config.limits.max_unread {
+                    self.end(notification.connection);
+                }
+            }
+        }
+    }
+
+    /// Reads what was kept back.
+    fn go_on(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id)
+            && connection.intake == Intake::Stalled
+        {
+            let input = connection.take_input(&[]);
+            let used = self.read(id, &input);
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.put_back(input, used);
+            }
+        }
+    }
+
+    /// Ends a connection from this side: its watches go, its session stays, and what is left to be
+    /// sent is sent.
+    fn end(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if let Phase::Established(established) = &connection.phase
+            && self.by_session.get(&established.session) == Some(&id)
+        {
+            self.by_session.remove(&established.session);
+        }
+        connection.phase = Phase::Closing;
+        self.watches.forget(id);
+        self.ready.insert(id);
+    }
+}
+
+/// A limit of 0 is none.
+const fn reaches(number: usize, limit: usize) -> bool {
+    limit > 0 && number >= limit
+}
+
+/// The header of a watch event.
+const fn notification_header(zxid: Zxid) -> ReplyHeader {
+    ReplyHeader { xid: Xid::NOTIFICATION, zxid, error: zk_jute::ErrorCode::OK }
+}

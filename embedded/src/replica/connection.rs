@@ -1,0 +1,205 @@
+//! One client's connection, and how far it has come.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid, put_frame};
+
+use crate::access::Identities;
+use crate::time::Instant;
+
+/// The number of a connection; a replica never uses one twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub(super) u64);
+
+/// By which a replica recognises the answer to what it forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    pub(super) connection: ConnectionId,
+    pub(super) number: u64,
+}
+
+/// Input kept in a buffer above this size gives the buffer back once it is read.
+const KEPT_CAPACITY: usize = 16 << 10;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) peer: SocketAddr,
+    /// Until when there has to be a session.
+    pub(super) handshake_due: Instant,
+    pub(super) phase: Phase,
+    /// What was received and not read: a part of a frame, or what has to wait.
+    input: BytesMut,
+    pub(super) intake: Intake,
+    output: BytesMut,
+    next_ticket: u64,
+    pub(super) frames_received: u64,
+    pub(super) frames_sent: u64,
+}
+
+/// Whether what was received so far can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intake {
+    /// All that came whole was read.
+    Starved,
+    /// A frame waits: for the client to take its replies, or for a write to be committed.
+    Stalled,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Nothing has been received, or not enough to tell what it is.
+    Greeting,
+    /// The handshake was read, and is being decided.
+    Handshaking(Handshake),
+    /// There is a session.
+    Established(Established),
+    /// What is left is sent; nothing more is read.
+    Closing,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    pub(super) ticket: Ticket,
+    pub(super) session: SessionId,
+    pub(super) timeout: Duration,
+    pub(super) answer: HandshakeAnswer,
+}
+
+/// Whether the client knows the last byte of the handshake; the answer is to match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HandshakeAnswer {
+    WithReadOnly,
+    /// A client from before 3.4.
+    WithoutReadOnly,
+}
+
+#[derive(Debug)]
+pub(super) struct Established {
+    pub(super) session: SessionId,
+    pub(super) scope: Scope,
+    pub(super) timeout: Duration,
+    pub(super) identities: Identities,
+    /// What was forwarded and not answered, oldest first.
+    pub(super) pending: VecDeque<Pending>,
+}
+
+/// Who knows a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    Ensemble,
+    /// Only this replica, which is cut off from the others.
+    Local,
+}
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) ticket: Ticket,
+    pub(super) xid: Xid,
+    pub(super) awaited: Awaited,
+}
+
+/// What a forwarded request is answered with when it succeeds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// What the one operation gives.
+    Single(CreateReply),
+    /// What each operation gives.
+    Multi(Vec<CreateReply>),
+    SessionClosed,
+    /// The path of the `sync`, which may be null.
+    Synced(Option<String>),
+}
+
+/// How the creation of a znode is answered; of no meaning for other operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CreateReply {
+    Path,
+    PathAndStat,
+}
+
+impl Connection {
+    pub(super) fn new(peer: SocketAddr, handshake_due: Instant) -> Self {
+        Self {
+            peer,
+            handshake_due,
+            phase: Phase::Greeting,
+            input: BytesMut::new(),
+            intake: Intake::Starved,
+            output: BytesMut::new(),
+            next_ticket: 0,
+            frames_received: 0,
+            frames_sent: 0,
+        }
+    }
+
+    pub(super) fn next_ticket(&mut self, connection: ConnectionId) -> Ticket {
+        let number = self.next_ticket;
+        self.next_ticket += 1;
+        Ticket { connection, number }
+    }
+
+    pub(super) fn has_input(&self) -> bool {
+        !self.input.is_empty()
+    }
+
+    /// Takes what is kept, with `bytes` behind it.
+    pub(super) fn take_input(&mut self, bytes: &[u8]) -> BytesMut {
+        self.input.extend_from_slice(bytes);
+        core::mem::take(&mut self.input)
+    }
+
+    /// Keeps what could not be read.
+    pub(super) fn keep_input(&mut self, rest: &[u8]) {
+        self.input.extend_from_slice(rest);
+    }
+
+    /// Gives back what [`Connection::take_input`] took, less what was read.
+    pub(super) fn put_back(&mut self, mut input: BytesMut, used: usize) {
+        input.advance(used.min(input.len()));
+        if !input.is_empty() || input.capacity() <= KEPT_CAPACITY {
+            self.input = input;
+        }
+    }
+
+    pub(super) fn unsent(&self) -> usize {
+        self.output.len()
+    }
+
+    /// Sends a reply to a request.
+    pub(super) fn reply(&mut self, xid: Xid, zxid: Zxid, body: &impl Encode) {
+        let error = ErrorCode::OK;
+        self.send(&ReplyHeader { xid, zxid, error }, body);
+    }
+
+    /// Sends a refusal, which has no body.
+    pub(super) fn refuse(&mut self, xid: Xid, zxid: Zxid, error: ErrorCode) {
+        self.send(&ReplyHeader { xid, zxid, error }, &());
+    }
+
+    pub(super) fn send(&mut self, header: &impl Encode, body: &impl Encode) {
+        self.frames_sent += 1;
+        if put_frame(&mut self.output, usize::MAX, header, body).is_err() {
+            // Longer than a length can tell: the client could not find the next frame.
+            self.phase = Phase::Closing;
+        }
+    }
+
+    /// Sends text that is no frame.
+    pub(super) fn send_text(&mut self, text: &str) {
+        self.output.extend_from_slice(text.as_bytes());
+    }
+
+    pub(super) fn drain_into(&mut self, output: &mut BytesMut) {
+        if output.is_empty() {
+            core::mem::swap(output, &mut self.output);
+        } else {
+            output.extend_from_slice(&self.output);
+            self.output.clear();
+        }
+    }
+}

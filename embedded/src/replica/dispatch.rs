@@ -1,0 +1,289 @@
+//! From bytes to requests, and what becomes of each (protocol section 13.2).
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use zk_jute::records::{
+    AuthPacket, Credential, GetSaslRequest, MultiOp, MultiRequest, SetSaslResponse,
+};
+use zk_jute::{Decode, ErrorCode, FrameError, OpCode, Reader, RequestHeader, Xid, Zxid, frame_len};
+
+use super::connection::{
+    Awaited, ConnectionId, CreateReply, Established, Intake, Pending, Phase, Scope,
+};
+use super::reads::Reads;
+use super::{Forward, Mode, Replica, four_letter};
+use crate::access::Identity;
+use crate::digest;
+use crate::write::{self, WriteRequest};
+
+/// Whether a request was dealt with, or has to be looked at again later.
+enum Progress {
+    Done,
+    /// Something before it has to be finished first.
+    Wait,
+}
+
+impl Replica {
+    /// Reads as many frames as can be read now; tells how many bytes they took.
+    pub(super) fn read(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while let Some(connection) = self.connections.get_mut(&id) {
+            let rest = bytes.get(used..).unwrap_or_default();
+            match connection.phase {
+                Phase::Closing => return bytes.len(),
+                Phase::Handshaking(_) => {
+                    connection.intake = Intake::Stalled;
+                    return used;
+                }
+                Phase::Greeting => {
+                    if let Some(word) = four_letter::recognise(rest) {
+                        self.answer_four_letters(id, word);
+                        return bytes.len();
+                    }
+                }
+                Phase::Established(_) => {
+                    if connection.unsent() >= self.config.limits.max_backlog {
+                        connection.intake = Intake::Stalled;
+                        return used;
+                    }
+                }
+            }
+            let payload = match next_payload(rest, self.config.limits.max_frame) {
+                Ok(Some(payload)) => payload,
+                Ok(None) => {
+                    connection.intake = Intake::Starved;
+                    return used;
+                }
+                Err(_) => {
+                    self.end(id);
+                    return bytes.len();
+                }
+            };
+            match self.read_payload(id, payload) {
+                Progress::Done => used += payload.len() + 4,
+                Progress::Wait => return used,
+            }
+        }
+        bytes.len()
+    }
+
+    fn read_payload(&mut self, id: ConnectionId, payload: &[u8]) -> Progress {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Progress::Done;
+        };
+        if matches!(connection.phase, Phase::Greeting) {
+            self.shake_hands(id, payload);
+            return Progress::Done;
+        }
+        let mut reader = Reader::new(payload);
+        let Ok(header) = RequestHeader::decode(&mut reader) else {
+            self.end(id);
+            return Progress::Done;
+        };
+        let progress = self.handle_request(id, header, reader.rest());
+        if let Some(connection) = self.connections.get_mut(&id) {
+            match progress {
+                Progress::Done => {
+                    connection.frames_received += 1;
+                    self.frames_received += 1;
+                    if connection.unsent() > 0 {
+                        self.ready.insert(id);
+                    }
+                }
+                Progress::Wait => connection.intake = Intake::Stalled,
+            }
+        }
+        progress
+    }
+
+    fn handle_request(&mut self, id: ConnectionId, header: RequestHeader, body: &[u8]) -> Progress {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Progress::Done;
+        };
+        let Phase::Established(established) = &mut connection.phase else {
+            return Progress::Done;
+        };
+        // These two are answered when they are read, whatever else waits (protocol section 3.3).
+        match header.opcode {
+            OpCode::AUTH => {
+                self.authenticate(id, header.xid, body);
+                return Progress::Done;
+            }
+            OpCode::SASL => {
+                self.answer_sasl(id, header.xid, body);
+                return Progress::Done;
+            }
+            _ => {}
+        }
+        if is_forwarded(header.opcode) {
+            return if self.mode == Mode::ReadOnly {
+                self.refuse_write(id, header);
+                Progress::Done
+            } else if established.takes_another(self.config.limits.max_outstanding) {
+                self.forward(id, header, body);
+                Progress::Done
+            } else {
+                Progress::Wait
+            };
+        }
+        if !established.pending.is_empty() {
+            return Progress::Wait;
+        }
+        let reads = Reads {
+            database: &self.database,
+            watches: &mut self.watches,
+            session: established.session,
+            identities: established.identities.clone(),
+            id,
+            connection,
+        };
+        if reads.answer(header, body).is_err() {
+            connection.refuse(header.xid, Zxid::new(-1), ErrorCode::UNIMPLEMENTED);
+            self.end(id);
+        }
+        Progress::Done
+    }
+
+    fn forward(&mut self, id: ConnectionId, header: RequestHeader, body: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let ticket = connection.next_ticket(id);
+        let Phase::Established(established) = &mut connection.phase else {
+            return;
+        };
+        let session = established.session;
+        let (forward, awaited) = if header.opcode == OpCode::SYNC {
+            let Ok(path) = Option::<&str>::decode_prefix(body) else {
+                let zxid = self.database.last_zxid();
+                return connection.refuse(header.xid, zxid, ErrorCode::MARSHALLING_ERROR);
+            };
+            let path = path.map(ToString::to_string);
+            (Forward::Sync { session }, Awaited::Synced(path))
+        } else {
+            let Some(write) = write::read(header.opcode, body, &established.identities) else {
+                return;
+            };
+            let identities = established.identities.clone();
+            let request = WriteRequest { session, identities, write };
+            (Forward::Write(request), awaited(header.opcode, body))
+        };
+        established.pending.push_back(Pending { ticket, xid: header.xid, awaited });
+        self.forwards.push_back((ticket, forward));
+    }
+
+    /// A read-only server refuses everything that needs its leader, except that a session of its
+    /// own can end (protocol section 2.6).
+    fn refuse_write(&mut self, id: ConnectionId, header: RequestHeader) {
+        let zxid = self.database.last_zxid();
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        match &connection.phase {
+            Phase::Established(Established { session, scope: Scope::Local, .. })
+                if header.opcode == OpCode::CLOSE_SESSION =>
+            {
+                self.local_sessions.remove(session);
+                connection.reply(header.xid, zxid, &());
+                self.end(id);
+            }
+            _ => connection.refuse(header.xid, zxid, ErrorCode::NOT_READ_ONLY),
+        }
+    }
+
+    /// Protocol section 5.4. Who is refused loses the connection.
+    fn authenticate(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
+        let super_digest = self.config.super_digest.as_deref();
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let Phase::Established(established) = &mut connection.phase else {
+            return;
+        };
+        let packet = AuthPacket::decode_prefix(body);
+        let credential = packet.map(|packet| (packet.scheme, packet.credential.expose()));
+        match credential {
+            Ok(("ip", _)) => {}
+            Ok(("digest", Some(credential))) => {
+                let digest = digest::identity_of(credential);
+                if Some(&*digest) == super_digest {
+                    established.identities.add(Identity::Super);
+                }
+                established.identities.add(Identity::Digest(digest));
+            }
+            Ok(_) | Err(_) => {
+                connection.refuse(xid, Zxid::ZERO, ErrorCode::AUTH_FAILED);
+                return self.end(id);
+            }
+        }
+        connection.reply(xid, Zxid::ZERO, &());
+    }
+
+    /// The answer of a server that is not set up for SASL (protocol section 10.2).
+    fn answer_sasl(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
+        let request = GetSaslRequest::decode_prefix(body);
+        let has_token = request.is_ok_and(|request| request.token.expose().is_some());
+        match self.connections.get_mut(&id) {
+            Some(connection) if has_token => {
+                let token = Credential::new(None);
+                connection.reply(xid, Zxid::ZERO, &SetSaslResponse { token });
+            }
+            Some(_) | None => self.end(id),
+        }
+    }
+}
+
+impl Established {
+    /// Nothing follows the end of a session.
+    fn takes_another(&self, max_outstanding: usize) -> bool {
+        let closes = |pending: &Pending| pending.awaited == Awaited::SessionClosed;
+        self.pending.len() < max_outstanding.max(1) && !self.pending.back().is_some_and(closes)
+    }
+}
+
+/// The payload of the frame that `input` starts with, once it is all there. A frame without a
+/// payload is refused like one that is too long.
+fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError> {
+    match frame_len(input, limit)? {
+        Some(0) => Err(FrameError::Negative(0)),
+        Some(length) => Ok(input.get(4..).and_then(|behind| behind.get(..length))),
+        None => Ok(None),
+    }
+}
+
+/// Whether the leader has to see a request.
+fn is_forwarded(opcode: OpCode) -> bool {
+    matches!(
+        opcode,
+        OpCode::CREATE
+            | OpCode::CREATE2
+            | OpCode::CREATE_CONTAINER
+            | OpCode::CREATE_TTL
+            | OpCode::DELETE
+            | OpCode::SET_DATA
+            | OpCode::SET_ACL
+            | OpCode::MULTI
+            | OpCode::RECONFIG
+            | OpCode::SYNC
+            | OpCode::CLOSE_SESSION
+    )
+}
+
+fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {
+    match opcode {
+        OpCode::CLOSE_SESSION => Awaited::SessionClosed,
+        OpCode::MULTI => {
+            let reply = |operation: MultiOp<'_>| match operation {
+                MultiOp::Create(_) => CreateReply::Path,
+                _ => CreateReply::PathAndStat,
+            };
+            // What does not decode is refused as a whole.
+            let request = MultiRequest::decode_prefix(body);
+            let replies = request.map(|operations| operations.iter().map(reply).collect());
+            Awaited::Multi(replies.unwrap_or_else(|_| Vec::new()))
+        }
+        OpCode::CREATE => Awaited::Single(CreateReply::Path),
+        _ => Awaited::Single(CreateReply::PathAndStat),
+    }
+}

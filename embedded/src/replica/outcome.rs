@@ -1,0 +1,133 @@
+//! What came of forwarded requests, told to the clients that wait for it.
+
+use alloc::vec::Vec;
+
+use zk_jute::records::{
+    Create2Response, CreateResponse, MultiResponse, MultiResult, SetDataResponse,
+};
+use zk_jute::{ErrorCode, SessionId, Xid, Zxid};
+
+use super::connection::{Awaited, Connection, CreateReply, Pending, Phase, Scope, Ticket};
+use super::{Answer, Replica};
+use crate::txn::{Extent, OperationOutcome, Outcome, Rejection, Txn};
+
+impl Replica {
+    /// The leader answers what needed no transaction.
+    pub fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        let id = ticket.connection;
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if let Some(handshake) = connection.handshake(ticket) {
+            self.conclude_handshake(id, handshake, answer);
+        } else if let Some(pending) = connection.take_pending(ticket) {
+            match (answer, pending.awaited) {
+                (Answer::Synced, Awaited::Synced(path)) => {
+                    let zxid = self.database.last_zxid();
+                    connection.reply(pending.xid, zxid, &path.as_deref());
+                    self.ready.insert(id);
+                }
+                // A session that moved loses its connection without an answer
+                // (protocol section 2.8).
+                _ => self.end(id),
+            }
+        }
+        self.go_on(id);
+    }
+
+    /// Answers the request that a transaction came from, and closes the connection of a session
+    /// that it ended.
+    pub(super) fn conclude(&mut self, txn: &Txn, outcome: &Outcome, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket
+            && let Some(connection) = self.connections.get_mut(&ticket.connection)
+        {
+            if let Some(handshake) = connection.handshake(ticket) {
+                self.establish(ticket.connection, handshake, Scope::Ensemble);
+            } else if let Some(pending) = connection.take_pending(ticket) {
+                connection.conclude(&pending, txn.at.zxid, outcome);
+                self.ready.insert(ticket.connection);
+            }
+        }
+        if *outcome == Outcome::SessionClosed {
+            self.end_connection_of(txn.session);
+        }
+    }
+
+    fn end_connection_of(&mut self, session: SessionId) {
+        if let Some(id) = self.by_session.get(&session).copied() {
+            self.end(id);
+        }
+    }
+}
+
+impl Connection {
+    /// The oldest of what was forwarded, if this ticket is for it. Answers come in the order of
+    /// the requests, so one for a later request would leave the earlier without any: that breaks
+    /// the connection.
+    fn take_pending(&mut self, ticket: Ticket) -> Option<Pending> {
+        let Phase::Established(established) = &mut self.phase else {
+            return None;
+        };
+        let oldest = established.pending.pop_front()?;
+        if oldest.ticket == ticket {
+            return Some(oldest);
+        }
+        self.phase = Phase::Closing;
+        None
+    }
+
+    fn conclude(&mut self, pending: &Pending, zxid: Zxid, outcome: &Outcome) {
+        let xid = pending.xid;
+        match (outcome, &pending.awaited) {
+            (Outcome::Rejected(rejection), Awaited::Multi(operations))
+                if rejection.extent == Extent::Operation =>
+            {
+                self.reply_failed_multi(xid, zxid, *rejection, operations.len());
+            }
+            (Outcome::Rejected(rejection), _) => self.refuse(xid, zxid, rejection.error),
+            (Outcome::Applied(outcomes), Awaited::Multi(replies)) => {
+                let results = outcomes.iter().zip(replies);
+                let results: Vec<_> = results.map(|(done, reply)| result(done, *reply)).collect();
+                self.reply(xid, zxid, &MultiResponse::new(&results));
+            }
+            (Outcome::Applied(outcomes), Awaited::Single(reply)) => {
+                for outcome in outcomes {
+                    self.reply(xid, zxid, &result(outcome, *reply));
+                }
+            }
+            (Outcome::SessionClosed, Awaited::SessionClosed) => self.reply(xid, zxid, &()),
+            // The ticket is that of another request.
+            (_, _) => self.phase = Phase::Closing,
+        }
+    }
+
+    /// Protocol section 4.6: the header tells of success, every entry of failure.
+    fn reply_failed_multi(&mut self, xid: Xid, zxid: Zxid, rejection: Rejection, count: usize) {
+        let error = |index: usize| match index.cmp(&rejection.operation) {
+            core::cmp::Ordering::Less => ErrorCode::OK,
+            core::cmp::Ordering::Equal => rejection.error,
+            core::cmp::Ordering::Greater => ErrorCode::RUNTIME_INCONSISTENCY,
+        };
+        let results: Vec<_> = (0..count).map(error).map(MultiResult::Error).collect();
+        self.reply(xid, zxid, &MultiResponse::new(&results));
+    }
+}
+
+/// The result of an operation, as an entry of a multi; its body alone answers a single request.
+fn result(outcome: &OperationOutcome, reply: CreateReply) -> MultiResult<'_> {
+    match (outcome, reply) {
+        (OperationOutcome::Created { path, .. }, CreateReply::Path) => {
+            MultiResult::Create(CreateResponse { path })
+        }
+        (OperationOutcome::Created { path, stat }, CreateReply::PathAndStat) => {
+            let stat = *stat;
+            MultiResult::Create2(Create2Response { path, stat })
+        }
+        (OperationOutcome::Deleted, _) => MultiResult::Delete,
+        // Both have the same body, and a setACL is never in a multi.
+        (OperationOutcome::DataSet(stat) | OperationOutcome::AclSet(stat), _) => {
+            MultiResult::SetData(SetDataResponse { stat: *stat })
+        }
+        (OperationOutcome::Checked, _) => MultiResult::Check,
+    }
+}

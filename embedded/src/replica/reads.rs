@@ -1,0 +1,228 @@
+//! Requests that change nothing in the database (protocol section 13.4).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use zk_jute::records::{
+    ClientInfo, ExistsRequest, ExistsResponse, GetAclRequest, GetAclResponse,
+    GetAllChildrenNumberRequest, GetAllChildrenNumberResponse, GetChildren2Request,
+    GetChildren2Response, GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse,
+    GetEphemeralsRequest, GetEphemeralsResponse, MultiReadOp, MultiReadRequest, MultiReadResponse,
+    MultiReadResult, Permissions, WhoAmIResponse,
+};
+use zk_jute::{Decode, Encode, ErrorCode, OpCode, RequestHeader, SessionId, Vector, Xid};
+
+use super::connection::{Connection, ConnectionId};
+use crate::access::{Identities, Identity};
+use crate::database::Database;
+use crate::tree::Znode;
+use crate::watches::Watches;
+
+/// What a read may look at, and where it answers.
+pub(super) struct Reads<'a> {
+    pub(super) database: &'a Database,
+    pub(super) watches: &'a mut Watches,
+    pub(super) session: SessionId,
+    pub(super) identities: Identities,
+    pub(super) id: ConnectionId,
+    pub(super) connection: &'a mut Connection,
+}
+
+/// An operation that this server does not have.
+#[derive(Debug)]
+pub(super) struct UnknownOperation;
+
+pub(super) fn decode<'a, T: Decode<'a>>(body: &'a [u8]) -> Result<T, ErrorCode> {
+    T::decode_prefix(body).map_err(|_| ErrorCode::MARSHALLING_ERROR)
+}
+
+impl<'a> Reads<'a> {
+    pub(super) fn answer(
+        mut self,
+        header: RequestHeader,
+        body: &[u8],
+    ) -> Result<(), UnknownOperation> {
+        let xid = header.xid;
+        let outcome = match header.opcode {
+            OpCode::PING => {
+                self.reply(Xid::PING, &());
+                Ok(())
+            }
+            OpCode::EXISTS => self.exists(xid, body),
+            OpCode::GET_DATA => self.get_data(xid, body),
+            OpCode::GET_CHILDREN => self.get_children(xid, body),
+            OpCode::GET_CHILDREN2 => self.get_children2(xid, body),
+            OpCode::GET_ACL => self.get_acl(xid, body),
+            OpCode::GET_EPHEMERALS => self.get_ephemerals(xid, body),
+            OpCode::GET_ALL_CHILDREN_NUMBER => self.get_all_children_number(xid, body),
+            OpCode::MULTI_READ => self.multi_read(xid, body),
+            OpCode::SET_WATCHES => self.set_watches(xid, body),
+            OpCode::SET_WATCHES2 => self.set_watches2(xid, body),
+            OpCode::ADD_WATCH => self.add_watch(xid, body),
+            OpCode::CHECK_WATCHES => self.check_watches(xid, body),
+            OpCode::REMOVE_WATCHES => self.remove_watches(xid, body),
+            OpCode::WHO_AM_I => {
+                self.who_am_i(xid);
+                Ok(())
+            }
+            _ => return Err(UnknownOperation),
+        };
+        if let Err(error) = outcome {
+            let zxid = self.database.last_zxid();
+            self.connection.refuse(xid, zxid, error);
+        }
+        Ok(())
+    }
+
+    pub(super) fn reply(&mut self, xid: Xid, body: &impl Encode) {
+        let zxid = self.database.last_zxid();
+        self.connection.reply(xid, zxid, body);
+    }
+
+    /// The watch is left whether or not the znode is there.
+    fn exists(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let ExistsRequest { path, watch } = decode(body)?;
+        if path.contains('\0') {
+            return Err(ErrorCode::BAD_ARGUMENTS);
+        }
+        let stat = match self.readable(path) {
+            Ok(znode) => Ok(znode.stat()),
+            Err(ErrorCode::NO_NODE) => Err(ErrorCode::NO_NODE),
+            Err(error) => return Err(error),
+        };
+        if watch {
+            self.watches.watch_data(self.id, path);
+        }
+        let stat = stat?;
+        self.reply(xid, &ExistsResponse { stat });
+        Ok(())
+    }
+
+    fn get_data(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetDataRequest { path, watch } = decode(body)?;
+        let response = data_of(self.readable(path)?);
+        self.reply(xid, &response);
+        if watch {
+            self.watches.watch_data(self.id, path);
+        }
+        Ok(())
+    }
+
+    fn get_children(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetChildrenRequest { path, watch } = decode(body)?;
+        let children: Vec<&str> = self.readable(path)?.children().collect();
+        let children = Vector::new(&children);
+        self.reply(xid, &GetChildrenResponse { children });
+        if watch {
+            self.watches.watch_children(self.id, path);
+        }
+        Ok(())
+    }
+
+    fn get_children2(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetChildren2Request { path, watch } = decode(body)?;
+        let znode = self.readable(path)?;
+        let (children, stat): (Vec<&str>, _) = (znode.children().collect(), znode.stat());
+        let children = Vector::new(&children);
+        self.reply(xid, &GetChildren2Response { children, stat });
+        if watch {
+            self.watches.watch_children(self.id, path);
+        }
+        Ok(())
+    }
+
+    fn get_acl(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetAclRequest { path } = decode(body)?;
+        let znode = self.permitted(path, Permissions::READ | Permissions::ADMIN)?;
+        let access = if znode.access().grants(Permissions::ADMIN, &self.identities) {
+            znode.access().clone()
+        } else {
+            znode.access().redacted()
+        };
+        let (entries, stat): (Vec<_>, _) = (access.entries().collect(), znode.stat());
+        let acl = Vector::new(&entries);
+        self.reply(xid, &GetAclResponse { acl, stat });
+        Ok(())
+    }
+
+    /// No permission is asked for: these znodes are the session's own.
+    fn get_ephemerals(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetEphemeralsRequest { prefix_path } = decode(body)?;
+        let prefix = prefix_path.unwrap_or_default();
+        let own = self.database.ephemerals_of(self.session);
+        let ephemerals: Vec<&str> = own.filter(|path| path.starts_with(prefix)).collect();
+        let ephemerals = Vector::new(&ephemerals);
+        self.reply(xid, &GetEphemeralsResponse { ephemerals });
+        Ok(())
+    }
+
+    fn get_all_children_number(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let GetAllChildrenNumberRequest { path } = decode(body)?;
+        self.readable(path)?;
+        let count = self.database.tree().count_below(path);
+        let total_number = i32::try_from(count).unwrap_or(i32::MAX);
+        self.reply(xid, &GetAllChildrenNumberResponse { total_number });
+        Ok(())
+    }
+
+    /// Each read succeeds or fails alone, and none leaves a watch (protocol section 4.7).
+    fn multi_read(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let reads: MultiReadRequest<'_> = decode(body)?;
+        // The lists of names have to outlive the results that point to them.
+        let mut answers = Vec::new();
+        for read in reads {
+            answers.push(match read {
+                MultiReadOp::GetData(read) => self.readable(read.path).map(MultiReadAnswer::Data),
+                MultiReadOp::GetChildren(read) => self
+                    .readable(read.path)
+                    .map(|znode| MultiReadAnswer::Children(znode.children().collect())),
+                _ => return Err(ErrorCode::MARSHALLING_ERROR),
+            });
+        }
+        let results: Vec<MultiReadResult<'_>> = answers.iter().map(result_of).collect();
+        let zxid = self.database.last_zxid();
+        self.connection.reply(xid, zxid, &MultiReadResponse::new(&results));
+        Ok(())
+    }
+
+    fn who_am_i(&mut self, xid: Xid) {
+        let shown: Vec<(&str, String)> = self.identities.iter().map(Identity::shown).collect();
+        let client_info: Vec<ClientInfo<'_>> =
+            shown.iter().map(|(auth_scheme, user)| ClientInfo { auth_scheme, user }).collect();
+        let client_info = Vector::new(&client_info);
+        self.reply(xid, &WhoAmIResponse { client_info });
+    }
+
+    fn readable(&self, path: &str) -> Result<&'a Znode, ErrorCode> {
+        self.permitted(path, Permissions::READ)
+    }
+
+    fn permitted(&self, path: &str, any_of: Permissions) -> Result<&'a Znode, ErrorCode> {
+        let znode = self.database.znode(path).ok_or(ErrorCode::NO_NODE)?;
+        if znode.access().grants(any_of, &self.identities) {
+            Ok(znode)
+        } else {
+            Err(ErrorCode::NO_AUTH)
+        }
+    }
+}
+
+enum MultiReadAnswer<'a> {
+    Data(&'a Znode),
+    Children(Vec<&'a str>),
+}
+
+fn result_of<'a>(answer: &'a Result<MultiReadAnswer<'a>, ErrorCode>) -> MultiReadResult<'a> {
+    match answer {
+        Ok(MultiReadAnswer::Data(znode)) => MultiReadResult::GetData(data_of(znode)),
+        Ok(MultiReadAnswer::Children(names)) => {
+            let children = Vector::new(names);
+            MultiReadResult::GetChildren(GetChildrenResponse { children })
+        }
+        Err(error) => MultiReadResult::Error(*error),
+    }
+}
+
+fn data_of(znode: &Znode) -> GetDataResponse<'_> {
+    GetDataResponse { data: znode.data(), stat: znode.stat() }
+}

@@ -1,0 +1,115 @@
+//! Events, and the requests that set, look for and remove watches (protocol sections 7.5, 7.6).
+
+use zk_jute::records::{
+    AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType, KeeperState,
+    RemoveWatchesRequest, SetWatches, SetWatches2, WatcherEvent,
+};
+use zk_jute::{ErrorCode, Vector, Xid, Zxid};
+
+use super::connection::Connection;
+use super::notification_header;
+use super::reads::{Reads, decode};
+
+/// Events that `setWatches` catches up on belong to no transaction.
+const NO_TRANSACTION: Zxid = Zxid::new(-1);
+
+pub(super) fn send_event(connection: &mut Connection, zxid: Zxid, kind: EventType, path: &str) {
+    let state = KeeperState::SYNC_CONNECTED;
+    let event = WatcherEvent { kind, state, path };
+    connection.send(&notification_header(zxid), &event);
+}
+
+impl Reads<'_> {
+    pub(super) fn set_watches(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let request: SetWatches<'_> = decode(body)?;
+        let one_shot = [request.data, request.exist, request.child];
+        if one_shot.iter().any(Vector::is_null) {
+            return Err(ErrorCode::MARSHALLING_ERROR);
+        }
+        self.set_one_shot(request.relative_zxid, one_shot);
+        self.reply(xid, &());
+        Ok(())
+    }
+
+    pub(super) fn set_watches2(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let request: SetWatches2<'_> = decode(body)?;
+        let one_shot = [request.data, request.exist, request.child];
+        let lasting = [request.persistent, request.persistent_recursive];
+        if one_shot.iter().chain(&lasting).any(Vector::is_null) {
+            return Err(ErrorCode::MARSHALLING_ERROR);
+        }
+        self.set_one_shot(request.relative_zxid, one_shot);
+        for path in request.persistent {
+            self.watches.watch_persistently(self.id, path);
+        }
+        for path in request.persistent_recursive {
+            self.watches.watch_recursively(self.id, path);
+        }
+        self.reply(xid, &());
+        Ok(())
+    }
+
+    /// Tells at once of what changed since the client last looked, and watches the rest.
+    fn set_one_shot(&mut self, seen: Zxid, [data, exist, child]: [Vector<'_, &str>; 3]) {
+        for path in data {
+            match self.database.znode(path).map(|znode| znode.stat().mzxid) {
+                None => self.catch_up(EventType::NODE_DELETED, path),
+                Some(mzxid) if mzxid > seen => self.catch_up(EventType::NODE_DATA_CHANGED, path),
+                Some(_) => self.watches.watch_data(self.id, path),
+            }
+        }
+        for path in exist {
+            match self.database.znode(path) {
+                Some(_) => self.catch_up(EventType::NODE_CREATED, path),
+                None => self.watches.watch_data(self.id, path),
+            }
+        }
+        for path in child {
+            match self.database.znode(path).map(|znode| znode.stat().pzxid) {
+                None => self.catch_up(EventType::NODE_DELETED, path),
+                Some(pzxid) if pzxid > seen => {
+                    self.catch_up(EventType::NODE_CHILDREN_CHANGED, path);
+                }
+                Some(_) => self.watches.watch_children(self.id, path),
+            }
+        }
+    }
+
+    fn catch_up(&mut self, kind: EventType, path: &str) {
+        send_event(self.connection, NO_TRANSACTION, kind, path);
+    }
+
+    pub(super) fn add_watch(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let request: AddWatchRequest<'_> = decode(body)?;
+        match request.mode {
+            AddWatchMode::PERSISTENT => self.watches.watch_persistently(self.id, request.path),
+            AddWatchMode::PERSISTENT_RECURSIVE => {
+                self.watches.watch_recursively(self.id, request.path);
+            }
+            _ => return Err(ErrorCode::MARSHALLING_ERROR),
+        }
+        let error = ErrorCode::OK;
+        self.reply(xid, &AddWatchResponse { error });
+        Ok(())
+    }
+
+    pub(super) fn check_watches(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let request: CheckWatchesRequest<'_> = decode(body)?;
+        let found = self.watches.contains(self.id, request.path, request.kind);
+        self.tell_whether_found(xid, found.map_err(|_| ErrorCode::MARSHALLING_ERROR)?)
+    }
+
+    pub(super) fn remove_watches(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let request: RemoveWatchesRequest<'_> = decode(body)?;
+        let found = self.watches.remove(self.id, request.path, request.kind);
+        self.tell_whether_found(xid, found.map_err(|_| ErrorCode::MARSHALLING_ERROR)?)
+    }
+
+    fn tell_whether_found(&mut self, xid: Xid, found: bool) -> Result<(), ErrorCode> {
+        if !found {
+            return Err(ErrorCode::NO_WATCHER);
+        }
+        self.reply(xid, &());
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! A server without an ensemble: a leader and its only replica.
+
+use core::net::SocketAddr;
+
+use bytes::BytesMut;
+use zk_jute::SessionId;
+
+use crate::config::Config;
+use crate::database::Database;
+use crate::leader::{Decision, Leader};
+use crate::replica::{ConnectionId, Mode, Replica, ReplicaId, TooManyConnections, Transmit};
+use crate::time::Instant;
+use crate::txn::Txn;
+
+/// The number of the only replica.
+const MYSELF: ReplicaId = ReplicaId(1);
+
+/// A whole ZooKeeper server in memory, without socket, clock or thread. See the
+/// [crate documentation](crate) for the loop that drives it.
+///
+/// Every call takes the present moment; it must not be earlier than that of the call before. After
+/// each call, [`Standalone::poll_ready`] tells which connections have something to send.
+#[derive(Debug)]
+pub struct Standalone {
+    leader: Leader,
+    replica: Replica,
+}
+
+impl Standalone {
+    /// An empty server.
+    pub fn new(now: Instant, config: &Config) -> Self {
+        let database = Database::new();
+        Self {
+            leader: Leader::new(now, config, &database, database.last_zxid()),
+            replica: Replica::new(config, database, Mode::Standalone),
+        }
+    }
+
+    /// The tree and the sessions.
+    pub fn database(&self) -> &Database {
+        self.replica.database()
+    }
+
+    /// A client has connected.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyConnections`] at the limits of the configuration: the transport is to be closed.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+    ) -> Result<ConnectionId, TooManyConnections> {
+        self.replica.open(now, peer)
+    }
+
+    /// The transport delivered bytes: any number, from anywhere in a frame.
+    pub fn receive(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) {
+        self.replica.receive(id, bytes);
+        self.settle(now);
+    }
+
+    /// Whether the driver is to read from the transport: not while requests wait for the client to
+    /// take its replies. What is received nevertheless is kept, so that whoever disregards this
+    /// sets the bound on a connection's memory.
+    pub fn wants_input(&self, id: ConnectionId) -> bool {
+        self.replica.wants_input(id)
+    }
+
+    /// Appends what is to be sent to `output`, then goes on with requests that waited for that. To
+    /// be called until it appends nothing.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        output: &mut BytesMut,
+    ) -> Transmit {
+        let transmit = self.replica.poll_transmit(id, output);
+        self.settle(now);
+        transmit
+    }
+
+    /// A connection that has something to send, or is to be closed.
+    pub fn poll_ready(&mut self) -> Option<ConnectionId> {
+        self.replica.poll_ready()
+    }
+
+    /// The transport is closed. The session goes on until its time is over.
+    pub fn close(&mut self, id: ConnectionId) {
+        self.replica.close(id);
+    }
+
+    /// Closes all connections. The sessions go on.
+    pub fn drop_connections(&mut self) {
+        self.replica.drop_connections();
+    }
+
+    /// Ends a session at once, as if its time were over: its ephemeral znodes go, its connection is
+    /// closed without a word.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`] if it is over already, or never was.
+    pub fn expire(&mut self, now: Instant, session: SessionId) -> Result<(), UnknownSession> {
+        let txn = self.leader.expire(now, session).ok_or(UnknownSession)?;
+        self.commit(&txn);
+        Ok(())
+    }
+
+    /// Does what is due: ends sessions, reaps containers and znodes with a time to live, gives up
+    /// connections that began no session. Calling it early does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.replica.handle_timeout(now);
+        while let Some(txn) = self.leader.poll_due(now, self.replica.database()) {
+            self.commit(&txn);
+        }
+    }
+
+    /// When [`Standalone::handle_timeout`] wants to be called next; `None` if nothing is due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let leader = self.leader.poll_timeout(self.replica.database());
+        leader.into_iter().chain(self.replica.poll_timeout()).min()
+    }
+
+    /// Decides on everything that the replica asked for. A decision may let it go on with requests
+    /// that ask for more.
+    fn settle(&mut self, now: Instant) {
+        while let Some(session) = self.replica.poll_touched() {
+            self.leader.touch(now, session);
+        }
+        while let Some((ticket, forward)) = self.replica.poll_forward() {
+            let database = self.replica.database();
+            match self.leader.decide(now, database, MYSELF, &forward) {
+                Decision::Propose(txn) => {
+                    let committed = self.replica.commit(&txn, Some(ticket));
+                    committed.expect("the transaction was made for this very database");
+                }
+                Decision::Answer(answer) => self.replica.answer(ticket, answer),
+            }
+        }
+    }
+
+    fn commit(&mut self, txn: &Txn) {
+        let committed = self.replica.commit(txn, None);
+        committed.expect("the transaction was made for this very database");
+    }
+}
+
+/// A session that is over, or never was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such session")]
+pub struct UnknownSession;

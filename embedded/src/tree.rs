@@ -1,0 +1,229 @@
+//! The tree of znodes: what is there, and the four changes that it knows.
+
+mod znode;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use core::ops::Bound;
+
+use bytes::Bytes;
+use zk_jute::records::Stat;
+use zk_jute::{SessionId, Zxid};
+
+pub(crate) use self::znode::ChildrenCreated;
+pub use self::znode::{Lifetime, Znode};
+use crate::access::AccessList;
+use crate::path;
+use crate::time::Timestamp;
+use crate::txn::{Diverged, Moment};
+
+/// All znodes by path. A parent is always there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    znodes: BTreeMap<String, Znode>,
+    ephemerals: BTreeMap<SessionId, BTreeSet<String>>,
+    /// Containers and znodes with a time to live: those that are looked through in intervals.
+    mortals: BTreeSet<String>,
+    data_bytes: usize,
+}
+
+impl Tree {
+    /// The znodes that every server begins with (protocol section 13.1).
+    pub(crate) fn new() -> Self {
+        let mut tree = Self {
+            znodes: BTreeMap::new(),
+            ephemerals: BTreeMap::new(),
+            mortals: BTreeSet::new(),
+            data_bytes: 0,
+        };
+        for system in path::SYSTEM {
+            let mut znode = tree.system_znode();
+            if system == path::CONFIG {
+                znode.access = AccessList::read_only();
+                znode.aversion = -1;
+            }
+            tree.znodes.insert(system.to_string(), znode);
+            if let Some((parent, name)) = path::split(system).filter(|(_, name)| !name.is_empty())
+                && let Some(parent) = tree.znodes.get_mut(parent)
+            {
+                parent.children.insert(name.to_string());
+            }
+        }
+        tree
+    }
+
+    fn system_znode(&self) -> Znode {
+        let open = self.get(path::ROOT).map(|root| root.access.clone());
+        Znode {
+            data: Some(Bytes::new()),
+            access: open.unwrap_or_else(AccessList::open),
+            lifetime: Lifetime::Persistent,
+            czxid: Zxid::ZERO,
+            mzxid: Zxid::ZERO,
+            pzxid: Zxid::ZERO,
+            ctime: Timestamp::default(),
+            mtime: Timestamp::default(),
+            version: 0,
+            aversion: 0,
+            children_created: ChildrenCreated::NONE,
+            children: BTreeSet::new(),
+        }
+    }
+
+    /// The empty path is the root's other name.
+    pub(crate) fn get(&self, path: &str) -> Option<&Znode> {
+        self.znodes.get(path::stored(path))
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Znode)> {
+        self.znodes.iter().map(|(path, znode)| (&**path, znode))
+    }
+
+    /// Number of all descendants.
+    pub(crate) fn count_below(&self, path: &str) -> usize {
+        let below = path::join(path::stored(path), "");
+        self.znodes
+            .range::<str, _>((Bound::Excluded(&*below), Bound::Unbounded))
+            .take_while(|(path, _)| path.starts_with(&below))
+            .count()
+    }
+
+    /// The paths of a session's ephemeral znodes.
+    pub(crate) fn ephemerals_of(&self, session: SessionId) -> impl Iterator<Item = &str> {
+        let paths = self.ephemerals.get(&session);
+        paths.into_iter().flatten().map(String::as_str)
+    }
+
+    /// Number of all ephemeral znodes.
+    pub(crate) fn count_ephemerals(&self) -> usize {
+        self.ephemerals.values().map(BTreeSet::len).sum()
+    }
+
+    /// A znode whose time has come.
+    pub(crate) fn first_reapable(&self, now: Timestamp) -> Option<&str> {
+        let is_reapable = |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
+        self.mortals.iter().map(String::as_str).find(is_reapable)
+    }
+
+    /// Whether there is a znode whose time will come.
+    pub(crate) fn has_mortals(&self) -> bool {
+        !self.mortals.is_empty()
+    }
+
+    /// Bytes of all data and paths.
+    pub(crate) fn data_bytes(&self) -> usize {
+        self.data_bytes
+    }
+
+    pub(crate) fn create(&mut self, new: NewZnode<'_>, at: Moment) -> Result<Stat, Diverged> {
+        let (parent, name) = path::split(new.path).ok_or(Diverged)?;
+        if self.znodes.contains_key(new.path) {
+            return Err(Diverged);
+        }
+        let parent = self.znodes.get_mut(parent).ok_or(Diverged)?;
+        parent.children.insert(name.to_string());
+        parent.children_created = parent.children_created.next();
+        parent.pzxid = at.zxid;
+        let znode = Znode {
+            data: new.data.cloned(),
+            access: new.access.clone(),
+            lifetime: new.lifetime,
+            czxid: at.zxid,
+            mzxid: at.zxid,
+            pzxid: at.zxid,
+            ctime: at.time,
+            mtime: at.time,
+            version: 0,
+            aversion: 0,
+            children_created: ChildrenCreated::NONE,
+            children: BTreeSet::new(),
+        };
+        let path = new.path.to_string();
+        match new.lifetime {
+            Lifetime::Persistent => {}
+            Lifetime::Ephemeral(owner) => {
+                self.ephemerals.entry(owner).or_default().insert(path.clone());
+            }
+            Lifetime::Container | Lifetime::Ttl(_) => {
+                self.mortals.insert(path.clone());
+            }
+        }
+        self.data_bytes += path.len() + new.data.map_or(0, Bytes::len);
+        let stat = znode.stat();
+        self.znodes.insert(path, znode);
+        Ok(stat)
+    }
+
+    /// Removes a znode without children; it comes back as it was.
+    pub(crate) fn delete(&mut self, path: &str, zxid: Zxid) -> Result<Znode, Diverged> {
+        let (parent, name) = path::split(path).ok_or(Diverged)?;
+        let has_children = |znode: &Znode| !znode.children.is_empty();
+        if self.get(path).is_none_or(has_children) || path::SYSTEM.contains(&path) {
+            return Err(Diverged);
+        }
+        let parent = self.znodes.get_mut(parent).ok_or(Diverged)?;
+        parent.children.remove(name);
+        parent.pzxid = zxid;
+        let znode = self.znodes.remove(path).ok_or(Diverged)?;
+        match znode.lifetime {
+            Lifetime::Persistent => {}
+            Lifetime::Ephemeral(owner) => self.forget_ephemeral(owner, path),
+            Lifetime::Container | Lifetime::Ttl(_) => {
+                self.mortals.remove(path);
+            }
+        }
+        self.data_bytes -= path.len() + znode.data.as_ref().map_or(0, Bytes::len);
+        Ok(znode)
+    }
+
+    fn forget_ephemeral(&mut self, owner: SessionId, path: &str) {
+        if let Some(paths) = self.ephemerals.get_mut(&owner) {
+            paths.remove(path);
+            if paths.is_empty() {
+                self.ephemerals.remove(&owner);
+            }
+        }
+    }
+
+    pub(crate) fn set_data(
+        &mut self,
+        path: &str,
+        data: Option<&Bytes>,
+        at: Moment,
+    ) -> Result<&Znode, Diverged> {
+        let znode = self.znodes.get_mut(path).ok_or(Diverged)?;
+        self.data_bytes += data.map_or(0, Bytes::len);
+        self.data_bytes -= znode.data.as_ref().map_or(0, Bytes::len);
+        znode.data = data.cloned();
+        znode.version = znode.version.wrapping_add(1);
+        znode.mzxid = at.zxid;
+        znode.mtime = at.time;
+        Ok(znode)
+    }
+
+    pub(crate) fn set_acl(&mut self, path: &str, access: &AccessList) -> Result<Stat, Diverged> {
+        let znode = self.znodes.get_mut(path).ok_or(Diverged)?;
+        znode.access = access.clone();
+        znode.aversion = znode.aversion.wrapping_add(1);
+        Ok(znode.stat())
+    }
+
+    /// As if the znode had had so many children.
+    #[cfg(test)]
+    pub(crate) fn set_children_created(&mut self, path: &str, count: i32) {
+        let znode = self.znodes.get_mut(path).expect("the znode is there");
+        znode.children_created = ChildrenCreated::new(count);
+    }
+}
+
+/// What a new znode is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewZnode<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) data: Option<&'a Bytes>,
+    pub(crate) access: &'a AccessList,
+    pub(crate) lifetime: Lifetime,
+}
+
+#[cfg(test)]
+mod tests;

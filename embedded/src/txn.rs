@@ -1,0 +1,147 @@
+//! Transactions: what is decided once, by the leader, and applied by every replica.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+use zk_jute::records::Stat;
+use zk_jute::{ErrorCode, SessionId, Zxid};
+
+use crate::access::AccessList;
+use crate::time::Timestamp;
+use crate::tree::Lifetime;
+
+/// When a transaction was made: its number, and the leader's wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The transaction's number.
+    pub zxid: Zxid,
+    /// What goes into [`Stat::ctime`] and [`Stat::mtime`].
+    pub time: Timestamp,
+}
+
+/// One entry of the log. Applied in the order of their numbers to equal databases, transactions
+/// give equal databases; nothing in them is left to decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Txn {
+    /// When it was made.
+    pub at: Moment,
+    /// On whose behalf; [`SessionId::NONE`] for the reaping of containers.
+    pub session: SessionId,
+    /// What it does.
+    pub change: Change,
+}
+
+/// What a transaction does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The session begins.
+    CreateSession {
+        /// The negotiated timeout.
+        timeout: Duration,
+    },
+    /// The session ends, and its ephemeral znodes with it.
+    CloseSession,
+    /// These operations, all together.
+    Apply(Vec<TxnOperation>),
+    /// Nothing: a write was refused. It takes a number nevertheless.
+    Reject(Rejection),
+}
+
+/// A checked operation on one znode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TxnOperation {
+    /// A znode is created.
+    Create {
+        /// The final path, with the sequence.
+        path: String,
+        /// The data.
+        data: Option<Bytes>,
+        /// The access list, resolved.
+        access: AccessList,
+        /// What ends its life.
+        lifetime: Lifetime,
+    },
+    /// A znode is deleted.
+    Delete {
+        /// The znode.
+        path: String,
+    },
+    /// A znode's data is replaced.
+    SetData {
+        /// The znode.
+        path: String,
+        /// The new data.
+        data: Option<Bytes>,
+    },
+    /// A znode's access list is replaced.
+    SetAcl {
+        /// The znode.
+        path: String,
+        /// The new list, resolved.
+        access: AccessList,
+    },
+    /// Nothing happens: the version was compared when the transaction was made.
+    Check,
+}
+
+/// Why a write was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Which operation of a multi; 0 for other writes.
+    pub operation: usize,
+    /// Why.
+    pub error: ErrorCode,
+    /// Whether the request was refused as a whole, whatever its operations.
+    pub extent: Extent,
+}
+
+/// How much of a request an error concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// One operation, which takes the others with it.
+    Operation,
+    /// The request: it could not be read, or its session is over.
+    Request,
+}
+
+/// What came of a transaction: for whoever asked for it, and for those who watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) outcome: Outcome,
+    /// In the order in which they happened.
+    pub(crate) changes: Vec<TreeChange>,
+}
+
+/// What a transaction is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    SessionCreated,
+    SessionClosed,
+    Applied(Vec<OperationOutcome>),
+    Rejected(Rejection),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OperationOutcome {
+    Created { path: String, stat: Stat },
+    Deleted,
+    DataSet(Stat),
+    AclSet(Stat),
+    Checked,
+}
+
+/// A change that watches report, with the access lists that decide who may hear of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TreeChange {
+    Created { path: String, access: AccessList, parent_access: AccessList },
+    Deleted { path: String, access: AccessList, parent_access: AccessList },
+    DataSet { path: String, access: AccessList },
+}
+
+/// A transaction that does not fit: it was made for a database in another state, or its number is
+/// not higher than the last one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the transaction was made for a database in another state")]
+pub struct Diverged;

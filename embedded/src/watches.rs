@@ -1,0 +1,169 @@
+//! Watches, in two tables as servers keep them (protocol section 7): what `getData` and `exists`
+//! left, and what listing children left; persistent ones are in both, recursive ones in the first.
+
+mod table;
+
+use alloc::vec::Vec;
+
+use zk_jute::records::{EventType, WatcherType};
+
+use self::table::{Mode, Table};
+use crate::access::AccessList;
+use crate::path;
+use crate::replica::ConnectionId;
+use crate::txn::TreeChange;
+
+/// The watches of all connections of one replica.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    data: Table,
+    child: Table,
+}
+
+/// One event for one connection, to be sent if it may read the znode.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Notification<'a> {
+    pub(crate) connection: ConnectionId,
+    pub(crate) kind: EventType,
+    pub(crate) path: &'a str,
+    /// What says who may hear of it.
+    pub(crate) access: &'a AccessList,
+}
+
+/// A kind of watch that the protocol does not have.
+#[derive(Debug)]
+pub(crate) struct UnknownWatcherType;
+
+impl Watches {
+    /// A one-shot watch on a znode's data and existence.
+    pub(crate) fn watch_data(&mut self, connection: ConnectionId, path: &str) {
+        self.data.add(connection, path, Mode::Standard);
+    }
+
+    /// A one-shot watch on a znode's list of children.
+    pub(crate) fn watch_children(&mut self, connection: ConnectionId, path: &str) {
+        self.child.add(connection, path, Mode::Standard);
+    }
+
+    pub(crate) fn watch_persistently(&mut self, connection: ConnectionId, path: &str) {
+        self.data.add(connection, path, Mode::Persistent);
+        self.child.add(connection, path, Mode::Persistent);
+    }
+
+    pub(crate) fn watch_recursively(&mut self, connection: ConnectionId, path: &str) {
+        self.data.add(connection, path, Mode::Recursive);
+    }
+
+    /// Whether the connection has such a watch.
+    pub(crate) fn contains(
+        &self,
+        connection: ConnectionId,
+        path: &str,
+        kind: WatcherType,
+    ) -> Result<bool, UnknownWatcherType> {
+        let (in_data, in_child) = meant_by(kind)?;
+        Ok(self.data.contains(connection, path, in_data)
+            || self.child.contains(connection, path, in_child))
+    }
+
+    /// Removes such watches; tells whether there were any.
+    pub(crate) fn remove(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+        kind: WatcherType,
+    ) -> Result<bool, UnknownWatcherType> {
+        let (in_data, in_child) = meant_by(kind)?;
+        let from_data = self.data.remove(connection, path, in_data);
+        let from_child = self.child.remove(connection, path, in_child);
+        Ok(from_data || from_child)
+    }
+
+    /// Watches end with their connection.
+    pub(crate) fn forget(&mut self, connection: ConnectionId) {
+        self.data.forget(connection);
+        self.child.forget(connection);
+    }
+
+    /// Whom a change is to be told, in order; one-shot watches that it meets are gone.
+    pub(crate) fn fire<'a>(&mut self, change: &'a TreeChange) -> Vec<Notification<'a>> {
+        let mut notifications = Vec::new();
+        let mut tell = |connections: Vec<ConnectionId>, kind, path, access| {
+            notifications.extend(connections.into_iter().map(|connection| Notification {
+                connection,
+                kind,
+                path,
+                access,
+            }));
+        };
+        match change {
+            TreeChange::Created { path, access, parent_access } => {
+                let created = self.data.fire_with_ancestors(path);
+                tell(created, EventType::NODE_CREATED, path, access);
+                let parent = parent_of(path);
+                let listing = self.child.fire(parent);
+                tell(listing, EventType::NODE_CHILDREN_CHANGED, parent, parent_access);
+            }
+            TreeChange::Deleted { path, access, parent_access } => {
+                let told = self.data.fire_with_ancestors(path);
+                let mut listing = self.child.fire(path);
+                listing.retain(|connection| !told.contains(connection));
+                tell(told, EventType::NODE_DELETED, path, access);
+                tell(listing, EventType::NODE_DELETED, path, access);
+                let parent = parent_of(path);
+                let listing = self.child.fire(parent);
+                tell(listing, EventType::NODE_CHILDREN_CHANGED, parent, parent_access);
+            }
+            TreeChange::DataSet { path, access } => {
+                let changed = self.data.fire_with_ancestors(path);
+                tell(changed, EventType::NODE_DATA_CHANGED, path, access);
+            }
+        }
+        notifications
+    }
+
+    pub(crate) fn counts(&self) -> WatchCounts {
+        WatchCounts {
+            connections: self
+                .data
+                .connections()
+                .chain(self.child.connections())
+                .collect::<alloc::collections::BTreeSet<_>>()
+                .len(),
+            paths: self
+                .data
+                .paths()
+                .chain(self.child.paths())
+                .collect::<alloc::collections::BTreeSet<_>>()
+                .len(),
+            watches: self.data.len() + self.child.len(),
+        }
+    }
+}
+
+/// What `wchs` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WatchCounts {
+    pub(crate) connections: usize,
+    pub(crate) paths: usize,
+    pub(crate) watches: usize,
+}
+
+/// Which modes in the data table, and which in the child table (protocol section 7.6).
+fn meant_by(kind: WatcherType) -> Result<(&'static [Mode], &'static [Mode]), UnknownWatcherType> {
+    Ok(match kind {
+        WatcherType::CHILDREN => (&[], &[Mode::Standard]),
+        WatcherType::DATA => (&[Mode::Standard], &[]),
+        WatcherType::ANY => (&Mode::ALL, &Mode::ALL),
+        WatcherType::PERSISTENT => (&[Mode::Persistent], &[Mode::Persistent]),
+        WatcherType::PERSISTENT_RECURSIVE => (&[Mode::Recursive], &[]),
+        _ => return Err(UnknownWatcherType),
+    })
+}
+
+fn parent_of(path: &str) -> &str {
+    path::split(path).map_or(path::ROOT, |(parent, _)| parent)
+}
+
+#[cfg(test)]
+mod tests;

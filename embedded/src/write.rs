@@ -1,0 +1,262 @@
+//! Requests that want to change something, owned, as they travel from a replica to the leader.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+use zk_jute::records::{
+    Acl, CheckVersionRequest, CreateMode, CreateRequest, CreateTtlRequest, DeleteRequest, MultiOp,
+    MultiRequest, SetAclRequest, SetDataRequest, TtlMode,
+};
+use zk_jute::{Decode, DecodeError, OpCode, SessionId, Vector, Version};
+
+use crate::access::{AccessList, Identities, InvalidAcl};
+
+/// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
+const MAX_TTL_MILLIS: u64 = 0xff_ffff_ffff;
+
+/// A write, and on whose behalf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteRequest {
+    /// The session.
+    pub session: SessionId,
+    /// The identities of its connection.
+    pub identities: Identities,
+    /// What it asks for.
+    pub write: Write,
+}
+
+/// What a client asks to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// One operation.
+    Single(Operation),
+    /// Several, together or not at all.
+    Multi(Vec<Operation>),
+    /// The end of the session.
+    CloseSession,
+    /// A change of the ensemble, which is always refused.
+    Reconfig,
+    /// A write whose body could not be read.
+    Undecodable,
+}
+
+/// An operation on one znode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Create a znode.
+    Create(Create),
+    /// Delete a znode.
+    Delete {
+        /// The znode.
+        path: String,
+        /// The version that it has to have.
+        version: Version,
+    },
+    /// Replace a znode's data.
+    SetData {
+        /// The znode.
+        path: String,
+        /// The new data.
+        data: Option<Bytes>,
+        /// The version that it has to have.
+        version: Version,
+    },
+    /// Replace a znode's access list.
+    SetAcl {
+        /// The znode.
+        path: String,
+        /// The new list.
+        access: Result<AccessList, InvalidAcl>,
+        /// The version of the access list that it has to have.
+        version: Version,
+    },
+    /// Compare a znode's version.
+    Check {
+        /// The znode.
+        path: String,
+        /// The version that it has to have.
+        version: Version,
+    },
+}
+
+/// Create a znode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Create {
+    /// The path, without the sequence.
+    pub path: String,
+    /// The data.
+    pub data: Option<Bytes>,
+    /// The access list.
+    pub access: Result<AccessList, InvalidAcl>,
+    /// Whether a sequence goes behind the path.
+    pub naming: Naming,
+    /// What is to end its life.
+    pub lifetime: Result<RequestedLifetime, LifetimeError>,
+}
+
+/// Whether a znode's name ends with a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// The name is as asked for.
+    Plain,
+    /// The server appends ten digits.
+    Sequential,
+}
+
+/// What is to end a new znode's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestedLifetime {
+    /// Nothing.
+    Persistent,
+    /// The end of the session that asks.
+    Ephemeral,
+    /// The loss of its last child.
+    Container,
+    /// Not having been written for so long.
+    Ttl(Duration),
+}
+
+/// A mode of creation that makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifetimeError {
+    /// A mode that does not exist, or not for this operation.
+    UnknownMode,
+    /// A time to live that is not between 1 and 2⁴⁰ − 1 milliseconds.
+    InvalidTtl,
+}
+
+/// Reads the body of a write. `None`: the opcode is no write, or not one for clients.
+pub(crate) fn read(opcode: OpCode, body: &[u8], identities: &Identities) -> Option<Write> {
+    let write = match opcode {
+        OpCode::CLOSE_SESSION => Ok(Write::CloseSession),
+        OpCode::RECONFIG => Ok(Write::Reconfig),
+        OpCode::MULTI => read_multi(body, identities),
+        _ => read_single(opcode, body, identities)?.map(Write::Single),
+    };
+    Some(write.unwrap_or(Write::Undecodable))
+}
+
+fn read_single(
+    opcode: OpCode,
+    body: &[u8],
+    identities: &Identities,
+) -> Option<Result<Operation, DecodeError>> {
+    Some(match opcode {
+        OpCode::CREATE | OpCode::CREATE2 => {
+            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Plain, identities))
+        }
+        OpCode::CREATE_CONTAINER => {
+            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Container, identities))
+        }
+        OpCode::CREATE_TTL => {
+            CreateTtlRequest::decode_prefix(body).map(|r| create_ttl(r, identities))
+        }
+        OpCode::DELETE => DeleteRequest::decode_prefix(body).map(delete),
+        OpCode::SET_DATA => SetDataRequest::decode_prefix(body).map(set_data),
+        OpCode::SET_ACL => SetAclRequest::decode_prefix(body).map(|r| Operation::SetAcl {
+            path: r.path.to_string(),
+            access: resolve(r.acl, identities),
+            version: r.version,
+        }),
+        _ => return None,
+    })
+}
+
+/// A mode that does not exist makes a multi unreadable as a whole, as since 3.9.0.
+fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
+    let request = MultiRequest::decode_prefix(body)?;
+    let mut operations = Vec::new();
+    for entry in request {
+        operations.push(match entry {
+            MultiOp::Create(r) | MultiOp::Create2(r) => create(r, Kind::Plain, identities),
+            MultiOp::CreateContainer(r) => create(r, Kind::Container, identities),
+            MultiOp::CreateTtl(r) => create_ttl(r, identities),
+            MultiOp::Delete(r) => delete(r),
+            MultiOp::SetData(r) => set_data(r),
+            MultiOp::Check(CheckVersionRequest { path, version }) => {
+                Operation::Check { path: path.to_string(), version }
+            }
+            // Kinds that the codec may learn are unknown here until they are added.
+            _ => return Ok(Write::Undecodable),
+        });
+        if let Some(Operation::Create(create)) = operations.last()
+            && create.lifetime == Err(LifetimeError::UnknownMode)
+        {
+            return Ok(Write::Undecodable);
+        }
+    }
+    Ok(Write::Multi(operations))
+}
+
+/// What the opcode of a create says, besides the mode.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Container,
+}
+
+/// Servers take every known mode with `createContainer`, and make a container of it; with a plain
+/// `create` the container mode makes a persistent znode (protocol section 4.4).
+fn create(request: CreateRequest<'_>, kind: Kind, identities: &Identities) -> Operation {
+    let lifetime = match (kind, request.mode) {
+        (Kind::Plain, CreateMode::EPHEMERAL | CreateMode::EPHEMERAL_SEQUENTIAL) => {
+            Ok(RequestedLifetime::Ephemeral)
+        }
+        (
+            Kind::Plain,
+            CreateMode::PERSISTENT | CreateMode::PERSISTENT_SEQUENTIAL | CreateMode::CONTAINER,
+        ) => Ok(RequestedLifetime::Persistent),
+        (Kind::Container, mode) if mode.name().is_some() => Ok(RequestedLifetime::Container),
+        // Modes with a time to live, which this request has no room for.
+        (_, mode) if TtlMode::new(mode.get()).name().is_some() => Err(LifetimeError::InvalidTtl),
+        _ => Err(LifetimeError::UnknownMode),
+    };
+    Operation::Create(Create {
+        path: request.path.to_string(),
+        data: request.data.map(Bytes::copy_from_slice),
+        access: resolve(request.acl, identities),
+        naming: naming(request.mode.is_sequential()),
+        lifetime,
+    })
+}
+
+fn create_ttl(request: CreateTtlRequest<'_>, identities: &Identities) -> Operation {
+    let ttl = u64::try_from(request.ttl).ok();
+    let lifetime = match (request.mode.name(), ttl) {
+        (Some(_), Some(ttl @ 1..=MAX_TTL_MILLIS)) => {
+            Ok(RequestedLifetime::Ttl(Duration::from_millis(ttl)))
+        }
+        (Some(_), _) => Err(LifetimeError::InvalidTtl),
+        // Apache's servers have terminated on these (protocol section 4.4).
+        (None, _) => Err(LifetimeError::UnknownMode),
+    };
+    Operation::Create(Create {
+        path: request.path.to_string(),
+        data: request.data.map(Bytes::copy_from_slice),
+        access: resolve(request.acl, identities),
+        naming: naming(request.mode == TtlMode::PERSISTENT_SEQUENTIAL),
+        lifetime,
+    })
+}
+
+fn delete(request: DeleteRequest<'_>) -> Operation {
+    Operation::Delete { path: request.path.to_string(), version: request.version }
+}
+
+fn set_data(request: SetDataRequest<'_>) -> Operation {
+    Operation::SetData {
+        path: request.path.to_string(),
+        data: request.data.map(Bytes::copy_from_slice),
+        version: request.version,
+    }
+}
+
+fn resolve(acl: Vector<'_, Acl<'_>>, identities: &Identities) -> Result<AccessList, InvalidAcl> {
+    AccessList::resolve(acl.iter(), identities)
+}
+
+fn naming(is_sequential: bool) -> Naming {
+    if is_sequential { Naming::Sequential } else { Naming::Plain }
+}
