@@ -117,8 +117,8 @@ impl Run {
 
     /// As the server granted it, where that is known.
     fn session_timeout(&self) -> Duration {
-        match &*self.client.connection().borrow() {
-            ConnectionState::Connected { timeout, .. } => *timeout,
+        match self.client.connection().latest() {
+            ConnectionState::Connected { timeout, .. } => timeout,
             _ => self.args.session_timeout.0,
         }
     }

@@ -3,9 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, End, ErrorKind, SessionId,
+    Client, ClientBuilder, ConnectError, ConnectionState, End, ErrorKind, SessionId, Updates,
 };
-use tokio::sync::watch;
 
 use crate::args::Servers;
 use crate::console;
@@ -39,11 +38,7 @@ pub(crate) async fn connect(
 pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(), Failure> {
     let mut connection = client.connection();
     loop {
-        let end = match &*wait_for_connection(&mut connection).await? {
-            ConnectionState::Closed { end } => Some(*end),
-            _ => None,
-        };
-        if let Some(end) = end {
+        if let ConnectionState::Closed { end } = wait_for_connection(&mut connection).await? {
             return Err(ConnectError::Ended(end).into());
         }
         if servers.chroot().is_empty() {
@@ -65,29 +60,27 @@ pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(
 }
 
 async fn wait_for_connection(
-    connection: &mut watch::Receiver<ConnectionState>,
-) -> Result<watch::Ref<'_, ConnectionState>, Failure> {
+    connection: &mut Updates<ConnectionState>,
+) -> Result<ConnectionState, Failure> {
     connection
-        .wait_for(|state| {
+        .until(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         })
         .await
-        .map_err(|_| ConnectError::Ended(End::Abandoned).into())
+        .ok_or(ConnectError::Ended(End::Abandoned).into())
 }
 
 /// Tells on standard error how the connection goes, until the client ends.
-pub(crate) async fn report(mut connection: watch::Receiver<ConnectionState>, asked: Duration) {
+pub(crate) async fn report(mut connection: Updates<ConnectionState>, asked: Duration) {
     let mut reporter = Reporter::new(asked);
-    loop {
-        let said = reporter.describe(&connection.borrow_and_update());
-        match said {
+    let mut state = Some(connection.see());
+    while let Some(now) = state {
+        match reporter.describe(&now) {
             Some(Said::Note(text)) => console::note(text),
             Some(Said::Warning(text)) => console::warn(text),
             None => {}
         }
-        if connection.changed().await.is_err() {
-            return;
-        }
+        state = connection.next().await;
     }
 }
 

@@ -20,8 +20,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut nomination = client.election(&path).data(name.clone()).nominate()?;
     let mut status = nomination.watch();
     tokio::spawn(async move {
-        while status.changed().await.is_ok() {
-            println!("status: {:?}", status.borrow_and_update().role);
+        while let Some(status) = status.next().await {
+            println!("status: {:?}", status.role);
         }
     });
     loop {

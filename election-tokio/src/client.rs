@@ -10,7 +10,6 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use tokio::sync::watch as tokio_watch;
 use zk_jute::Request;
 use zk_session::{Completion, End};
 
@@ -24,6 +23,7 @@ use crate::election::Election;
 use crate::error::{Error, ErrorKind};
 use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
+use crate::updates::Updates;
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
 ///
@@ -63,8 +63,8 @@ impl Client {
     }
 
     /// The state of the connection, and its changes.
-    pub fn connection(&self) -> tokio_watch::Receiver<ConnectionState> {
-        self.shared().lock().connection.subscribe()
+    pub fn connection(&self) -> Updates<ConnectionState> {
+        Updates::new(self.shared().lock().connection.subscribe())
     }
 
     /// Closes the session for all clones: what was submitted before is still answered, then the
@@ -80,13 +80,9 @@ impl Client {
     pub async fn close(self) -> Result<(), CloseError> {
         let mut connection = self.connection();
         self.shared().with(Hub::close);
-        let closed = connection
-            .wait_for(|state| matches!(state, ConnectionState::Closed { .. }))
-            .await
-            .map(|state| state.clone());
-        match closed {
-            Ok(ConnectionState::Closed { end: End::Closed | End::Expired(_) }) => Ok(()),
-            Ok(_) | Err(_) => Err(CloseError),
+        match connection.until(|state| matches!(state, ConnectionState::Closed { .. })).await {
+            Some(ConnectionState::Closed { end: End::Closed | End::Expired(_) }) => Ok(()),
+            Some(_) | None => Err(CloseError),
         }
     }
 

@@ -21,6 +21,7 @@ pub use status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
 use crate::hub::{AclList, Target};
 use crate::path::{self, PathError};
+use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
 ///
@@ -120,6 +121,6 @@ impl Election {
         let id = NomineeId::from_bytes(id);
         let (key, status) =
             shared.with(|hub, now| hub.nominate(now, id, self.policy, Arc::clone(&target)));
-        Ok(Nomination::new(self.client.clone(), key, id, target, status))
+        Ok(Nomination::new(self.client.clone(), key, id, target, Updates::new(status)))
     }
 }

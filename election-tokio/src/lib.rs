@@ -12,6 +12,7 @@ mod error;
 mod hub;
 mod path;
 mod transport;
+mod updates;
 
 pub use client::{
     Children, Client, ClientBuilder, CloseError, ConnectError, ConnectFailure, ConnectionState,
@@ -26,6 +27,7 @@ pub use election::{
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
+pub use updates::Updates;
 
 pub use bytes::Bytes;
 pub use election_core::{

@@ -136,7 +136,7 @@ pub async fn leads(nomination: &mut Nomination) -> Result<Leadership, TestFailur
     match soon("the nominee leads", nomination.elected()).await {
         Ok(elected) => Ok(elected?),
         Err(late) => {
-            let status = format!("{late}; it is {:?}", status.borrow().role);
+            let status = format!("{late}; it is {:?}", status.latest().role);
             Err(NotInTime::new(status, SOON).into())
         }
     }
@@ -150,11 +150,12 @@ pub async fn reaches<T>(
 ) -> Result<T, NotInTime> {
     let mut status = nomination.watch();
     let reached = tokio::time::timeout(SOON, async {
+        let mut latest = status.see();
         loop {
-            if let Some(found) = wanted(&status.borrow_and_update()) {
+            if let Some(found) = wanted(&latest) {
                 return Some(found);
             }
-            status.changed().await.ok()?;
+            latest = status.next().await?;
         }
     })
     .await;

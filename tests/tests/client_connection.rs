@@ -25,8 +25,8 @@ async fn until(
     condition: impl FnMut(&ConnectionState) -> bool,
 ) -> Result<ConnectionState, TestFailure> {
     let mut connection = client.connection();
-    let state = timeout(SOON, connection.wait_for(condition)).await??.clone();
-    Ok(state)
+    let state = timeout(SOON, connection.until(condition)).await?;
+    Ok(state.ok_or_else(|| io::Error::other("the client is over"))?)
 }
 
 async fn until_connected(client: &Client) -> Result<ConnectionState, TestFailure> {
@@ -74,7 +74,7 @@ async fn the_states_of_a_connection_come_in_order() -> TestResult {
     let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(1));
     let client = builder.start()?;
     let nothing_yet = ConnectionState::Connecting { failures: 0, last_failure: None };
-    assert_eq!(*client.connection().borrow(), nothing_yet);
+    assert_eq!(client.connection().latest(), nothing_yet);
     let first = until_connected(&client).await?;
 
     proxy.refuse();
@@ -93,7 +93,7 @@ async fn the_states_of_a_connection_come_in_order() -> TestResult {
     let connection = client.connection();
     client.close().await?;
     let closed = ConnectionState::Closed { end: End::Closed };
-    assert_eq!(*connection.borrow(), closed);
+    assert_eq!(connection.latest(), closed);
     Ok(())
 }
 

@@ -44,10 +44,10 @@ async fn nominees_wait_for_a_first_server() -> TestResult {
     assert!(waited.is_err(), "there is no server");
     assert_eq!(nomination.status().role, Role::Connecting);
     let mut connection = client.connection();
-    soon("a failed attempt is shown", connection.wait_for(|state| {
+    let failed = connection.until(|state| {
         matches!(state, ConnectionState::Connecting { failures, last_failure: Some(_) } if *failures > 0)
-    }))
-    .await??;
+    });
+    assert!(soon("a failed attempt is shown", failed).await?.is_some());
 
     server.restart()?;
     leads(&mut nomination).await?;
@@ -184,16 +184,10 @@ async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
     server.kill()?;
     for client in [&client, &beside] {
         let mut connection = client.connection();
-        soon(
-            "the session is over",
-            connection.wait_for(|state| {
-                matches!(
-                    state,
-                    ConnectionState::Expired { .. } | ConnectionState::Connecting { .. }
-                )
-            }),
-        )
-        .await??;
+        let over = connection.until(|state| {
+            matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
+        });
+        assert!(soon("the session is over", over).await?.is_some());
     }
     let reason = soon("the loss is told", leadership.lost()).await?;
     assert_eq!(reason, LostReason::LeaseLapsed);
@@ -208,10 +202,7 @@ async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
     assert!(new_leadership.token() > leadership.token());
     // The admin's session is of the same age, and a longer timeout.
     let mut connection = arena.admin.connection();
-    tokio::time::timeout(
-        SOON,
-        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })),
-    )
-    .await??;
+    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(soon("the admin is back", connected).await?.is_some());
     arena.wait_for_children(2).await
 }

@@ -133,7 +133,7 @@ async fn written_data_changes_nothing_but_the_watch() -> TestResult {
     let mut follower = client.election(ELECTION).nominate()?;
     let (own, _) = follows(&follower).await?;
     let mut status = follower.watch();
-    status.mark_unchanged();
+    status.see();
 
     for candidate in [leadership.candidate(), &own, leadership.candidate(), &own] {
         let before = proxy.counters();
@@ -146,7 +146,7 @@ async fn written_data_changes_nothing_but_the_watch() -> TestResult {
         assert_eq!(work(&after) - work(&before), 1);
     }
     client.sync(ELECTION).await?;
-    assert!(!status.has_changed()?, "{:?}", follower.status());
+    assert!(!status.has_unseen(), "{:?}", follower.status());
     assert!(leadership.is_valid());
     soon("the leader has resigned", leadership.resign()).await??;
     let successor = leads(&mut follower).await?;

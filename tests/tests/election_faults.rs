@@ -175,7 +175,7 @@ async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader() ->
     assert!(waits, "no server has heard of it");
     assert!(!leadership.is_valid());
     assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Resigned);
-    assert_eq!(status.borrow().role, Role::Leaving);
+    assert_eq!(status.latest().role, Role::Leaving);
     assert_eq!(bench.arena.children().await?.len(), 2);
 
     bench.proxy.accept()?;

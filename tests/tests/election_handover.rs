@@ -53,7 +53,7 @@ async fn a_lone_nominee_leads_until_it_resigns() -> TestResult {
     assert!(!leadership.is_valid());
     assert_eq!(leadership.valid_until(), None);
     assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Resigned);
-    assert_eq!(ended.borrow().role, Role::Ended(EndReason::Resigned(Departure::Deleted)));
+    assert_eq!(ended.latest().role, Role::Ended(EndReason::Resigned(Departure::Deleted)));
     let resigned_twice = soon("the second time", leadership.resign()).await?;
     assert_eq!(resigned_twice, Ok(Departure::Deleted));
     arena.admin.delete(ELECTION, Version::ANY).await?;
@@ -137,12 +137,12 @@ async fn the_follower_behind_one_that_withdrew_follows_the_one_before() -> TestR
     follows_this(&last, &middle_name).await?;
 
     let mut leader_status = leader.watch();
-    leader_status.mark_unchanged();
+    leader_status.see();
     let middle_status = middle.watch();
     soon("the middle one has withdrawn", middle.withdraw()).await??;
-    assert_eq!(middle_status.borrow().role, Role::Ended(EndReason::Withdrawn(Departure::Deleted)));
+    assert_eq!(middle_status.latest().role, Role::Ended(EndReason::Withdrawn(Departure::Deleted)));
     follows_this(&last, leadership.candidate()).await?;
-    assert!(!leader_status.has_changed()?, "{:?}", leader.status());
+    assert!(!leader_status.has_unseen(), "{:?}", leader.status());
 
     soon("the leader has resigned", leadership.resign()).await??;
     let successor = leads(&mut last).await?;

@@ -58,13 +58,8 @@ impl Nominee {
         let mut status = nomination.watch();
         let changes = setting.changes.clone();
         tokio::spawn(async move {
-            while status.changed().await.is_ok() {
-                let change = Change {
-                    seat,
-                    life,
-                    at: Instant::now(),
-                    status: status.borrow_and_update().clone(),
-                };
+            while let Some(status) = status.next().await {
+                let change = Change { seat, life, at: Instant::now(), status };
                 if changes.send(change).is_err() {
                     return;
                 }

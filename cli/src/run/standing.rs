@@ -6,9 +6,9 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
 use election_tokio::{
-    CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+    CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status, Updates,
+    WithdrawError,
 };
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::event::{Event, Recorder};
@@ -31,7 +31,7 @@ pub(super) enum Standing {
 
 pub(super) struct Nominee {
     nomination: Nomination,
-    status: watch::Receiver<Status>,
+    status: Updates<Status>,
     place: Place,
     recorder: Recorder,
 }
@@ -62,7 +62,7 @@ impl Nominee {
     ///
     /// Cancel safe.
     pub(super) async fn changed(&mut self) {
-        if self.status.changed().await.is_err() {
+        if self.status.next().await.is_none() {
             // The last status stands; whoever asks again finds it.
             core::future::pending::<()>().await;
         }
@@ -70,7 +70,7 @@ impl Nominee {
 
     /// Records what has changed, and tells what the nominee may do now.
     pub(super) fn look(&mut self) -> Standing {
-        let status = self.status.borrow_and_update().clone();
+        let status = self.status.see();
         self.record_loss();
         match status.role {
             Role::Leading { .. } => self.leads(Certainty::Certain),

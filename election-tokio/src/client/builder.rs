@@ -118,17 +118,16 @@ impl ClientBuilder {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
         let client = self.start()?;
         let mut connection = client.connection();
-        let connected = connection.wait_for(|state| {
+        let connected = connection.until(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
-        if let Ok(Ok(state)) = tokio::time::timeout(after, connected).await {
-            return match &*state {
-                ConnectionState::Closed { end } => Err(ConnectError::Ended(*end)),
-                _ => Ok(client.clone()),
-            };
+        match tokio::time::timeout(after, connected).await {
+            Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
+            Ok(Some(_)) => return Ok(client),
+            Ok(None) | Err(_) => {}
         }
-        let last_failure = match &*connection.borrow() {
-            ConnectionState::Connecting { last_failure, .. } => last_failure.clone(),
+        let last_failure = match connection.latest() {
+            ConnectionState::Connecting { last_failure, .. } => last_failure,
             _ => None,
         };
         Err(ConnectError::NoServer { after, last_failure })

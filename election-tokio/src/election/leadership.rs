@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{CandidateName, Departure, Token};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use zk_jute::{ErrorCode, Version};
 
@@ -15,6 +14,7 @@ use super::nomination::{Seat, WithdrawError, ended};
 use super::status::{LostReason, Status};
 use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
 use crate::hub::Tenure;
+use crate::updates::Updates;
 
 /// The right to act, for as long as it is valid.
 ///
@@ -29,7 +29,7 @@ use crate::hub::Tenure;
 pub struct Leadership {
     seat: Arc<Seat>,
     tenure: Arc<Tenure>,
-    status: watch::Receiver<Status>,
+    status: Updates<Status>,
 }
 
 /// Work under [`Leadership::guard`] was dropped, because the leadership was lost.
@@ -38,11 +38,7 @@ pub struct Leadership {
 pub struct LeaderLoss(pub LostReason);
 
 impl Leadership {
-    pub(super) fn new(
-        seat: Arc<Seat>,
-        tenure: Arc<Tenure>,
-        status: watch::Receiver<Status>,
-    ) -> Self {
+    pub(super) fn new(seat: Arc<Seat>, tenure: Arc<Tenure>, status: Updates<Status>) -> Self {
         Self { seat, tenure, status }
     }
 

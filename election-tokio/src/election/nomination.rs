@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
-use tokio::sync::watch;
 use zk_session::End;
 
 use super::leadership::Leadership;
 use super::status::{EndReason, Role, Status};
 use crate::client::Client;
 use crate::hub::{NominationKey, Target};
+use crate::updates::Updates;
 
 /// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
 ///
@@ -19,7 +19,7 @@ use crate::hub::{NominationKey, Target};
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {
     seat: Arc<Seat>,
-    status: watch::Receiver<Status>,
+    status: Updates<Status>,
 }
 
 /// A place in an election. Shared with the leaderships that come from it.
@@ -56,7 +56,7 @@ impl Nomination {
         key: NominationKey,
         id: NomineeId,
         target: Arc<Target>,
-        status: watch::Receiver<Status>,
+        status: Updates<Status>,
     ) -> Self {
         Self { seat: Arc::new(Seat { client, key, id, target }), status }
     }
@@ -68,11 +68,11 @@ impl Nomination {
 
     /// What the nomination is doing now.
     pub fn status(&self) -> Status {
-        self.status.borrow().clone()
+        self.status.latest()
     }
 
-    /// The status and its changes. A slow reader sees the latest one, not each.
-    pub fn watch(&self) -> watch::Receiver<Status> {
+    /// The status and its changes.
+    pub fn watch(&self) -> Updates<Status> {
         self.status.clone()
     }
 
@@ -88,7 +88,7 @@ impl Nomination {
     /// How the nomination ended, if it did.
     pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
         loop {
-            let role = self.status.borrow_and_update().role.clone();
+            let role = self.status.see().role;
             match role {
                 Role::Ended(reason) => return Err(reason),
                 Role::Leading { .. } | Role::Suspended { .. } => {
@@ -103,11 +103,8 @@ impl Nomination {
                 }
                 Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {}
             }
-            if self.status.changed().await.is_err() {
-                return match self.status.borrow().role {
-                    Role::Ended(reason) => Err(reason),
-                    _ => Err(EndReason::ClientClosed(End::Abandoned)),
-                };
+            if self.status.next().await.is_none() {
+                return Err(EndReason::ClientClosed(End::Abandoned));
             }
         }
     }
@@ -142,12 +139,10 @@ impl Drop for Nomination {
 }
 
 /// Waits until a nomination that was told to leave is over.
-pub(super) async fn ended(
-    status: &mut watch::Receiver<Status>,
-) -> Result<Departure, WithdrawError> {
-    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
-    match ended.as_deref() {
-        Ok(Status { role: Role::Ended(reason), .. }) => match *reason {
+pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
+    let ended = status.until(|status| matches!(status.role, Role::Ended(_))).await;
+    match ended {
+        Some(Status { role: Role::Ended(reason), .. }) => match reason {
             EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
             EndReason::ClientClosed(End::Closed | End::Expired(_)) => Ok(Departure::WithSession),
             EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),

@@ -85,7 +85,7 @@ async fn a_follower_dropped_anywhere_leaves_no_znode() {
             let mut status = follower.watch();
             run_until(&server, DropAfter::Steps(steps), async {
                 status
-                    .wait_for(|status| matches!(status.role, Role::Following { .. }))
+                    .until(|status| matches!(status.role, Role::Following { .. }))
                     .await
                     .map(|_| ())
             })

@@ -73,13 +73,13 @@ async fn an_expired_session_is_followed_by_a_new_one() {
     let server = Server::new();
     let client = server.client().await;
     let mut connection = client.connection();
-    let first = session(&connection.borrow_and_update());
+    let first = session(&connection.see());
     client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
     let (_, watch) = client.exists_and_watch("/other").await.unwrap();
     server.expire();
     watch.await.expect_err("the session of the watch is over");
     wait(1).await;
-    assert_ne!(session(&connection.borrow_and_update()), first);
+    assert_ne!(session(&connection.see()), first);
     assert_eq!(client.exists("/mine").await.unwrap(), None);
     client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
 }
@@ -91,7 +91,7 @@ async fn a_client_that_closes_on_expiry_closes() {
     server.expire();
     wait(1).await;
     let end = End::Expired(Expiry::Refused);
-    assert_eq!(*client.connection().borrow(), ConnectionState::Closed { end });
+    assert_eq!(client.connection().latest(), ConnectionState::Closed { end });
     let error = client.exists("/znode").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(client.close().await, Ok(()));

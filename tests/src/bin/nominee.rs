@@ -136,9 +136,9 @@ async fn end(
     Ok(())
 }
 
-async fn report_roles(mut status: tokio::sync::watch::Receiver<election_tokio::Status>) {
-    loop {
-        let shown = status.borrow_and_update().clone();
+async fn report_roles(mut status: election_tokio::Updates<election_tokio::Status>) {
+    let mut latest = Some(status.see());
+    while let Some(shown) = latest {
         match shown.role {
             Role::Following { predecessor, .. } => say(&Report::Following {
                 candidate: shown.candidate.map(|name| name.to_string()).unwrap_or_default(),
@@ -147,9 +147,7 @@ async fn report_roles(mut status: tokio::sync::watch::Receiver<election_tokio::S
             Role::Suspended { token, .. } => say(&Report::Suspended(token)),
             _ => {}
         }
-        if status.changed().await.is_err() {
-            return;
-        }
+        latest = status.next().await;
     }
 }
 
