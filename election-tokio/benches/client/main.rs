@@ -1,0 +1,49 @@
+//! Benchmarks of the client: `README.md` beside this folder says how to run them.
+#![forbid(unsafe_code)]
+
+mod get_data;
+mod load;
+mod measure;
+mod memory;
+mod responder;
+mod take_over;
+
+use get_data::Outcome;
+
+const TAKE_OVERS: usize = 200;
+const USAGE: &str = "\
+get-data                     a table: getData through the client and by a bare socket
+take-over SERVERS [ROUNDS]   from a resignation to the next leader, on a real server
+memory                       KiB a client
+memory SERVERS               KiB a nomination, on a real server
+serve                        the responder alone; prints its port
+pipelined PORT COUNT         getData, 256 in flight, and nothing else: for callgrind
+one PORT COUNT               the same, one at a time";
+
+#[expect(clippy::print_stdout, reason = "it is what the program is for")]
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["serve"] => Ok(responder::run()?),
+        [] | ["get-data"] => runtime.block_on(get_data::table()),
+        // `cargo test --benches` says so.
+        ["--test", ..] => runtime.block_on(get_data::smoke()),
+        ["pipelined", port, count] => {
+            runtime.block_on(get_data::pipelined(port.parse()?, count.parse()?))
+        }
+        ["one", port, count] => {
+            runtime.block_on(get_data::one_at_a_time(port.parse()?, count.parse()?))
+        }
+        ["take-over", servers] => runtime.block_on(take_over::table(servers, TAKE_OVERS)),
+        ["take-over", servers, rounds] => {
+            runtime.block_on(take_over::table(servers, rounds.parse()?))
+        }
+        ["memory"] => runtime.block_on(memory::of_clients()),
+        ["memory", servers] => runtime.block_on(memory::of_nominations(servers)),
+        _ => {
+            println!("{USAGE}");
+            Ok(())
+        }
+    }
+}
