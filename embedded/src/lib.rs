@@ -3,12 +3,16 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "listener")]
+extern crate std;
 
 mod access;
 mod config;
 mod database;
 mod digest;
 mod leader;
+#[cfg(feature = "listener")]
+mod listener;
 mod path;
 mod prepare;
 mod replica;
@@ -23,6 +27,8 @@ pub use access::{AccessList, Identities, InvalidAcl};
 pub use config::{Config, ExtendedTypes, Limits};
 pub use database::Database;
 pub use leader::{Decision, Leader};
+#[cfg(feature = "listener")]
+pub use listener::Server;
 pub use prepare::prepare;
 pub use replica::{
     Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Ticket, TooManyConnections, Transmit,

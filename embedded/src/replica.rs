@@ -230,6 +230,13 @@ impl Replica {
         })
     }
 
+    /// Whether this replica has closed the connection, or does not know it: what is left to be sent
+    /// may be sent, and nothing is read any more.
+    pub fn is_closing(&self, id: ConnectionId) -> bool {
+        let is_closing = |connection: &Connection| matches!(connection.phase, Phase::Closing);
+        self.connections.get(&id).is_none_or(is_closing)
+    }
+
     /// Appends what is to be sent to `output`, then goes on with requests that waited for that. To
     /// be called until it appends nothing.
     pub fn poll_transmit(&mut self, id: ConnectionId, output: &mut BytesMut) -> Transmit {

@@ -80,6 +80,12 @@ impl Standalone {
         transmit
     }
 
+    /// Whether the server has closed the connection, or does not know it: what is left to be sent
+    /// may be sent, and nothing is read any more.
+    pub fn is_closing(&self, id: ConnectionId) -> bool {
+        self.replica.is_closing(id)
+    }
+
     /// A connection that has something to send, or is to be closed.
     pub fn poll_ready(&mut self) -> Option<ConnectionId> {
         self.replica.poll_ready()

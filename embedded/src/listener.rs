@@ -1,0 +1,207 @@
+//! The server behind a TCP port, on tokio.
+
+mod clock;
+mod connection;
+mod shared;
+
+use core::fmt;
+use core::hash::BuildHasher as _;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::hash::RandomState;
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time;
+use zk_jute::SessionId;
+
+use self::connection::Carrier;
+use self::shared::{Activity, Paused, Shared};
+use crate::config::Config;
+use crate::database::Database;
+use crate::standalone::UnknownSession;
+
+/// How long to wait after a connection could not be accepted, which mostly means that the process
+/// has too many files open.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// A ZooKeeper server in this process, behind a TCP port. It keeps everything in memory and nothing
+/// on disk, and is one server, not an ensemble: for development and tests.
+///
+/// It runs on tasks of the tokio runtime in which it was bound. Dropping it ends it at once, like
+/// [`Server::shutdown`], but without waiting.
+///
+/// What clients can do to it is bounded by the [`Limits`](crate::Limits) of its configuration.
+/// Bytes that are no protocol cost their connection and nothing else.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Listens on `address` with the default [`Config`]; port 0 takes any free one.
+    ///
+    /// Session ids begin at random, so that a client of an earlier server gets no session here.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says if the address cannot be resolved or listened on.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing is left listening.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with IO and time.
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        let config = Config { seed: RandomState::new().hash_one(0), ..Config::default() };
+        Self::bind_with(address, config).await
+    }
+
+    /// Listens on `address`; port 0 takes any free one. The configuration's
+    /// [`wall_clock_at_origin`](Config::wall_clock_at_origin) is set to the present.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says if the address cannot be resolved or listened on.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing is left listening.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with IO and time.
+    pub async fn bind_with(address: impl ToSocketAddrs, config: Config) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let shared =
+            Arc::new(Shared::new(&Config { wall_clock_at_origin: clock::wall_clock(), ..config }));
+        let (stop, stopped) = oneshot::channel();
+        let accepting = tokio::spawn(accept(shared.clone(), listener, stopped));
+        Ok(Self { shared, address, stop, accepting })
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening, closes all connections, and waits until both is done. Everything that the
+    /// server held is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped before it ends, it still stops the server, without waiting.
+    pub async fn shutdown(mut self) {
+        let (stop, _) = oneshot::channel();
+        // An error means that the task has ended already.
+        let _ = core::mem::replace(&mut self.stop, stop).send(());
+        let _ = (&mut self.accepting).await;
+    }
+
+    /// Ends a session at once, as if its time were over: its ephemeral znodes go, its connection is
+    /// closed, and who tries to go on with it is told that it has expired.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`] if it is over already, or never was.
+    pub fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
+        self.shared.expire(session)
+    }
+
+    /// Closes all connections at once. The sessions go on: their clients may come back.
+    pub fn drop_connections(&self) {
+        self.shared.drop_connections();
+    }
+
+    /// Stops doing anything, as a process does that is suspended: sockets stay open, nothing is
+    /// read, answered or accepted, until [`Server::resume`]. Time stands still too, so that no
+    /// session expires meanwhile.
+    pub fn pause(&self) {
+        self.shared.pause();
+    }
+
+    /// Goes on after [`Server::pause`], with every session as much time to live as it had then.
+    pub fn resume(&self) {
+        self.shared.resume();
+    }
+
+    /// A copy of all znodes and sessions, as of one moment between two requests.
+    pub fn snapshot(&self) -> Database {
+        self.shared.snapshot()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Takes with it the tasks of the connections.
+        self.accepting.abort();
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Accepts connections until told to stop, then ends them all.
+async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(keep_time(shared.clone()));
+    let mut activity = shared.activity();
+    loop {
+        tokio::select! {
+            // Told to stop, or the server was dropped.
+            _ = &mut stopped => break,
+            accepted = accept_one(&listener, &mut activity) => match accepted {
+                // One too many is closed without a word, as real servers do.
+                Ok(stream) => if let Some(carrier) = Carrier::new(&shared, stream) {
+                    tasks.spawn(carrier.run());
+                },
+                Err(_) => time::sleep(ACCEPT_RETRY).await,
+            },
+            Some(_) = tasks.join_next() => {}
+        }
+    }
+    drop(listener);
+    tasks.shutdown().await;
+}
+
+/// Cancel safe.
+async fn accept_one(
+    listener: &TcpListener,
+    activity: &mut watch::Receiver<Activity>,
+) -> io::Result<tokio::net::TcpStream> {
+    wait_until_running(activity).await;
+    listener.accept().await.map(|(stream, _)| stream)
+}
+
+/// Does what is due when it is.
+async fn keep_time(shared: Arc<Shared>) {
+    let mut activity = shared.activity();
+    loop {
+        match shared.handle_timeout() {
+            Err(Paused) => wait_until_running(&mut activity).await,
+            Ok(None) => shared.timer.notified().await,
+            Ok(Some(due)) => tokio::select! {
+                () = time::sleep_until(due) => {}
+                () = shared.timer.notified() => {}
+            },
+        }
+    }
+}
+
+/// Cancel safe.
+async fn wait_until_running(activity: &mut watch::Receiver<Activity>) {
+    let running = |activity: &Activity| *activity == Activity::Running;
+    // It cannot fail: the sender lives as long as the tasks do.
+    let _ = activity.wait_for(running).await;
+}
