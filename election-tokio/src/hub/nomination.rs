@@ -142,9 +142,13 @@ impl Nomination {
         self.show(session);
     }
 
-    /// Announces a leadership that waited for the lease.
+    /// Announces a leadership that waited for the lease, unless it is in doubt for another reason:
+    /// a handshake proves the lease, but not that the candidate still stands.
     pub(super) fn lease_proved(&mut self, session: &Session, now: Instant) {
-        if let Leadership::AwaitsLease(token) = self.leadership {
+        if let (Leadership::AwaitsLease(token), CoreRole::Leading { .. }) =
+            (&self.leadership, self.nominee.role())
+        {
+            let token = *token;
             self.elected(token, session, now);
             self.show(session);
         }

@@ -11,6 +11,8 @@ mod cancellation;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod lease;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod server;

@@ -1,0 +1,83 @@
+//! A leadership is announced only while the lease is proved.
+//!
+//! With the largest margin the lease lasts for a tenth of the timeout after each request that was
+//! answered, and pings go out after a third: so most of the time it has lapsed, although the
+//! connection is well. A process that was paused is in the same place when it goes on.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ConnectionState, Leadership, Margin, Nomination, OnLoss, Role, Version,
+};
+
+use crate::server::{Server, wait};
+
+const ELECTION: &str = "/election";
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A leader, and a follower whose lease has lapsed.
+struct Scene {
+    leaders: Client,
+    leadership: Leadership,
+    _leader: Nomination,
+    followers: Client,
+    follower: Nomination,
+}
+
+impl Scene {
+    async fn new(server: &Server) -> Self {
+        let leaders = server.builder().session_timeout(TIMEOUT).connect().await.unwrap();
+        let election = leaders.election(ELECTION).on_loss(OnLoss::End);
+        let mut leader = election.nominate().unwrap();
+        let leadership = leader.elected().await.unwrap();
+        let builder = server.builder().session_timeout(TIMEOUT);
+        let followers = builder.lease_margin(Margin::percent(90)).connect().await.unwrap();
+        let follower = followers.election(ELECTION).nominate().unwrap();
+        let followed = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
+        assert!(followed.is_some());
+        tokio::time::sleep(TIMEOUT / 6).await;
+        Self { leaders, leadership, _leader: leader, followers, follower }
+    }
+
+    /// Makes way for the follower.
+    async fn delete_leader(&self) {
+        let path = format!("{ELECTION}/{}", self.leadership.candidate());
+        self.leaders.delete(&path, Version::ANY).await.unwrap();
+        wait(1).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_promotion_is_announced_when_the_lease_is_proved_and_not_before() {
+    let server = Server::new();
+    let mut scene = Scene::new(&server).await;
+    scene.delete_leader().await;
+    assert_eq!(scene.follower.status().role, Role::Standing);
+    let leadership = scene.follower.elected().await.unwrap();
+    assert!(leadership.is_valid(), "a ping has proved the lease");
+    assert!(scene.followers.exists("/").await.unwrap().is_some());
+}
+
+/// The handshake proves the lease, but says nothing about the candidate.
+#[tokio::test(start_paused = true)]
+async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_reconnect() {
+    let server = Server::new();
+    let mut scene = Scene::new(&server).await;
+    scene.delete_leader().await;
+    scene.leaders.clone().close().await.unwrap();
+    let candidate = scene.follower.status().candidate.unwrap();
+    server.refuse();
+    server.cut();
+    wait(1).await;
+    let path = format!("{ELECTION}/{candidate}");
+    server.state().tree.delete(&path, Version::ANY).expect("it stands");
+    // The handshake is answered, and nothing else yet.
+    server.read_only_next(1);
+    server.accept();
+    let mut connection = scene.followers.connection();
+    connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await.unwrap();
+    assert_eq!(scene.follower.status().role, Role::Connecting);
+    server.read_freely();
+    let leadership = scene.follower.elected().await.unwrap();
+    assert_ne!(*leadership.candidate(), candidate);
+}
