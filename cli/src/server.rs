@@ -48,9 +48,7 @@ pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(
             Ok(Some(_)) => return Ok(()),
             Ok(None) => return Err(Failure::NoChroot(servers.chroot().to_owned())),
             Err(error) => match error.kind() {
-                ErrorKind::ConnectionLoss
-                | ErrorKind::NotConnected
-                | ErrorKind::SessionEnded(_) => {}
+                ErrorKind::ConnectionLoss | ErrorKind::NotConnected => {}
                 _ => return Err(error.into()),
             },
         }

@@ -14,6 +14,9 @@ use crate::id::NomineeId;
 /// Precedes the sequence in every candidate's name.
 const LABEL: &str = "latch-";
 
+/// Characters of a nominee's id in the name of its candidate.
+const UUID_LEN: usize = 36;
+
 /// The longest name that is kept, in bytes; a name with a uuid has at most 57.
 const CAPACITY: usize = 64;
 
@@ -50,13 +53,15 @@ impl Sequence {
     }
 
     /// The sequence of a candidate: the text after the last `latch-`, if all of it is a number.
+    ///
+    /// Every name of a listing comes by here, so it is read from its end, where the number is.
     fn parse(name: &str) -> Option<Self> {
-        let (_, digits) = name.rsplit_once(LABEL)?;
-        // The server never writes a plus sign, which `parse` would take.
-        if digits.starts_with('+') {
-            return None;
-        }
-        digits.parse().ok().map(Self)
+        let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let before = match before.strip_suffix(LABEL) {
+            Some(before) => before,
+            None => before.strip_suffix('-')?.strip_suffix(LABEL)?,
+        };
+        name.get(before.len() + LABEL.len()..)?.parse().ok().map(Self)
     }
 }
 
@@ -144,12 +149,18 @@ impl NomineeId {
 
     /// Whether `name` is a candidate that was created under this id, in this session or another.
     pub fn owns(self, name: &str) -> bool {
-        let Some((uuid, digits)) =
-            name.strip_prefix("_c_").and_then(|rest| rest.split_once("-latch-"))
+        let Some((uuid, rest)) =
+            name.strip_prefix("_c_").and_then(|rest| rest.split_at_checked(UUID_LEN))
         else {
             return false;
         };
-        uuid.parse() == Ok(self) && !digits.contains(LABEL) && CandidateName::parse(name).is_ok()
+        // Every name of a listing comes by here, and nearly all differ in the first two digits.
+        let [first, ..] = self.to_bytes();
+        let looks_own = uuid.get(..2).is_some_and(|two| u8::from_str_radix(two, 16) == Ok(first));
+        looks_own
+            && uuid.parse() == Ok(self)
+            && rest.strip_prefix("-latch-").is_some_and(|sequence| !sequence.contains(LABEL))
+            && CandidateName::parse(name).is_ok()
     }
 }
 

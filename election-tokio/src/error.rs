@@ -1,7 +1,7 @@
 //! What can go wrong with an operation.
 
 use zk_jute::{DecodeError, ErrorCode, OpCode};
-use zk_session::{End, Failure, SubmitError};
+use zk_session::{Failure, SubmitError};
 
 use crate::path::PathError;
 
@@ -27,9 +27,6 @@ pub enum ErrorKind {
     /// There was no connection: the operation did not happen.
     #[error("not connected: it did not happen")]
     NotConnected,
-    /// The session ended before the operation was sent: it did not happen.
-    #[error("it did not happen: {0}")]
-    SessionEnded(End),
     /// The client is closed: the operation did not happen.
     #[error("the client is closed: it did not happen")]
     Closed,
