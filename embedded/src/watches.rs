@@ -164,6 +164,3 @@ fn meant_by(kind: WatcherType) -> Result<(&'static [Mode], &'static [Mode]), Unk
 fn parent_of(path: &str) -> &str {
     path::split(path).map_or(path::ROOT, |(parent, _)| parent)
 }
-
-#[cfg(test)]
-mod tests;

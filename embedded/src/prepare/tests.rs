@@ -1,1 +1,98 @@
+//! What cannot be reached by requests in the time of a test.
 
+use alloc::string::ToString;
+use core::net::{IpAddr, Ipv4Addr};
+use core::time::Duration;
+
+use zk_jute::Zxid;
+
+use super::*;
+use crate::time::Timestamp;
+use crate::txn::Diverged;
+
+const SESSION: SessionId = SessionId::new(7);
+
+fn at(zxid: i64) -> Moment {
+    Moment { zxid: Zxid::new(zxid), time: Timestamp::default() }
+}
+
+fn with_session() -> Database {
+    let mut database = Database::new();
+    let change = Change::CreateSession { timeout: Duration::from_secs(1) };
+    database.apply(&Txn { at: at(1), session: SESSION, change }).expect("the first transaction");
+    database
+}
+
+fn request(session: SessionId, write: Write) -> WriteRequest {
+    let identities = Identities::of_peer(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    WriteRequest { session, identities, write }
+}
+
+fn create(path: &str, naming: Naming) -> Write {
+    Write::Single(Operation::Create(Create {
+        path: path.to_string(),
+        data: None,
+        access: Ok(AccessList::open()),
+        naming,
+        lifetime: Ok(RequestedLifetime::Persistent),
+    }))
+}
+
+fn change(database: &Database, request: &WriteRequest, zxid: i64) -> Txn {
+    prepare(database, request, ExtendedTypes::Disabled, at(zxid))
+}
+
+/// Protocol section 9, since 3.6: the counter sticks, so the next create with the same prefix finds
+/// the last one's znode.
+#[test]
+fn sequences_run_out_at_their_last_number() {
+    let mut database = with_session();
+    database.tree_mut().set_children_created("/", i32::MAX);
+    let sequential = request(SESSION, create("/n-", Naming::Sequential));
+    let first = change(&database, &sequential, 2);
+    database.apply(&first).expect("just prepared");
+    assert!(database.znode("/n-2147483647").is_some());
+    let second = change(&database, &sequential, 3);
+    let exists = whole_request(ErrorCode::NODE_EXISTS);
+    assert_eq!(second.change, Change::Reject(exists));
+    let plain = change(&database, &request(SESSION, create("/plain", Naming::Plain)), 4);
+    database.apply(&plain).expect("just prepared");
+    let cversion = database.znode("/").map(|root| root.stat().cversion);
+    assert_eq!(cversion, Some(Version::new(-2 - 3)));
+}
+
+#[test]
+fn a_session_that_is_over_changes_nothing() {
+    let database = with_session();
+    let check = Operation::Check { path: "/".to_string(), version: Version::ANY };
+    let writes = [
+        create("/a", Naming::Plain),
+        Write::CloseSession,
+        Write::Multi(vec![check.clone()]),
+        Write::Single(Operation::Delete { path: "nopath".to_string(), version: Version::ANY }),
+    ];
+    for write in writes {
+        let txn = change(&database, &request(SessionId::new(8), write), 2);
+        let expired = whole_request(ErrorCode::SESSION_EXPIRED);
+        assert_eq!(txn.change, Change::Reject(expired));
+    }
+    // The mode of a create comes before the session.
+    let Write::Single(Operation::Create(mut unknown)) = create("/a", Naming::Plain) else {
+        panic!("a create");
+    };
+    unknown.lifetime = Err(LifetimeError::UnknownMode);
+    let unknown = Write::Single(Operation::Create(unknown));
+    let txn = change(&database, &request(SessionId::new(8), unknown), 2);
+    assert_eq!(txn.change, Change::Reject(whole_request(ErrorCode::BAD_ARGUMENTS)));
+}
+
+#[test]
+fn transactions_are_applied_in_their_order_only() {
+    let mut database = with_session();
+    let created = change(&database, &request(SESSION, create("/a", Naming::Plain)), 5);
+    assert_eq!(database.apply(&created), Ok(()));
+    assert_eq!(database.apply(&created), Err(Diverged));
+    let late = Txn { at: at(4), session: SESSION, change: Change::CloseSession };
+    assert_eq!(database.apply(&late), Err(Diverged));
+    assert_eq!(database.last_zxid(), Zxid::new(5));
+}
