@@ -1,4 +1,4 @@
-//! A ZooKeeper server in memory.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -20,7 +20,7 @@ fn the_replies_are_those_of_a_real_server() {
         match mark {
             "#" => latest = rest,
             "conversation" => {
-                assert!(conversation.is_none_or(Conversation::is_over), "after {latest}");
+                assert!(conversation.is_none_or(Conversation::has_nothing_left), "after {latest}");
                 conversation = Some(Conversation::new());
             }
             _ => {
@@ -30,7 +30,7 @@ fn the_replies_are_those_of_a_real_server() {
             }
         }
     }
-    assert!(conversation.is_some_and(Conversation::is_over));
+    assert!(conversation.is_some_and(Conversation::has_nothing_left));
     assert_eq!(exchanges, 48);
 }
 
@@ -67,7 +67,7 @@ impl Conversation {
         }
     }
 
-    fn is_over(mut self) -> bool {
+    fn has_nothing_left(mut self) -> bool {
         self.client.connection.next_frame().is_none()
     }
 }

@@ -1,1 +1,163 @@
-//! To come.
+//! What clients may take, and what breaks their connection (protocol sections 1.2, 12).
+
+use bytes::BytesMut;
+use zk_embedded::{Config, TooManyConnections, Transmit};
+use zk_jute::records::{CreateRequest, Ping, SetDataRequest};
+use zk_jute::{DEFAULT_MAX_FRAME, ErrorCode, OpCode, RequestHeader, Version, Xid, Zxid};
+
+use crate::requests::{create, get_data, set_data};
+use crate::world::{World, frame, new_session, world};
+
+#[test]
+fn a_frame_of_no_length_or_of_too_much_closes_the_connection() {
+    let limit = i32::try_from(DEFAULT_MAX_FRAME).expect("a small number");
+    for (length, is_closed) in [(0, true), (-1, true), (limit, false), (limit + 1, true)] {
+        let mut world = world();
+        let mut client = world.client();
+        client.connection.send(&mut world, &length.to_be_bytes());
+        assert_eq!(client.connection.is_closed, is_closed, "{length}");
+        assert!(world.server.database().has_session(client.session()));
+    }
+}
+
+#[test]
+fn a_frame_too_short_for_a_header_closes_the_connection() {
+    let mut world = world();
+    let mut client = world.client();
+    client.connection.send(&mut world, b"\0\0\0\x07\0\0\0\x01\0\0\0");
+    assert!(client.connection.is_closed);
+    let mut connection = world.open();
+    assert_eq!(connection.shake_hands(&mut world, &new_session()).map(drop), Some(()));
+    let mut connection = world.open();
+    connection.send(&mut world, b"\0\0\0\x05hello");
+    assert!(connection.is_closed);
+}
+
+/// Answered with -6 and zxid -1, then closed (protocol section 4.1); among them operations that are
+/// inside servers, and a check on its own (since 3.9.3).
+#[test]
+fn an_unknown_operation_is_answered_and_closes_the_connection() {
+    for opcode in [0, 10, 13, 20, 23, 108, -1, -10, -12, i32::MAX, i32::MIN] {
+        let mut world = world();
+        let mut client = world.client();
+        let opcode = OpCode::new(opcode);
+        let (header, body) = client.raw_request(&mut world, opcode, b"");
+        assert_eq!(header.zxid, Zxid::new(-1), "{opcode}");
+        assert_eq!((header.error, body), (ErrorCode::UNIMPLEMENTED, Vec::new()), "{opcode}");
+        assert!(client.connection.is_closed);
+    }
+}
+
+#[test]
+fn connections_are_counted_by_address_and_in_all() {
+    let mut config = Config::default();
+    config.limits.max_client_connections = 2;
+    config.limits.max_connections = 3;
+    let mut world = World::new(&config);
+    let here = "127.0.0.1:1".parse().expect("an address");
+    let there = "127.0.0.2:1".parse().expect("an address");
+    let first = world.server.open(world.now, here).expect("the first");
+    world.server.open(world.now, here).expect("the second");
+    assert_eq!(world.server.open(world.now, here), Err(TooManyConnections));
+    world.server.open(world.now, there).expect("from elsewhere");
+    assert_eq!(world.server.open(world.now, there), Err(TooManyConnections));
+    world.server.close(first);
+    world.server.close(first);
+    world.server.open(world.now, here).expect("one has gone");
+    assert_eq!(world.server.open(world.now, here), Err(TooManyConnections));
+}
+
+#[test]
+fn sessions_are_limited_where_asked_for() {
+    let mut config = Config::default();
+    config.limits.max_sessions = 1;
+    let mut world = World::new(&config);
+    let mut client = world.client();
+    let mut second = world.open();
+    assert_eq!(second.shake_hands(&mut world, &new_session()), None);
+    assert!(second.is_closed);
+    client.request(&mut world, &zk_jute::records::CloseSession);
+    world.client();
+}
+
+/// A client that asks for more than it takes waits, however much it asks for; all is answered in the
+/// end, in order.
+#[test]
+fn replies_that_are_not_taken_stop_the_reading() {
+    let mut world = world();
+    let mut client = world.client();
+    let data = vec![7; 40_000];
+    client.make(&mut world, &CreateRequest { data: Some(&data), ..create("/big") });
+    let mut requests = BytesMut::new();
+    for xid in 1..=500 {
+        let header = RequestHeader { xid: Xid::new(xid), opcode: OpCode::GET_DATA };
+        requests.extend_from_slice(&frame(&header, &get_data("/big", false)));
+    }
+    let id = client.connection.id;
+    world.server.receive(world.now, id, &requests);
+    assert!(!world.server.wants_input(id));
+    let mut seen = 0;
+    loop {
+        let mut output = BytesMut::new();
+        let transmit = world.server.poll_transmit(world.now, id, &mut output);
+        assert_eq!(transmit, Transmit::Open);
+        if output.is_empty() {
+            break;
+        }
+        assert!(output.len() < 64 * 1024 + 41_000, "{}", output.len());
+        for _ in 0..output.len() / (4 + 16 + 4 + 40_000 + 68) {
+            seen += 1;
+            assert_eq!(output[4..8], i32::to_be_bytes(seen));
+            let _ = output.split_to(4 + 16 + 4 + 40_000 + 68);
+        }
+        assert_eq!(output, b""[..]);
+    }
+    assert_eq!(seen, 500);
+    assert!(world.server.wants_input(id));
+}
+
+/// Events cannot wait; who does not take them loses the connection.
+#[test]
+fn a_watcher_that_takes_nothing_loses_its_connection() {
+    let mut config = Config::default();
+    config.limits.max_unread = 1000;
+    let mut world = World::new(&config);
+    let [mut watcher, mut writer] = [world.client(), world.client()];
+    let (path, mode) = ("/", zk_jute::records::AddWatchMode::PERSISTENT_RECURSIVE);
+    watcher.request(&mut world, &zk_jute::records::AddWatchRequest { path, mode });
+    writer.make(&mut world, &create("/a"));
+    let mut count = 0;
+    while !world.server.is_closing(watcher.connection.id) {
+        writer.code(&mut world, &set_data("/a", b""));
+        count += 1;
+    }
+    assert_eq!(count, 1000 / (4 + 16 + 8 + 4 + 2));
+    assert!(world.server.database().has_session(watcher.session()));
+}
+
+/// Requests that arrive in pieces, or many at a time, are the same requests.
+#[test]
+fn borders_of_frames_are_found_wherever_the_transport_cuts() {
+    let mut bytes = BytesMut::new();
+    for xid in 1..=20 {
+        let header = |opcode| RequestHeader { xid: Xid::new(xid), opcode };
+        let version = Version::ANY;
+        let write = SetDataRequest { path: "/", data: Some(b"x"), version };
+        bytes.extend_from_slice(&frame(&header(OpCode::SET_DATA), &write));
+        bytes.extend_from_slice(&frame(&header(OpCode::GET_DATA), &get_data("/", false)));
+        bytes.extend_from_slice(&frame(&header(OpCode::PING), &Ping));
+    }
+    let answers = |step| {
+        let mut world = world();
+        let mut client = world.client();
+        for piece in bytes.chunks(step) {
+            client.connection.send(&mut world, piece);
+        }
+        client.connection.rest()
+    };
+    let whole = answers(bytes.len());
+    assert!(whole.len() > 20 * 3 * 20);
+    for step in [1, 2, 3, 7, 64, 1000] {
+        assert_eq!(answers(step), whole, "{step}");
+    }
+}

@@ -52,7 +52,7 @@ fn every_change_counts_where_it_should() {
     config.wall_clock_at_origin = Timestamp::from_millis(1_000_000);
     let mut world = World::new(&config);
     let mut client = world.client();
-    let mut tick = |world: &mut World| world.advance(Duration::from_millis(5));
+    let tick = |world: &mut World| world.advance(Duration::from_millis(5));
     client.make(&mut world, &create("/a")); // 2
     tick(&mut world);
     client.make(&mut world, &create("/a/b")); // 3

@@ -53,7 +53,7 @@ fn a_one_shot_watch_tells_once() {
 #[test]
 fn each_kind_of_watch_reports_its_changes() {
     type Step = fn(&mut Client, &mut World);
-    let watches: [(&str, Step); 4] = [
+    let kinds: [(&str, Step); 4] = [
         ("exists", |c, w| drop(c.request(w, &exists("/a/x", true)))),
         ("getData", |c, w| drop(c.request(w, &get_data("/a/b", true)))),
         ("getChildren", |c, w| drop(c.request(w, &get_children("/a", true)))),
@@ -76,7 +76,7 @@ fn each_kind_of_watch_reports_its_changes() {
         [&[(CHILDREN, "/a")], &[(CHILDREN, "/a")], &[], &[]],
         [&[(CHILDREN, "/a")], &[(CHILDREN, "/a")], &[], &[]],
     ];
-    for ((watch, set), row) in watches.iter().zip(expected) {
+    for ((watch, set), row) in kinds.iter().zip(expected) {
         for ((change, make), expected) in changes.iter().zip(row) {
             let (mut world, mut watcher, mut writer) = prepared();
             set(&mut watcher, &mut world);
