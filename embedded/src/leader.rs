@@ -2,6 +2,9 @@
 
 mod clocks;
 
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use zk_jute::{ErrorCode, SessionId, Zxid};
@@ -29,6 +32,8 @@ pub struct Leader {
     max_sessions: usize,
     check_interval: Duration,
     next_check: Instant,
+    /// What the last check found, the next one last.
+    reapable: Vec<String>,
 }
 
 /// What a leader makes of what a replica forwarded.
@@ -61,6 +66,7 @@ impl Leader {
             max_sessions: config.limits.max_sessions,
             check_interval,
             next_check: now + check_interval,
+            reapable: Vec::new(),
         }
     }
 
@@ -112,16 +118,20 @@ impl Leader {
         if let Some(session) = self.clocks.first_expired(now) {
             return self.expire(now, session);
         }
-        if self.next_check > now {
-            return None;
-        }
         let wall_clock = self.wall_clock(now);
-        if let Some(path) = database.tree().first_reapable(wall_clock) {
-            let path = path.into();
-            let reap = alloc::vec![TxnOperation::Delete { path }];
-            return Some(self.txn(now, SessionId::NONE, Change::Apply(reap)));
+        if self.next_check <= now {
+            self.next_check = now + self.check_interval;
+            let found = database.tree().reapable(wall_clock);
+            self.reapable = found.map(String::from).collect();
+            self.reapable.reverse();
         }
-        self.next_check = now + self.check_interval;
+        while let Some(path) = self.reapable.pop() {
+            // It may have got a child, or been written, since the check.
+            if database.znode(&path).is_some_and(|znode| znode.is_reapable(wall_clock)) {
+                let reap = vec![TxnOperation::Delete { path }];
+                return Some(self.txn(now, SessionId::NONE, Change::Apply(reap)));
+            }
+        }
         None
     }
 

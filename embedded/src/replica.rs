@@ -181,6 +181,8 @@ impl Replica {
         now: Instant,
         peer: SocketAddr,
     ) -> Result<ConnectionId, TooManyConnections> {
+        // As Java shows it: an IPv4 peer of an IPv6 socket is an IPv4 peer.
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let limits = self.config.limits;
         let from_there = self.by_address.get(&peer.ip()).copied().unwrap_or(0);
         if reaches(self.connections.len(), limits.max_connections)
@@ -347,7 +349,7 @@ impl Replica {
             {
                 watching::send_event(connection, zxid, notification.kind, notification.path);
                 self.ready.insert(notification.connection);
-                if connection.unsent() > self.config.limits.max_unread {
+                if !connection.is_deliverable(self.config.limits.max_unread) {
                     self.end(notification.connection);
                 }
             }

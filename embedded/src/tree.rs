@@ -99,10 +99,10 @@ impl Tree {
         self.ephemerals.values().map(BTreeSet::len).sum()
     }
 
-    /// A znode whose time has come.
-    pub(crate) fn first_reapable(&self, now: Timestamp) -> Option<&str> {
-        let is_reapable = |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
-        self.mortals.iter().map(String::as_str).find(is_reapable)
+    /// The znodes whose time has come.
+    pub(crate) fn reapable(&self, now: Timestamp) -> impl Iterator<Item = &str> {
+        let is_reapable = move |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
+        self.mortals.iter().map(String::as_str).filter(is_reapable)
     }
 
     /// Whether there is a znode whose time will come.

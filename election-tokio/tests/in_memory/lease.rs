@@ -33,8 +33,8 @@ impl Scene {
         let builder = server.builder().session_timeout(TIMEOUT);
         let followers = builder.lease_margin(Margin::percent(90)).connect().await.unwrap();
         let follower = followers.election(ELECTION).nominate().unwrap();
-        let followed = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
-        assert!(followed.is_some());
+        let in_place = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
+        assert!(in_place.is_some());
         tokio::time::sleep(TIMEOUT / 6).await;
         Self { leaders, leadership, _leader: leader, followers, follower }
     }

@@ -197,8 +197,8 @@ impl Shared {
         }
     }
 
-    /// A task that panicked has left the core between two calls of it, which is as good a state as
-    /// any.
+    /// Nothing panics that holds the lock; if something did, the others would go on with what it
+    /// left.
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,8 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub(super) u64);
 
-/// By which a replica recognises the answer to what it forwarded.
+/// By which a replica recognises the answer to what it forwarded. It means nothing to another
+/// [`Replica`](super::Replica), also to one that takes this one's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
     pub(super) connection: ConnectionId,
@@ -36,6 +37,7 @@ pub(super) struct Connection {
     input: BytesMut,
     pub(super) intake: Intake,
     output: BytesMut,
+    deliverability: Deliverability,
     next_ticket: u64,
     pub(super) frames_received: u64,
     pub(super) frames_sent: u64,
@@ -48,6 +50,14 @@ pub(super) enum Intake {
     Starved,
     /// A frame waits: for the client to take its replies, or for a write to be committed.
     Stalled,
+}
+
+/// Whether a frame had to be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deliverability {
+    Whole,
+    /// One was longer than its length can tell.
+    Lost,
 }
 
 #[derive(Debug)]
@@ -131,6 +141,7 @@ impl Connection {
             input: BytesMut::new(),
             intake: Intake::Starved,
             output: BytesMut::new(),
+            deliverability: Deliverability::Whole,
             next_ticket: 0,
             frames_received: 0,
             frames_sent: 0,
@@ -184,9 +195,13 @@ impl Connection {
     pub(super) fn send(&mut self, header: &impl Encode, body: &impl Encode) {
         self.frames_sent += 1;
         if put_frame(&mut self.output, usize::MAX, header, body).is_err() {
-            // Longer than a length can tell: the client could not find the next frame.
-            self.phase = Phase::Closing;
+            self.deliverability = Deliverability::Lost;
         }
+    }
+
+    /// Whether everything for this client can still reach it, and has not grown beyond `limit`.
+    pub(super) fn is_deliverable(&self, limit: usize) -> bool {
+        self.deliverability == Deliverability::Whole && self.output.len() <= limit
     }
 
     /// Sends text that is no frame.

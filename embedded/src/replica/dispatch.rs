@@ -87,7 +87,9 @@ impl Replica {
                 Progress::Done => {
                     connection.frames_received += 1;
                     self.frames_received += 1;
-                    if connection.unsent() > 0 {
+                    if !connection.is_deliverable(usize::MAX) {
+                        self.end(id);
+                    } else if connection.unsent() > 0 {
                         self.ready.insert(id);
                     }
                 }
@@ -121,8 +123,7 @@ impl Replica {
                 self.refuse_write(id, header);
                 Progress::Done
             } else if established.takes_another(self.config.limits.max_outstanding) {
-                self.forward(id, header, body);
-                Progress::Done
+                self.forward(id, header, body)
             } else {
                 Progress::Wait
             };
@@ -145,25 +146,29 @@ impl Replica {
         Progress::Done
     }
 
-    fn forward(&mut self, id: ConnectionId, header: RequestHeader, body: &[u8]) {
+    fn forward(&mut self, id: ConnectionId, header: RequestHeader, body: &[u8]) -> Progress {
         let Some(connection) = self.connections.get_mut(&id) else {
-            return;
+            return Progress::Done;
         };
         let ticket = connection.next_ticket(id);
         let Phase::Established(established) = &mut connection.phase else {
-            return;
+            return Progress::Done;
         };
         let session = established.session;
         let (forward, awaited) = if header.opcode == OpCode::SYNC {
             let Ok(path) = Option::<&str>::decode_prefix(body) else {
+                if !established.pending.is_empty() {
+                    return Progress::Wait;
+                }
                 let zxid = self.database.last_zxid();
-                return connection.refuse(header.xid, zxid, ErrorCode::MARSHALLING_ERROR);
+                connection.refuse(header.xid, zxid, ErrorCode::MARSHALLING_ERROR);
+                return Progress::Done;
             };
             let path = path.map(ToString::to_string);
             (Forward::Sync { session }, Awaited::Synced(path))
         } else {
             let Some(write) = write::read(header.opcode, body, &established.identities) else {
-                return;
+                return Progress::Done;
             };
             let identities = established.identities.clone();
             let request = WriteRequest { session, identities, write };
@@ -171,6 +176,7 @@ impl Replica {
         };
         established.pending.push_back(Pending { ticket, xid: header.xid, awaited });
         self.forwards.push_back((ticket, forward));
+        Progress::Done
     }
 
     /// A read-only server refuses everything that needs its leader, except that a session of its

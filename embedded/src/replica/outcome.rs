@@ -20,11 +20,11 @@ impl Replica {
         };
         if let Some(handshake) = connection.handshake(ticket) {
             self.conclude_handshake(id, handshake, answer);
-        } else if let Some(pending) = connection.take_pending(ticket) {
-            match (answer, pending.awaited) {
-                (Answer::Synced, Awaited::Synced(path)) => {
+        } else {
+            match (answer, connection.take_pending(ticket)) {
+                (Answer::Synced, Some(Pending { xid, awaited: Awaited::Synced(path), .. })) => {
                     let zxid = self.database.last_zxid();
-                    connection.reply(pending.xid, zxid, &path.as_deref());
+                    connection.reply(xid, zxid, &path.as_deref());
                     self.ready.insert(id);
                 }
                 // A session that moved loses its connection without an answer
@@ -43,9 +43,14 @@ impl Replica {
         {
             if let Some(handshake) = connection.handshake(ticket) {
                 self.establish(ticket.connection, handshake, Scope::Ensemble);
-            } else if let Some(pending) = connection.take_pending(ticket) {
-                connection.conclude(&pending, txn.at.zxid, outcome);
-                self.ready.insert(ticket.connection);
+            } else {
+                let pending = connection.take_pending(ticket);
+                let concluded =
+                    pending.and_then(|pending| connection.conclude(&pending, txn.at.zxid, outcome));
+                match concluded {
+                    Some(Concluded) => drop(self.ready.insert(ticket.connection)),
+                    None => self.end(ticket.connection),
+                }
             }
         }
         if *outcome == Outcome::SessionClosed {
@@ -60,23 +65,22 @@ impl Replica {
     }
 }
 
+/// A request was answered.
+struct Concluded;
+
 impl Connection {
     /// The oldest of what was forwarded, if this ticket is for it. Answers come in the order of
-    /// the requests, so one for a later request would leave the earlier without any: that breaks
-    /// the connection.
+    /// the requests: one for a later request would leave the earlier without any, so that the
+    /// connection has to end.
     fn take_pending(&mut self, ticket: Ticket) -> Option<Pending> {
         let Phase::Established(established) = &mut self.phase else {
             return None;
         };
-        let oldest = established.pending.pop_front()?;
-        if oldest.ticket == ticket {
-            return Some(oldest);
-        }
-        self.phase = Phase::Closing;
-        None
+        established.pending.pop_front().filter(|oldest| oldest.ticket == ticket)
     }
 
-    fn conclude(&mut self, pending: &Pending, zxid: Zxid, outcome: &Outcome) {
+    /// `None` if the outcome is that of another kind of request.
+    fn conclude(&mut self, pending: &Pending, zxid: Zxid, outcome: &Outcome) -> Option<Concluded> {
         let xid = pending.xid;
         match (outcome, &pending.awaited) {
             (Outcome::Rejected(rejection), Awaited::Multi(operations))
@@ -96,9 +100,9 @@ impl Connection {
                 }
             }
             (Outcome::SessionClosed, Awaited::SessionClosed) => self.reply(xid, zxid, &()),
-            // The ticket is that of another request.
-            (_, _) => self.phase = Phase::Closing,
+            (_, _) => return None,
         }
+        Some(Concluded)
     }
 
     /// Protocol section 4.6: the header tells of success, every entry of failure.
