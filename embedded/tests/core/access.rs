@@ -140,7 +140,7 @@ fn addresses_are_matched_by_their_prefix() {
     let mut client = world.client();
     client.make(&mut world, &CreateRequest { acl, ..create("/lan") });
     assert_eq!(client.code(&mut world, &get_data("/lan", false)), ErrorCode::NO_AUTH);
-    let mut inside = world.open_from("10.1.2.3:50000");
+    let mut inside = world.open_from("[::ffff:10.1.2.3]:50000");
     inside.shake_hands(&mut world, &client.granted.again()).expect("the session");
     client.connection = inside;
     assert_eq!(client.code(&mut world, &get_data("/lan", false)), ErrorCode::OK);
