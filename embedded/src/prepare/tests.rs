@@ -86,6 +86,34 @@ fn a_session_that_is_over_changes_nothing() {
     assert_eq!(txn.change, Change::Reject(whole_request(ErrorCode::BAD_ARGUMENTS)));
 }
 
+/// No client can ask for it, but the log could carry it.
+#[test]
+fn an_access_list_holds_for_what_follows_in_a_multi() {
+    let database = with_session();
+    let set_acl = |version| Operation::SetAcl {
+        path: "/".to_string(),
+        access: Ok(AccessList::read_only()),
+        version: Version::new(version),
+    };
+    let first_error = |operations| {
+        let txn = change(&database, &request(SESSION, Write::Multi(operations)), 2);
+        match txn.change {
+            Change::Reject(rejection) => (rejection.operation, rejection.error),
+            other => panic!("not refused: {other:?}"),
+        }
+    };
+    let check = Operation::Check { path: "/".to_string(), version: Version::new(1) };
+    let admin_again = vec![set_acl(0), set_acl(0)];
+    assert_eq!(first_error(admin_again), (1, ErrorCode::NO_AUTH));
+    assert_eq!(first_error(vec![check]), (0, ErrorCode::BAD_VERSION));
+    let open = |version| Operation::SetAcl {
+        path: "/".to_string(),
+        access: Ok(AccessList::open()),
+        version: Version::new(version),
+    };
+    assert_eq!(first_error(vec![open(0), open(0)]), (1, ErrorCode::BAD_VERSION));
+}
+
 #[test]
 fn transactions_are_applied_in_their_order_only() {
     let mut database = with_session();

@@ -1,8 +1,8 @@
 //! Access lists and identities, as clients see them (protocol sections 5.3, 5.4).
 
 use zk_jute::records::{
-    Acl, AuthPacket, CreateRequest, Credential, GetAclRequest, GetAclResponse,
-    GetAllChildrenNumberRequest, Permissions, WhoAmI, WhoAmIResponse,
+    Acl, AuthPacket, CheckWatchesRequest, CreateRequest, Credential, GetAclRequest, GetAclResponse,
+    GetAllChildrenNumberRequest, Permissions, WatcherType, WhoAmI, WhoAmIResponse,
 };
 use zk_jute::{Decode, ErrorCode, OpCode, RequestHeader, Vector, Xid, Zxid};
 
@@ -108,7 +108,9 @@ fn creators_keep_others_out() {
     // Nothing is inherited.
     assert_eq!(other.code(&mut world, &get_data("/bobs/open", false)), ErrorCode::OK);
     bob.code(&mut world, &set_data("/bobs", b""));
-    assert_eq!(other.events(&mut world), [], "a refused exists leaves no watch");
+    assert_eq!(other.events(&mut world), []);
+    let any = CheckWatchesRequest { path: "/bobs", kind: WatcherType::ANY };
+    assert_eq!(other.code(&mut world, &any), ErrorCode::NO_WATCHER, "no refused read left one");
     let whole = format!("31:digest:{}", BOB.id);
     assert_eq!(acl_of(&mut bob, &mut world, "/bobs"), Ok(vec![whole]));
     assert_eq!(acl_of(&mut other, &mut world, "/none"), Err(ErrorCode::NO_NODE));

@@ -114,6 +114,19 @@ fn operations_fail_by_what_the_earlier_ones_did() {
     assert_eq!(world.paths(), [""; 0]);
 }
 
+#[test]
+fn a_parent_can_go_behind_its_children() {
+    let mut world = world();
+    let mut client = world.client();
+    client.make(&mut world, &create("/p"));
+    client.make(&mut world, &create("/p/c"));
+    let operations = [MultiOp::Delete(delete("/p/c")), MultiOp::Delete(delete("/p"))];
+    let (_, body) = client.request(&mut world, &MultiRequest::new(&operations));
+    let response = MultiResponse::decode_exact(&body).expect("a multi response");
+    assert_eq!(response.error(), None);
+    assert_eq!(world.paths(), [""; 0]);
+}
+
 /// Protocol section 4.6, since 3.9: an unknown mode, like an unknown kind, concerns the whole.
 #[test]
 fn a_multi_that_cannot_be_read_is_refused_as_a_whole() {

@@ -289,6 +289,21 @@ fn the_leader_ends_sessions_that_it_does_not_hear_of() {
     assert_eq!(code, ErrorCode::NO_NODE);
 }
 
+/// Also without being told by the replica: it sees what is forwarded.
+#[test]
+fn what_is_forwarded_keeps_a_session_alive() {
+    let mut ensemble = Ensemble::new();
+    let [writer, syncer] = [ensemble.client(1), ensemble.client(2)];
+    for xid in 1..4 {
+        ensemble.now = ensemble.now + Duration::from_secs(9);
+        writer.ask(&mut ensemble, xid, OpCode::SET_DATA, &set_data("/", b""));
+        syncer.ask(&mut ensemble, xid, OpCode::SYNC, &SyncRequest { path: "/" });
+        ensemble.settle();
+        ensemble.expire_due();
+    }
+    assert_eq!(ensemble.decided.sessions().len(), 2);
+}
+
 /// A new leader gives every session its whole timeout again.
 #[test]
 fn a_new_leader_restarts_the_clocks() {

@@ -42,10 +42,17 @@ fn words_are_answered_in_plain_text() {
     }
     let wchs = "1 connections watching 2 paths\nTotal watches:3\n";
     assert_eq!(ask(&mut world, "wchs"), wchs);
+    let (path, mode) = ("/e", AddWatchMode::PERSISTENT_RECURSIVE);
+    client.request(&mut world, &AddWatchRequest { path, mode });
+    let wchs = "1 connections watching 2 paths\nTotal watches:3\n";
+    assert_eq!(ask(&mut world, "wchs"), wchs, "one path of one connection counts once");
     let session = format!("sid=0x{:x},to=10000)", client.session().get());
     let cons = ask(&mut world, "cons");
     assert!(cons.starts_with(" /127.0.0.1:50000[1](queued=0,recved="), "{cons}");
     assert!(cons.lines().any(|line| line.ends_with(&session)), "{cons}");
+    world.server.drop_connections();
+    let wchs = "0 connections watching 0 paths\nTotal watches:0\n";
+    assert_eq!(ask(&mut world, "wchs"), wchs);
 }
 
 #[test]
