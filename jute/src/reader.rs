@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(N));
         };

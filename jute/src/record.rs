@@ -166,21 +166,37 @@ macro_rules! record {
             $($(#[$field_meta])* pub $field: $type,)*
         }
 
-        impl $(<$lifetime>)? $crate::Encode for $name $(<$lifetime>)? {
+        record!(@encode $name $(<$lifetime>)? { $($field,)* });
+        record!(@decode $name $(<$lifetime>)? { $($field: $type,)* });
+    )*};
+    (@encode $name:ident { $($field:ident,)* }) => {
+        impl $crate::Encode for $name {
+            // A fixed length, so one copy will do.
+            fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
+                let mut bytes = [0; <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN];
+                let mut fields = $crate::SliceWriter::new(&mut bytes);
+                $($crate::Encode::encode(&self.$field, &mut fields);)*
+                writer.put(&bytes);
+            }
+        }
+    };
+    (@encode $name:ident <$lifetime:lifetime> { $($field:ident,)* }) => {
+        impl<$lifetime> $crate::Encode for $name<$lifetime> {
             fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
                 $($crate::Encode::encode(&self.$field, writer);)*
             }
         }
-
-        record!(@decode $name $(<$lifetime>)? { $($field: $type,)* });
-    )*};
+    };
     (@decode $name:ident { $($field:ident: $type:ty,)* }) => {
         impl $crate::Decode<'_> for $name {
             const MIN_ENCODED_LEN: usize =
                 0 $(+ <$type as $crate::Decode<'_>>::MIN_ENCODED_LEN)*;
 
+            // Nothing borrowed, so all fields have a fixed length: it is checked once.
             fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
-                Ok(Self { $($field: $crate::Decode::decode(reader)?,)* })
+                let bytes = reader.array::<{ <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN }>()?;
+                let mut reader = $crate::Reader::new(&bytes);
+                Ok(Self { $($field: $crate::Decode::decode(&mut reader)?,)* })
             }
         }
     };

@@ -18,6 +18,7 @@ impl Writer for alloc::vec::Vec<u8> {
 
 #[cfg(feature = "alloc")]
 impl Writer for bytes::BytesMut {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
@@ -61,6 +62,7 @@ impl<'a> SliceWriter<'a> {
 }
 
 impl Writer for SliceWriter<'_> {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         let end = self.needed.saturating_add(bytes.len());
         if let Some(target) = self.buffer.get_mut(self.needed..end) {

@@ -97,7 +97,8 @@ fn the_offset_is_that_of_the_field_at_fault() {
     refuses::<GetDataRequest<'_>>(b"\0\0\0\x01/\x01??", Trailing { extra: 2 }, 6);
 
     let data = b"\xff\xff\xff\xff\0\0\0\0\0\0\0\x01\0\0";
-    refuses::<GetDataResponse<'_>>(data, Truncated { needed: 8, left: 2 }, 12);
+    // A stat has a fixed length and is there as a whole or not at all.
+    refuses::<GetDataResponse<'_>>(data, Truncated { needed: 68, left: 10 }, 4);
 
     let event = b"\0\0\0\x02\0\0\0\x03\xff\xff\xff\xff";
     refuses::<WatcherEvent<'_>>(event, UnexpectedNull, 8);
