@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "listener", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "listener"), doc = "A ZooKeeper server in memory, without IO.")]
 #![no_std]
 #![forbid(unsafe_code)]
 

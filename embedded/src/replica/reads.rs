@@ -159,7 +159,9 @@ impl<'a> Reads<'a> {
     fn get_all_children_number(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let GetAllChildrenNumberRequest { path } = decode(body)?;
         self.readable(path)?;
-        let count = self.database.tree().count_below(path);
+        // Below its other name, the empty path, servers count the root too.
+        let root = usize::from(path.is_empty());
+        let count = self.database.tree().count_below(path) + root;
         let total_number = i32::try_from(count).unwrap_or(i32::MAX);
         self.reply(xid, &GetAllChildrenNumberResponse { total_number });
         Ok(())

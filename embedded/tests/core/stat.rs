@@ -138,6 +138,7 @@ fn descendants_are_counted_and_neighbours_are_not() {
     assert_eq!(count("/a"), Some(3));
     assert_eq!(count("/ab"), Some(0));
     assert_eq!(count("/"), Some(10));
+    assert_eq!(count(""), Some(11), "as a real server counts");
     assert_eq!(count("/none"), None);
 }
 
