@@ -155,14 +155,9 @@ impl Shared {
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut wakers = Vec::new();
-        let result = self.with_wakers(&mut wakers, |hub, now| {
-            let result = work(hub, now);
-            if let Driver::Asleep(driver) = core::mem::replace(&mut hub.driver, Driver::Awake) {
-                hub.wakers.push(driver);
-            }
-            result
-        });
-        wakers.into_iter().for_each(Waker::wake);
+        let (result, driver) =
+            self.with_wakers(&mut wakers, |hub, now| (work(hub, now), hub.wake_driver()));
+        driver.into_iter().chain(wakers).for_each(Waker::wake);
         result
     }
 
@@ -177,7 +172,10 @@ impl Shared {
         let result = work(&mut hub, now);
         hub.dispatch(now);
         self.lease.store(lease_micros(&hub.session), Ordering::Release);
-        core::mem::swap(&mut hub.wakers, wakers);
+        // Swapped only for something: an empty one may have room, which is not to be lost.
+        if !hub.wakers.is_empty() {
+            core::mem::swap(&mut hub.wakers, wakers);
+        }
         result
     }
 
@@ -235,6 +233,14 @@ impl Hub {
     /// For the driver: whom to wake when something is submitted from now on.
     pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
         self.driver = Driver::Asleep(waker.clone());
+    }
+
+    /// The driver, if it has to be woken to look at the hub again.
+    fn wake_driver(&mut self) -> Option<Waker> {
+        match core::mem::replace(&mut self.driver, Driver::Awake) {
+            Driver::Asleep(driver) => Some(driver),
+            Driver::Awake => None,
+        }
     }
 
     pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
