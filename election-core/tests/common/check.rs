@@ -5,6 +5,7 @@ use election_core::{Role, Token};
 use super::World;
 use super::client::Client;
 use super::server::Name;
+use super::step::is_former;
 
 impl World {
     pub fn check(&self) -> Result<(), String> {
@@ -104,9 +105,11 @@ impl World {
         Ok(())
     }
 
+    /// A former session that still owns a znode is not at rest: its expiry is on its way.
     fn is_at_rest(&self) -> bool {
         self.clients.iter().all(|client| {
             client.is_up()
+                && !self.server.znodes.iter().any(|znode| is_former(client, znode.owner))
                 && client.requests.is_empty()
                 && client.deliveries.is_empty()
                 && client.in_doubt.is_empty()

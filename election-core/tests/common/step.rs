@@ -294,6 +294,6 @@ fn is_of(client: &Client, session: SessionId) -> bool {
     session.get() / 1000 == client.session.get() / 1000
 }
 
-fn is_former(client: &Client, session: SessionId) -> bool {
+pub fn is_former(client: &Client, session: SessionId) -> bool {
     is_of(client, session) && session < client.session
 }

@@ -35,6 +35,19 @@ fn resign_while_disconnected_and_the_session_expires() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
+/// C-15: the old session lives on at the server for a while, and the next one waits for its end.
+#[test]
+fn resign_while_disconnected_and_another_session_is_handed_out() {
+    let mut world = World::settled(2, STAND_AGAIN).facing(Budget { swaps: 1, ..Budget::default() });
+    world.take(Step::Disconnect(0));
+    world.take(Step::Withdraw(0));
+    world.take(Step::ConnectToNewSession(0));
+    assert_eq!(world.check(), Ok(()));
+    world.settle();
+    assert_eq!(world.check(), Ok(()));
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
 #[test]
 fn delete_answered_no_node() {
     let mut world = World::settled(1, STAND_AGAIN);
