@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::args::{DemoArgs, Servers};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{console, server};
+use crate::{connection, console};
 use nominee::{Change, Nominee, Seat, Setting};
 use report::{End, Report};
 use stage::{Leader, Stage};
@@ -30,7 +30,7 @@ pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
     let servers = args.servers.clone().ok_or(Failure::DemoWithoutServer)?;
     let path = fresh_path();
     let builder = Client::builder(servers.connect_string());
-    let operator = server::connect(builder, &servers, CONNECT_BOUND).await?;
+    let operator = connection::connect(builder, &servers, CONNECT_BOUND).await?;
     let mut demo = Demo::new(&args, servers, path.clone());
     let outcome = tokio::select! {
         played = demo.play(args.rounds, *args.pause) => played.map(|()| Exit::Success),

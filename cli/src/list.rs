@@ -9,15 +9,15 @@ use serde::Serialize;
 use crate::args::ListArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{console, server};
+use crate::{connection, console};
 
 /// Prints the candidates in their order.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let servers = &args.election.servers;
     let builder = Client::builder(servers.connect_string());
     let path = &args.election.election;
-    server::check_path(&builder.clone().start()?, path).await?;
-    let client = server::connect(builder, servers, *args.timeout).await?;
+    connection::check_path(&builder.clone().start()?, path).await?;
+    let client = connection::connect(builder, servers, *args.timeout).await?;
     let election = client.election(path);
     let candidates = tokio::time::timeout(*args.timeout, election.candidates())
         .await

@@ -7,6 +7,7 @@
 compile_error!("zkelect keeps its command in check by means that only Linux has");
 
 mod args;
+mod connection;
 mod console;
 mod demo;
 mod event;
@@ -16,7 +17,7 @@ mod failure;
 mod guard;
 mod list;
 mod run;
-mod server;
+mod signals;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,6 @@
 
 mod command;
 mod lead;
-mod signals;
 mod standing;
 
 use core::time::Duration;
@@ -16,10 +15,10 @@ use crate::console;
 use crate::event::Recorder;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{guard, server};
+use crate::signals::Signals;
+use crate::{connection, guard};
 use command::Task;
 use lead::{Lead, Over, Pace};
-use signals::Signals;
 use standing::{Departure, Nominee, Standing};
 
 /// How long a resignation and the end of the session may take.
@@ -35,10 +34,10 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let client = Client::builder(args.election.servers.connect_string())
         .session_timeout(args.session_timeout.0)
         .start()?;
-    server::check_path(&client, &path).await?;
-    tokio::spawn(server::report(client.connection(), args.session_timeout.0));
+    connection::check_path(&client, &path).await?;
+    tokio::spawn(connection::report(client.connection(), args.session_timeout.0));
     tokio::select! {
-        checked = server::check_chroot(&client, &args.election.servers) => checked?,
+        checked = connection::check_chroot(&client, &args.election.servers) => checked?,
         signal = signals.next() => return Ok(Exit::Signal(signal.as_raw())),
     }
     let nomination = client.election(&path).data(id.clone()).nominate()?;

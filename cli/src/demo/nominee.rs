@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::mortal::{Life, MortalConnector};
 use crate::args::Servers;
+use crate::connection;
 use crate::failure::Failure;
-use crate::server;
 
 /// Which nominee, by its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,8 @@ impl Nominee {
         let builder = Client::builder(setting.servers.connect_string())
             .session_timeout(setting.session_timeout)
             .connector(MortalConnector { life: connection.clone() });
-        let client = server::connect(builder, &setting.servers, setting.connect_timeout).await?;
+        let client =
+            connection::connect(builder, &setting.servers, setting.connect_timeout).await?;
         let nomination = client.election(&setting.path).data(name.to_owned()).nominate()?;
         let mut status = nomination.watch();
         let changes = setting.changes.clone();

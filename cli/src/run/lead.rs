@@ -6,12 +6,12 @@ use rustix::process::Signal;
 use tokio::time::{Instant, sleep_until};
 
 use super::command::{Ended, GuardedCommand, Task};
-use super::signals::Signals;
 use super::standing::{Nominee, Standing};
 use crate::console;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::guard::{BootTime, EndedBy};
+use crate::signals::Signals;
 
 /// How COMMAND's run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,18 +1,18 @@
-//! The signals that end `run`.
+//! The signals that end `zkelect`.
 
 use std::io;
 
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind, signal};
 
-pub(super) struct Signals {
+pub(crate) struct Signals {
     terminate: unix::Signal,
     interrupt: unix::Signal,
     hangup: unix::Signal,
 }
 
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -23,7 +23,7 @@ impl Signals {
     /// Waits for the next one.
     ///
     /// Cancel safe.
-    pub(super) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.terminate.recv() => Signal::TERM,
             _ = self.interrupt.recv() => Signal::INT,
