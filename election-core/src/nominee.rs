@@ -119,6 +119,16 @@ impl Nominee {
         self.stage.candidate()
     }
 
+    /// The candidate znode that heartbeats are to check while this nominee leads, or is the heir:
+    /// the follower whose predecessor is the lowest candidate. `None`: nothing rests on its lease,
+    /// and pings will do.
+    ///
+    /// The heir's lease is proved ahead of its promotion, so that it can act at once (design,
+    /// section 3.4).
+    pub fn heartbeat(&self) -> Option<&CandidateName> {
+        self.stage.needs_lease().then(|| self.candidate()).flatten()
+    }
+
     /// The id that was given at the start.
     pub fn id(&self) -> NomineeId {
         self.id

@@ -29,6 +29,7 @@ pub enum Transport {
 /// Apart      --ConnectFailed--> Apart
 /// Apart      --Connected-->     Together   (the same session each time)
 /// Together   --Fired-->         Together
+/// Together   --HeartbeatRefused--> Together
 /// Together   --Disconnected-->  Apart
 /// either     --Completed-->     itself
 /// either     --LeaseLapsed-->   itself
@@ -83,6 +84,12 @@ pub enum Event<R, W> {
         kind: EventType,
         /// The transaction, from servers since 3.9; else −1.
         zxid: Zxid,
+    },
+    /// The server refused a heartbeat: its znode is gone, or may not be read. It proves nothing;
+    /// the next one follows in due time.
+    HeartbeatRefused {
+        /// Why.
+        error: ErrorCode,
     },
     /// The session ended, and this watch with it.
     WatchLost {

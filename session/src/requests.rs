@@ -29,6 +29,10 @@ pub(crate) enum Purpose<R> {
     /// A caller's, which leaves a watch if it succeeds.
     Watching(R, AskedWatch),
     SetWatches,
+    /// Shows that the session's server has its leader, or the leader its quorum.
+    Heartbeat,
+    /// Follows a heartbeat, to show that what the server handed over has arrived.
+    Confirmation,
     Close,
 }
 

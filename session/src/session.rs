@@ -1,6 +1,7 @@
 //! The session: what goes in, what comes out, and which state it is in.
 
 use alloc::collections::VecDeque;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -18,6 +19,7 @@ use state::{Authentication, Closing, Identity, Live, State};
 
 mod connection;
 mod frames;
+mod heartbeat;
 mod state;
 mod submission;
 
@@ -40,6 +42,8 @@ pub struct Session<R, W> {
     state: State,
     identity: Identity,
     lease: Lease,
+    /// What the heartbeats name, while they are wanted.
+    heartbeat_znode: Option<String>,
     /// What a server has to have applied before this session talks to it (C-60).
     seen: Zxid,
     /// Up to which transaction all watch events were delivered. An event may share its
@@ -62,7 +66,8 @@ impl<R, W> Session<R, W> {
             attempts: 0,
             state: State::Waiting { until: now },
             identity: Identity::New,
-            lease: Lease::new(config.margin),
+            lease: Lease::new(config.grade, config.margin),
+            heartbeat_znode: None,
             seen: Zxid::ZERO,
             delivered: Zxid::ZERO,
             requests: Requests::new(config.limits),
@@ -149,7 +154,10 @@ impl<R, W> Session<R, W> {
         let state = match self.state {
             State::Waiting { until } => until,
             State::Opening { give_up_at, .. } | State::Handshaking { give_up_at, .. } => give_up_at,
-            State::Live(live) => live.next_timeout(),
+            State::Live(live) => {
+                let others = [self.heartbeat_at(live), self.ping_at(live), live.give_up_at()];
+                others.into_iter().flatten().fold(live.silent_at(), Instant::min)
+            }
             State::Ended(_) => return None,
         };
         [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
@@ -171,7 +179,9 @@ impl<R, W> Session<R, W> {
     }
 
     /// Until when no server can have expired the session, less the margin; what that rests on is
-    /// the [`Grade`](crate::Grade). `None` before the first connection and once it has passed.
+    /// the [`Grade`](crate::Grade), and whether there are
+    /// [heartbeats](Session::start_heartbeats). `None` before the first connection and once it has
+    /// passed.
     pub fn lease_deadline(&self) -> Option<Instant> {
         self.lease.deadline()
     }

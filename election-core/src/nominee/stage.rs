@@ -186,6 +186,19 @@ impl Stage {
         }
     }
 
+    /// Whether the nominee leads, or will as soon as its predecessor is gone.
+    pub(super) fn needs_lease(&self) -> bool {
+        match self {
+            Self::Leading(_)
+            | Self::Standing(Standing {
+                own_watch: OwnWatch::Armed { .. },
+                position: Position::Behind(Behind { ahead: Ahead::Nobody, .. }),
+                ..
+            }) => true,
+            Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
+        }
+    }
+
     /// The znode that a failure in this state leaves behind, where its name is known.
     pub(super) fn leftover(&self) -> Option<&CandidateName> {
         match self {

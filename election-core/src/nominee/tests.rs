@@ -103,6 +103,30 @@ fn stat(owner: SessionId, czxid: i64) -> Stat {
     Stat { owner: Some(owner), token: Token::new(czxid), version: Version::new(4) }
 }
 
+const EARLIER: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000001";
+
+/// Design, section 3.4: the leader and its heir prove the lease, everyone else only pings.
+#[test]
+fn the_leader_and_its_heir_want_heartbeats() {
+    let mut heir = Script::verified();
+    assert_eq!(heir.nominee.heartbeat(), None, "its place is not known yet");
+    heir.list(&[OTHER, OWN]);
+    assert_eq!(heir.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
+    heir.feed(Event::Disconnected);
+    assert_eq!(heir.nominee.heartbeat(), None, "its place is not known any more");
+
+    let mut follower = Script::verified();
+    follower.list(&[EARLIER, OTHER, OWN]);
+    assert_eq!(follower.nominee.heartbeat(), None);
+
+    let mut leader = Script::leading();
+    assert_eq!(leader.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
+    leader.feed(Event::Disconnected);
+    assert_eq!(leader.nominee.heartbeat().map(CandidateName::as_str), Some(OWN), "suspended");
+    let _ = leader.nominee.withdraw();
+    assert_eq!(leader.nominee.heartbeat(), None);
+}
+
 /// C-40.
 #[test]
 fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {

@@ -7,7 +7,7 @@ use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN, SetWatches
 use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId, Vector};
 
 use super::Session;
-use super::state::{Closing, Granted, Identity, Live, Ping, State};
+use super::state::{Closing, Granted, Heartbeat, Identity, Live, Ping, State};
 use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
 use crate::requests::{Pending, Purpose};
 use crate::secret::Secret;
@@ -80,6 +80,10 @@ impl<R, W> Session<R, W> {
     fn establish(&mut self, now: Instant, sent_at: Instant, response: &ConnectResponse<'_>) {
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
+        match self.identity {
+            Identity::New => self.lease.begin(sent_at, timeout),
+            Identity::Granted(_) => self.lease.resume(sent_at, timeout),
+        }
         self.identity = Identity::Granted(Granted {
             session: response.session_id,
             password: Secret::new(response.password.unwrap_or_default()),
@@ -91,6 +95,7 @@ impl<R, W> Session<R, W> {
             last_sent: sent_at,
             last_received: now,
             ping: Ping::Answered,
+            heartbeat: Heartbeat::DueAt(now),
             closing: Closing::NotAsked,
         });
         self.attempts = 0;
@@ -99,7 +104,6 @@ impl<R, W> Session<R, W> {
             timeout,
             read_only: response.read_only.unwrap_or(false),
         });
-        self.lease.start(sent_at, timeout);
         self.check_lease(now);
         self.restore(now);
     }
@@ -123,6 +127,9 @@ impl<R, W> Session<R, W> {
             debug_assert!(sent.is_ok(), "each path was checked when it was taken in");
         }
         self.requests.release();
+        if let State::Live(live) = self.state {
+            self.beat_if_due(now, live);
+        }
     }
 
     /// The connection, or the attempt to make one, is over; the session is not.
@@ -187,7 +194,10 @@ impl<R, W> Session<R, W> {
                     self.watches.forget(watch.id);
                     tag
                 }
-                Purpose::SetWatches | Purpose::Close => continue,
+                Purpose::SetWatches
+                | Purpose::Heartbeat
+                | Purpose::Confirmation
+                | Purpose::Close => continue,
             };
             let outcome = Err(failure);
             self.events.push_back(Event::Completed { tag, outcome });

@@ -1,7 +1,5 @@
 //! An established connection: frames from the server, and time passing.
 
-use core::time::Duration;
-
 use bytes::{Buf, Bytes};
 use zk_jute::records::WatcherEvent;
 use zk_jute::{Decode, ErrorCode, ReplyHeader, Xid, Zxid};
@@ -18,7 +16,9 @@ impl<R, W> Session<R, W> {
             self.end(End::Abandoned);
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
-        } else if live.ping_at().is_some_and(|at| at <= now) {
+        } else if self.heartbeat_at(live).is_some_and(|at| at <= now) {
+            self.beat_if_due(now, live);
+        } else if self.ping_at(live).is_some_and(|at| at <= now) {
             self.requests.send_ping();
             self.state = State::Live(Live { last_sent: now, ping: Ping::SentAt(now), ..live });
         }
@@ -35,7 +35,7 @@ impl<R, W> Session<R, W> {
             Xid::NOTIFICATION => self.handle_notification(now, header.zxid, &frame),
             Xid::PING => self.handle_ping_reply(now, header.zxid),
             Xid::AUTH => self.handle_auth_reply(header.error),
-            _ => self.handle_reply(now, live.timeout, header, frame),
+            _ => self.handle_reply(now, header, frame),
         }
     }
 
@@ -59,7 +59,7 @@ impl<R, W> Session<R, W> {
             && let Ping::SentAt(sent_at) = live.ping
         {
             live.ping = Ping::Answered;
-            self.lease.prove(now, sent_at, live.timeout);
+            self.lease.answered(now, sent_at);
         }
     }
 
@@ -69,7 +69,7 @@ impl<R, W> Session<R, W> {
         }
     }
 
-    fn handle_reply(&mut self, now: Instant, timeout: Duration, header: ReplyHeader, body: Bytes) {
+    fn handle_reply(&mut self, now: Instant, header: ReplyHeader, body: Bytes) {
         let pending = match self.requests.answered_by(header.xid) {
             Ok(pending) => pending,
             Err(unexpected) => return self.broken(now, unexpected),
@@ -84,6 +84,9 @@ impl<R, W> Session<R, W> {
             (Purpose::SetWatches, error) => {
                 return self.broken(now, ProtocolError::WatchesRefused(error));
             }
+            (Purpose::Heartbeat, error) => self.heartbeat_answered(now, pending.sent_at, error),
+            (Purpose::Confirmation, ErrorCode::OK) => self.lease.confirmed(now),
+            (Purpose::Confirmation, _) => {}
             (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
                 self.watches.answer(watch.id, watch.by, error);
@@ -98,7 +101,7 @@ impl<R, W> Session<R, W> {
                 self.end(End::AuthFailed(header.error));
             }
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
-            _ => self.lease.prove(now, pending.sent_at, timeout),
+            _ => self.lease.answered(now, pending.sent_at),
         }
     }
 

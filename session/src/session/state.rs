@@ -35,6 +35,7 @@ pub(super) struct Live {
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
     pub(super) ping: Ping,
+    pub(super) heartbeat: Heartbeat,
     pub(super) closing: Closing,
 }
 
@@ -42,6 +43,13 @@ pub(super) struct Live {
 pub(super) enum Ping {
     Answered,
     SentAt(Instant),
+}
+
+/// When the next heartbeat goes out, if heartbeats are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Heartbeat {
+    DueAt(Instant),
+    Unanswered,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,11 +77,6 @@ impl Live {
             Closing::NotAsked => None,
             Closing::GiveUpAt(at) => Some(at),
         }
-    }
-
-    pub(super) fn next_timeout(&self) -> Instant {
-        let others = [self.ping_at(), self.give_up_at()];
-        others.into_iter().flatten().fold(self.silent_at(), Instant::min)
     }
 }
 

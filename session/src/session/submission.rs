@@ -163,7 +163,7 @@ impl<R, W> Session<R, W> {
         }
     }
 
-    fn check_size(&self, length: usize) -> Result<(), SubmitError> {
+    pub(super) fn check_size(&self, length: usize) -> Result<(), SubmitError> {
         let limit = self.config.limits.max_frame;
         if length > limit {
             return Err(SubmitError::TooLarge { length, limit });
@@ -172,4 +172,4 @@ impl<R, W> Session<R, W> {
     }
 }
 
-const REQUEST_HEADER_LEN: usize = <RequestHeader as Decode<'static>>::MIN_ENCODED_LEN;
+pub(super) const REQUEST_HEADER_LEN: usize = <RequestHeader as Decode<'static>>::MIN_ENCODED_LEN;

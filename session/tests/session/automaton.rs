@@ -18,7 +18,8 @@ impl Automaton {
         *self = match (*self, event) {
             (Self::Apart, Event::ConnectFailed { .. })
             | (Self::Together, Event::Disconnected { .. }) => Self::Apart,
-            (Self::Apart, Event::Connected { .. }) | (Self::Together, Event::Fired { .. }) => {
+            (Self::Apart, Event::Connected { .. })
+            | (Self::Together, Event::Fired { .. } | Event::HeartbeatRefused { .. }) => {
                 Self::Together
             }
             (

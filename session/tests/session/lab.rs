@@ -8,7 +8,9 @@ use zk_jute::records::{ConnectRequest, ConnectResponse, EventType, KeeperState, 
 use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len,
 };
-use zk_session::{Config, Event, Instant, ServerIndex, Session, Transport, WatchId, Watching};
+use zk_session::{
+    Config, Event, Grade, Instant, ServerIndex, Session, Transport, WatchId, Watching,
+};
 
 use crate::automaton::Automaton;
 
@@ -51,9 +53,14 @@ impl Lab {
         Self::with(1, |_| ())
     }
 
+    pub(crate) fn new_with(adjust: impl FnOnce(&mut Config)) -> Self {
+        Self::with(1, adjust)
+    }
+
     pub(crate) fn with(servers: usize, adjust: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(NonZeroUsize::new(servers).expect("a server"));
         config.session_timeout = TIMEOUT;
+        config.grade = Grade::Contact;
         adjust(&mut config);
         Self {
             session: Session::new(config, 1, Instant::ORIGIN),

@@ -5,6 +5,7 @@ mod automaton;
 mod closing;
 mod expiry;
 mod handshake;
+mod heartbeats;
 mod lab;
 mod lease;
 mod limits;

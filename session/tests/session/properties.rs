@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::WhileDisconnected;
+use zk_session::{Grade, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -21,6 +21,8 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
         8 => Just(Happening::Submit),
         8 => (any::<u8>(), any::<u8>()).prop_map(|(read, path)| Happening::Watch { read, path }),
         2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
+        4 => Just(Happening::StartHeartbeats),
+        1 => Just(Happening::StopHeartbeats),
         1 => Just(Happening::Authenticate),
         1 => Just(Happening::Close),
     ]
@@ -68,12 +70,14 @@ fn setting() -> impl Strategy<Value = Setting> {
     let while_disconnected =
         prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
     let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
-    (any::<u64>(), servers, any::<u16>(), while_disconnected).prop_map(
-        |(seed, servers, timeout, while_disconnected)| Setting {
+    let grade = prop_oneof![Just(Grade::Contact), Just(Grade::Sync), Just(Grade::Quorum)];
+    (any::<u64>(), servers, any::<u16>(), while_disconnected, grade).prop_map(
+        |(seed, servers, timeout, while_disconnected, grade)| Setting {
             seed,
             servers,
             timeout,
             while_disconnected,
+            grade,
         },
     )
 }

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
 use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Instant, Session, SubmitError, Transport, WatchId, Watching,
+    Config, Event, Failure, Grade, Instant, Session, SubmitError, Transport, WatchId, Watching,
     WhileDisconnected,
 };
 
@@ -59,6 +59,8 @@ pub(crate) enum Happening {
     Pong {
         zxid: i64,
     },
+    StartHeartbeats,
+    StopHeartbeats,
     Stray {
         xid: i32,
         error: i32,
@@ -78,6 +80,7 @@ pub(crate) struct Setting {
     pub(crate) servers: NonZeroUsize,
     pub(crate) timeout: u16,
     pub(crate) while_disconnected: WhileDisconnected,
+    pub(crate) grade: Grade,
 }
 
 /// Runs them all, then ends the session, and returns everything that came out.
@@ -135,6 +138,7 @@ impl World {
         let mut config = Config::new(setting.servers);
         config.session_timeout = Duration::from_millis(setting.timeout.into());
         config.while_disconnected = setting.while_disconnected;
+        config.grade = setting.grade;
         config.limits.max_in_flight = 5;
         config.limits.max_queued_bytes = 200;
         Self {
@@ -162,6 +166,11 @@ impl World {
                 assert_eq!(kept.is_err(), kept == Err(SubmitError::Closed));
             }
             Happening::Close => self.session.close(self.now),
+            Happening::StartHeartbeats => {
+                let started = self.session.start_heartbeats(self.now, "/e/c");
+                assert_eq!(started, Ok(()));
+            }
+            Happening::StopHeartbeats => self.session.stop_heartbeats(),
             Happening::Wait { millis } => {
                 self.now = self.now + Duration::from_millis(millis);
                 return;
@@ -357,7 +366,10 @@ impl World {
                 let state = self.watches.insert(*watcher, WatchState::Over);
                 assert!(matches!(state, Some(WatchState::Set(_))), "told once");
             }
-            Event::ConnectFailed { .. } | Event::Disconnected { .. } | Event::Ended(_) => {}
+            Event::ConnectFailed { .. }
+            | Event::Disconnected { .. }
+            | Event::HeartbeatRefused { .. }
+            | Event::Ended(_) => {}
         }
     }
 
