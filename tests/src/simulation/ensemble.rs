@@ -1,1 +1,46 @@
-//! The ensemble: replicas of the embedded server that elect a leader and replicate its log.
+//! The ensemble: replicas of the embedded server that elect a leader and replicate its log, as Zab
+//! does as far as a client can tell.
+//!
+//! A [`Member`] is one server, without IO: bytes of clients and messages of the other members go
+//! in with the time of the member's own clock, and what it says to them is polled. An ensemble is as
+//! many members as [`EnsembleConfig::size`] says, numbered from 1, and somebody who carries their
+//! messages. The same calls give the same answers.
+//!
+//! - **Election.** Who has no leader announces itself, with the log that it has. The one with the
+//!   best log among a quorum that hear each other stands for a new *epoch*; a member that promises
+//!   it an epoch never acknowledges anything of an older one.
+//! - **Synchronisation.** Once a quorum has promised, the new leader replaces what the others have
+//!   logged beyond the transactions that they know to be committed by its own log. Once a quorum has
+//!   acknowledged that, all of it is committed and the members serve.
+//! - **Broadcast.** The leader decides and proposes, a follower logs and acknowledges, a quorum
+//!   commits. A member applies what is committed, so it shows the past, in order.
+//! - **Heartbeat.** The leader pings each half tick; the answers carry the sessions that a follower
+//!   heard of, and nothing else does. A leader that has not heard a quorum for
+//!   [`EnsembleConfig::sync_limit`] ticks steps down, a follower that has not heard its leader for
+//!   as long leaves it; either drops its clients. Until then they go on answering what they
+//!   can answer alone: a follower pings and reads, a leader also `sync`.
+
+mod member;
+mod message;
+
+pub use self::member::{Member, MemberRole};
+pub use self::message::{PeerMessage, PeerOutput};
+
+/// The number of a member in its ensemble, from 1 (`myid`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberId(pub u8);
+
+/// What all members of an ensemble have in common.
+#[derive(Clone, Debug)]
+pub struct EnsembleConfig {
+    /// How many members there are; their numbers are 1 to this.
+    pub size: u8,
+    /// How each serves its clients. Its seed and server number are replaced by the member's own.
+    pub server: zk_embedded::Config,
+    /// Ticks that an elected member has to become the leader of a quorum, and that a follower has
+    /// to be brought to its leader's log (`initLimit`).
+    pub init_limit: u32,
+    /// Ticks without a word from the other side after which a leader gives up a follower, and a
+    /// follower its leader (`syncLimit`).
+    pub sync_limit: u32,
+}
