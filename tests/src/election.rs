@@ -1,6 +1,7 @@
 //! What the tests of elections share: a place for each of them, and waiting for roles.
 
 use core::future::Future;
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use election_tokio::{
@@ -10,8 +11,9 @@ use election_tokio::{
 
 use crate::failure::{TestFailure, TestResult};
 use crate::proxy::Proxy;
+use crate::server::ServerKind;
 use crate::wait::{NotInTime, SOON, eventually_async};
-use crate::zookeeper::{Server, shared};
+use crate::zookeeper::fresh_chroot_at;
 
 /// The election of an [`Arena`], below its chroot.
 pub const ELECTION: &str = "/election";
@@ -30,15 +32,15 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// On the server that the tests of this process share.
-    pub async fn new(label: &str) -> Result<Self, TestFailure> {
-        Self::on(shared()?, label).await
+    /// On the server of this kind that the tests of this process share.
+    pub async fn new(server: ServerKind, label: &str) -> Result<Self, TestFailure> {
+        Self::on(server.shared()?.addr(), label).await
     }
 
-    /// On this server.
-    pub async fn on(server: &Server, label: &str) -> Result<Self, TestFailure> {
-        let chroot = server.fresh_chroot(label)?;
-        let server = server.connect_string();
+    /// On the server at this address.
+    pub async fn on(server: SocketAddr, label: &str) -> Result<Self, TestFailure> {
+        let chroot = fresh_chroot_at(server, label)?;
+        let server = server.to_string();
         let admin = connect(&format!("{server}{chroot}"), LASTING).await?;
         Ok(Self { server, chroot, admin })
     }
@@ -51,11 +53,6 @@ impl Arena {
     /// The connect string by way of a proxy.
     pub fn servers_by(&self, proxy: &Proxy) -> String {
         format!("{}{}", proxy.connect_string(), self.chroot)
-    }
-
-    /// The path within the chroot as the server itself knows it.
-    pub fn server_path(&self, path: &str) -> String {
-        format!("{}{path}", self.chroot)
     }
 
     /// Creates the election node, so that the first create of a nominee is that of its candidate.

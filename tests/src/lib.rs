@@ -2,6 +2,7 @@
 //!
 //! - [`zookeeper`] runs real Apache ZooKeeper servers, one or an ensemble of three, and kills,
 //!   pauses and restarts them.
+//! - [`server`] lets one and the same test run on those and on the embedded server.
 //! - [`proxy`] stands between a client and a server, counts the frames that pass and breaks the
 //!   connection in chosen ways at chosen frames.
 //! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
@@ -25,6 +26,7 @@ pub mod opcode;
 mod ports;
 pub mod proxy;
 pub mod raw;
+pub mod server;
 pub mod simulation;
 pub mod wait;
 pub mod zookeeper;

@@ -1,5 +1,6 @@
 //! Connections and sessions of the client: how they come, go, and are told of.
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
@@ -12,11 +13,30 @@ use election_tokio::{
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::{Cut, Directions, FrameKind, Proxy};
 use zk_tests::raw::RawClient;
+use zk_tests::server::{ServerKind, Settings};
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::{Options, shared, unique_path};
+use zk_tests::zookeeper::unique_path;
+
+on_both_servers! {
+    #[tokio::test]
+    the_timeout_that_the_server_granted_is_visible,
+    the_states_of_a_connection_come_in_order,
+    requests_in_flight_at_a_cut_end_and_are_sent_once,
+    while_disconnected_requests_fail_at_once_or_wait,
+    one_good_server_among_bad_ones_is_found,
+    a_connect_that_fails_names_the_server_and_the_reason,
+    a_client_that_starts_without_a_server_shows_it_and_connects_later,
+    after_an_expiry_operations_go_on_in_a_new_session,
+    ephemeral_znodes_go_with_the_client,
+    a_close_without_a_server_ends_with_an_error;
+
+    #[test]
+    the_end_of_the_runtime_ends_what_waits_on_its_client;
+}
 
 const SESSION: Duration = Duration::from_secs(20);
 
@@ -53,9 +73,9 @@ fn pretender(answer: &'static [u8]) -> io::Result<String> {
     Ok(address)
 }
 
-#[tokio::test]
-async fn the_timeout_that_the_server_granted_is_visible() -> TestResult {
-    let server = Options::new().max_session_timeout(Duration::from_secs(3)).start_server()?;
+async fn the_timeout_that_the_server_granted_is_visible(server: ServerKind) -> TestResult {
+    let settings = Settings { max_session_timeout: Duration::from_secs(3), ..Settings::default() };
+    let server = server.start_with(&settings)?;
     let client =
         Client::builder(&server.connect_string()).session_timeout(SESSION).connect().await?;
     let ConnectionState::Connected { timeout, read_only, .. } = until_connected(&client).await?
@@ -68,9 +88,8 @@ async fn the_timeout_that_the_server_granted_is_visible() -> TestResult {
 
 /// C-55: Connecting, Connected, Suspended, Connected (the same session), Expired, Connected (a new
 /// one), Closed.
-#[tokio::test]
-async fn the_states_of_a_connection_come_in_order() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(1));
     let client = builder.start()?;
     let nothing_yet = ConnectionState::Connecting { failures: 0, last_failure: None };
@@ -99,10 +118,9 @@ async fn the_states_of_a_connection_come_in_order() -> TestResult {
 
 /// Whatever was sent when the connection is lost may or may not have happened, and is not sent
 /// again.
-#[tokio::test]
-async fn requests_in_flight_at_a_cut_end_and_are_sent_once() -> TestResult {
+async fn requests_in_flight_at_a_cut_end_and_are_sent_once(server: ServerKind) -> TestResult {
     const WRITES: u64 = 200;
-    let proxy = Proxy::to(shared()?.addr())?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client =
         Client::builder(&proxy.connect_string()).session_timeout(SESSION).connect().await?;
     let path = unique_path("counter");
@@ -135,9 +153,8 @@ async fn requests_in_flight_at_a_cut_end_and_are_sent_once() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn while_disconnected_requests_fail_at_once_or_wait() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn while_disconnected_requests_fail_at_once_or_wait(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = || Client::builder(&proxy.connect_string()).session_timeout(SESSION);
     let refusing = builder().connect().await?;
     let queueing = builder().while_disconnected(WhileDisconnected::Queue).connect().await?;
@@ -156,9 +173,8 @@ async fn while_disconnected_requests_fail_at_once_or_wait() -> TestResult {
 
 /// C-64, C-65: servers that do not answer, close at once or speak something else do not keep the
 /// client from the one that works.
-#[tokio::test]
-async fn one_good_server_among_bad_ones_is_found() -> TestResult {
-    let silent = Proxy::to(shared()?.addr())?;
+async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResult {
+    let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
     let servers = [
         unreachable()?,
@@ -166,7 +182,7 @@ async fn one_good_server_among_bad_ones_is_found() -> TestResult {
         pretender(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?,
         silent.connect_string(),
         "no-such-host.invalid:2181".to_owned(),
-        shared()?.connect_string(),
+        server.shared()?.connect_string(),
     ]
     .join(",");
     for _ in 0..5 {
@@ -179,9 +195,8 @@ async fn one_good_server_among_bad_ones_is_found() -> TestResult {
 }
 
 /// C-40: each kind of bad server is named, with the reason.
-#[tokio::test]
-async fn a_connect_that_fails_names_the_server_and_the_reason() -> TestResult {
-    let silent = Proxy::to(shared()?.addr())?;
+async fn a_connect_that_fails_names_the_server_and_the_reason(server: ServerKind) -> TestResult {
+    let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
     let cases = [
         (unreachable()?, "refused"),
@@ -204,9 +219,10 @@ async fn a_connect_that_fails_names_the_server_and_the_reason() -> TestResult {
 }
 
 /// C-40: without a server the state says so, and once there is one the client goes on.
-#[tokio::test]
-async fn a_client_that_starts_without_a_server_shows_it_and_connects_later() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_client_that_starts_without_a_server_shows_it_and_connects_later(
+    server: ServerKind,
+) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     proxy.refuse();
     let client = Client::builder(&proxy.connect_string()).start()?;
     let failed = |state: &ConnectionState| {
@@ -230,9 +246,8 @@ async fn a_connect_string_that_cannot_be_used_is_refused() {
 }
 
 /// C-67: a session that a server let expire is followed by a new one, and operations go on.
-#[tokio::test]
-async fn after_an_expiry_operations_go_on_in_a_new_session() -> TestResult {
-    let server = Options::new().start_server()?;
+async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -> TestResult {
+    let server = server.start()?;
     let proxy = Proxy::to(server.addr())?;
     let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(2));
     let client = builder.connect().await?;
@@ -256,11 +271,10 @@ async fn after_an_expiry_operations_go_on_in_a_new_session() -> TestResult {
 
 /// C-46, C-66: a confirmed close leaves nothing; so does the drop of the last clone, a moment
 /// later.
-#[tokio::test]
-async fn ephemeral_znodes_go_with_the_client() -> TestResult {
-    let mut observer = RawClient::connect(shared()?.addr(), SESSION)?;
+async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
+    let mut observer = RawClient::connect(server.shared()?.addr(), SESSION)?;
     let path = unique_path("ephemeral");
-    let servers = shared()?.connect_string();
+    let servers = server.shared()?.connect_string();
     let builder = || Client::builder(&servers).session_timeout(SESSION);
     let client = builder().connect().await?;
     client.create(&path, b"", CreateMode::Ephemeral).await?;
@@ -287,9 +301,8 @@ async fn ephemeral_znodes_go_with_the_client() -> TestResult {
 }
 
 /// C-66: a close that no server can confirm ends all the same, and says so.
-#[tokio::test]
-async fn a_close_without_a_server_ends_with_an_error() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_close_without_a_server_ends_with_an_error(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let builder =
         || Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(2));
     let silenced = builder().connect().await?;
@@ -304,9 +317,8 @@ async fn a_close_without_a_server_ends_with_an_error() -> TestResult {
 }
 
 /// A runtime that shuts down takes the client's task along: what waits elsewhere ends.
-#[test]
-fn the_end_of_the_runtime_ends_what_waits_on_its_client() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+fn the_end_of_the_runtime_ends_what_waits_on_its_client(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let runtime =
         || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let (dying, other) = (runtime()?, runtime()?);

@@ -1,5 +1,6 @@
-//! The operations of the client, on a real server.
+//! The operations of the client.
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 
@@ -7,27 +8,45 @@ use election_tokio::{
     Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OperationResult, PathError, Permissions,
     SessionId, TransactionError, Version,
 };
-use zk_tests::failure::TestResult;
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::raw::RawClient;
+use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::{shared, unique_path};
+use zk_tests::zookeeper::unique_path;
+
+on_both_servers! {
+    #[tokio::test]
+    znodes_of_each_kind_are_created,
+    data_is_written_and_read_by_version,
+    znodes_are_looked_for_and_deleted,
+    an_error_names_its_operation_and_path,
+    ten_thousand_children_come_in_one_reply,
+    a_transaction_is_applied_as_a_whole,
+    a_transaction_that_fails_in_the_middle_applies_nothing,
+    a_guarded_transaction_fails_once_the_candidate_is_gone,
+    a_chroot_is_invisible_to_its_client,
+    a_chroot_that_does_not_exist_is_an_error_of_the_operations,
+    an_invalid_path_is_refused_before_anything_is_sent,
+    a_request_that_is_too_large_is_refused_before_it_is_sent,
+    an_identity_opens_what_it_owns_also_after_a_reconnect;
+}
 
 const SESSION: Duration = Duration::from_secs(20);
 
 /// A client whose root is a znode of its own, and the path of that.
-async fn client(label: &str) -> Result<(Client, String), zk_tests::failure::TestFailure> {
-    let server = shared()?;
+async fn client(server: ServerKind, label: &str) -> Result<(Client, String), TestFailure> {
+    let server = server.shared()?;
     let chroot = server.fresh_chroot(label)?;
     let servers = format!("{}{chroot}", server.connect_string());
     let client = Client::builder(&servers).session_timeout(SESSION).connect().await?;
     Ok((client, chroot))
 }
 
-#[tokio::test]
-async fn znodes_of_each_kind_are_created() -> TestResult {
-    let (client, _) = client("create").await?;
+async fn znodes_of_each_kind_are_created(server: ServerKind) -> TestResult {
+    let (client, _) = client(server, "create").await?;
     let persistent = client.create("/plain", b"data", CreateMode::Persistent).await?;
     assert_eq!(persistent.path, "/plain");
     assert_eq!(persistent.stat.data_length, 4);
@@ -60,9 +79,8 @@ async fn znodes_of_each_kind_are_created() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn data_is_written_and_read_by_version() -> TestResult {
-    let (client, chroot) = client("data").await?;
+async fn data_is_written_and_read_by_version(server: ServerKind) -> TestResult {
+    let (client, chroot) = client(server, "data").await?;
     let created = client.create("/znode", b"one", CreateMode::Persistent).await?;
     assert_eq!(client.get_data("/znode").await?, ("one".into(), created.stat));
     let stat = client.set_data("/znode", b"two", Version::new(0)).await?;
@@ -83,16 +101,15 @@ async fn data_is_written_and_read_by_version() -> TestResult {
         b"\0\0\0\x05world\0\0\0\x06anyone",
         &0_i32.to_be_bytes(),
     ];
-    let mut raw = RawClient::connect(shared()?.addr(), SESSION)?;
+    let mut raw = RawClient::connect(server.shared()?.addr(), SESSION)?;
     raw.request(Opcode::CREATE, &body.concat())?;
     let (data, stat) = client.get_data("/null").await?;
     assert_eq!((data.len(), stat.data_length), (0, 0));
     Ok(())
 }
 
-#[tokio::test]
-async fn znodes_are_looked_for_and_deleted() -> TestResult {
-    let (client, _) = client("delete").await?;
+async fn znodes_are_looked_for_and_deleted(server: ServerKind) -> TestResult {
+    let (client, _) = client(server, "delete").await?;
     assert_eq!(client.exists("/znode").await?, None);
     let created = client.create("/znode", b"", CreateMode::Persistent).await?;
     assert_eq!(client.exists("/znode").await?, Some(created.stat));
@@ -108,9 +125,8 @@ async fn znodes_are_looked_for_and_deleted() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn an_error_names_its_operation_and_path() -> TestResult {
-    let (client, _) = client("errors").await?;
+async fn an_error_names_its_operation_and_path(server: ServerKind) -> TestResult {
+    let (client, _) = client(server, "errors").await?;
     let missing = "/there/is/none";
     let create = CreateMode::Persistent;
     let errors = [
@@ -132,18 +148,17 @@ async fn an_error_names_its_operation_and_path() -> TestResult {
 }
 
 /// One reply of half a megabyte.
-#[tokio::test]
-async fn ten_thousand_children_come_in_one_reply() -> TestResult {
+async fn ten_thousand_children_come_in_one_reply(server: ServerKind) -> TestResult {
     const CHILDREN: usize = 10_000;
     const NAME: &str = "_c_00112233-4455-6677-8899-aabbccddeeff-latch-";
-    let (client, chroot) = client("children").await?;
+    let (client, chroot) = client(server, "children").await?;
     for _ in 0..CHILDREN / 500 {
         let transaction = (0..500).fold(client.transaction(), |transaction, _| {
             transaction.create(&format!("/{NAME}"), "", CreateMode::PersistentSequential)
         });
         transaction.commit().await?;
     }
-    let proxy = Proxy::to(shared()?.addr())?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let servers = format!("{}{chroot}", proxy.connect_string());
     let reader = Client::builder(&servers).connect().await?;
     let children = reader.children("/").await?;
@@ -157,9 +172,8 @@ async fn ten_thousand_children_come_in_one_reply() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_transaction_is_applied_as_a_whole() -> TestResult {
-    let (client, _) = client("multi").await?;
+async fn a_transaction_is_applied_as_a_whole(server: ServerKind) -> TestResult {
+    let (client, _) = client(server, "multi").await?;
     client.create("/counter", b"0", CreateMode::Persistent).await?;
     let results = client
         .transaction()
@@ -188,9 +202,8 @@ async fn a_transaction_is_applied_as_a_whole() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_transaction_that_fails_in_the_middle_applies_nothing() -> TestResult {
-    let (client, _) = client("multi-fails").await?;
+async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKind) -> TestResult {
+    let (client, _) = client(server, "multi-fails").await?;
     let error = client
         .transaction()
         .create("/one", "", CreateMode::Persistent)
@@ -216,9 +229,8 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing() -> TestResult 
 }
 
 /// Guarded writes are applied only while the nominee stands, whatever it believes itself.
-#[tokio::test]
-async fn a_guarded_transaction_fails_once_the_candidate_is_gone() -> TestResult {
-    let (client, chroot) = client("guarded").await?;
+async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKind) -> TestResult {
+    let (client, chroot) = client(server, "guarded").await?;
     let mut nomination = client.election("/election").nominate()?;
     let leadership = nomination.elected().await?;
     let write = || leadership.transaction().create("/work-", "", CreateMode::PersistentSequential);
@@ -230,17 +242,16 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone() -> TestResult 
     let error = leadership.transaction().delete("/missing", Version::ANY).commit().await;
     assert!(matches!(error, Err(TransactionError::Refused { index: 0, .. })), "{error:?}");
 
-    let mut operator = RawClient::connect(shared()?.addr(), SESSION)?;
+    let mut operator = RawClient::connect(server.shared()?.addr(), SESSION)?;
     operator.delete(&format!("{chroot}/election/{}", leadership.candidate()))?;
     assert_eq!(write().commit().await, Err(TransactionError::NotLeader));
     assert_eq!(client.children("/").await?.iter().count(), 2);
     Ok(())
 }
 
-#[tokio::test]
-async fn a_chroot_is_invisible_to_its_client() -> TestResult {
-    let (client, chroot) = client("chroot").await?;
-    let mut outside = RawClient::connect(shared()?.addr(), SESSION)?;
+async fn a_chroot_is_invisible_to_its_client(server: ServerKind) -> TestResult {
+    let (client, chroot) = client(server, "chroot").await?;
+    let mut outside = RawClient::connect(server.shared()?.addr(), SESSION)?;
     assert_eq!(client.create("/a", b"", CreateMode::Persistent).await?.path, "/a");
     assert!(outside.exists(&format!("{chroot}/a"))?);
     assert_eq!(client.children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
@@ -253,10 +264,11 @@ async fn a_chroot_is_invisible_to_its_client() -> TestResult {
 }
 
 /// The connection comes about; the operations say what is missing, and where.
-#[tokio::test]
-async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations() -> TestResult {
+async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations(
+    server: ServerKind,
+) -> TestResult {
     let missing = unique_path("missing");
-    let servers = format!("{}{missing}", shared()?.connect_string());
+    let servers = format!("{}{missing}", server.shared()?.connect_string());
     let client = Client::builder(&servers).connect().await?;
     let error = client.create("/a", b"", CreateMode::Persistent).await.unwrap_err();
     assert_eq!(error.to_string(), "create2 /a: NoNode");
@@ -264,9 +276,8 @@ async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations() -> TestRes
     Ok(())
 }
 
-#[tokio::test]
-async fn an_invalid_path_is_refused_before_anything_is_sent() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn an_invalid_path_is_refused_before_anything_is_sent(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let cases = [
         ("", PathError::NotAbsolute),
@@ -299,9 +310,10 @@ async fn an_invalid_path_is_refused_before_anything_is_sent() -> TestResult {
 }
 
 /// A request above the server's limit would cost the connection: it is not sent.
-#[tokio::test]
-async fn a_request_that_is_too_large_is_refused_before_it_is_sent() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_request_that_is_too_large_is_refused_before_it_is_sent(
+    server: ServerKind,
+) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let limit = Limits::default().max_frame;
     let data = vec![0; limit];
@@ -324,12 +336,11 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_sent() -> TestResul
 }
 
 /// C-63: an identity is presented on every connection, before anything else.
-#[tokio::test]
-async fn an_identity_opens_what_it_owns_also_after_a_reconnect() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn an_identity_opens_what_it_owns_also_after_a_reconnect(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let owner =
         Client::builder(&proxy.connect_string()).auth("digest", b"user:secret").connect().await?;
-    let stranger = Client::builder(&shared()?.connect_string()).connect().await?;
+    let stranger = Client::builder(&server.shared()?.connect_string()).connect().await?;
     let path = unique_path("private");
     let creator = Acl { permissions: Permissions::ALL, scheme: "auth", id: "" };
     owner.create_with_acl(&path, b"data", CreateMode::Persistent, &[creator]).await?;

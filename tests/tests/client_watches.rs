@@ -1,4 +1,4 @@
-//! One-shot watches, on a real server.
+//! One-shot watches.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -8,17 +8,30 @@ use election_tokio::{
 };
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
+use zk_tests::server::{ServerKind, TestServer};
 use zk_tests::wait::{SOON, eventually, eventually_async};
-use zk_tests::zookeeper::{Options, Server, shared, unique_path};
+use zk_tests::zookeeper::unique_path;
+
+on_both_servers! {
+    #[tokio::test]
+    each_kind_of_change_fires_the_watches_on_it,
+    watches_on_one_znode_share_one_notification,
+    a_change_during_an_outage_fires_after_it,
+    a_watch_outlives_its_connection,
+    many_watches_are_set_again_in_pieces,
+    a_dropped_watch_is_gone_from_the_server_with_the_connection,
+    a_watch_is_lost_with_its_session;
+}
 
 async fn through(proxy: &Proxy) -> Result<Client, TestFailure> {
     let builder = Client::builder(&proxy.connect_string());
     Ok(builder.session_timeout(Duration::from_secs(20)).connect().await?)
 }
 
-async fn direct(server: &Server) -> Result<Client, TestFailure> {
+async fn direct(server: &TestServer) -> Result<Client, TestFailure> {
     Ok(Client::builder(&server.connect_string()).connect().await?)
 }
 
@@ -35,9 +48,8 @@ async fn reconnected(proxy: &Proxy, client: &Client, connections: u64) -> TestRe
     Ok(served.await?)
 }
 
-#[tokio::test]
-async fn each_kind_of_change_fires_the_watches_on_it() -> TestResult {
-    let client = direct(shared()?).await?;
+async fn each_kind_of_change_fires_the_watches_on_it(server: ServerKind) -> TestResult {
+    let client = direct(server.shared()?).await?;
     let path = unique_path("watch");
     let child = format!("{path}/child");
 
@@ -64,9 +76,8 @@ async fn each_kind_of_change_fires_the_watches_on_it() -> TestResult {
 }
 
 /// Several watches on one znode are one at the server and fire together, once.
-#[tokio::test]
-async fn watches_on_one_znode_share_one_notification() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn watches_on_one_znode_share_one_notification(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let path = unique_path("shared");
     client.create(&path, b"", CreateMode::Ephemeral).await?;
@@ -85,11 +96,10 @@ async fn watches_on_one_znode_share_one_notification() -> TestResult {
 }
 
 /// C-34 for a general watch: what happened while the connection was away is told after it.
-#[tokio::test]
-async fn a_change_during_an_outage_fires_after_it() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
-    let other = direct(shared()?).await?;
+    let other = direct(server.shared()?).await?;
     let (deleted, created) = (unique_path("deleted"), unique_path("created"));
     let (written, parent) = (unique_path("written"), unique_path("parent"));
     for path in [&deleted, &written, &parent] {
@@ -113,9 +123,8 @@ async fn a_change_during_an_outage_fires_after_it() -> TestResult {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_watch_outlives_its_connection() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_watch_outlives_its_connection(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let path = unique_path("outlives");
     client.create(&path, b"", CreateMode::Persistent).await?;
@@ -134,10 +143,9 @@ async fn a_watch_outlives_its_connection() -> TestResult {
 }
 
 /// C-49: the watches of a session are set again in several requests, below every limit.
-#[tokio::test]
-async fn many_watches_are_set_again_in_pieces() -> TestResult {
+async fn many_watches_are_set_again_in_pieces(server: ServerKind) -> TestResult {
     const WATCHES: usize = 5000;
-    let proxy = Proxy::to(shared()?.addr())?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let parent = unique_path(&"long-name".repeat(11));
     let mut watches = Vec::new();
@@ -159,9 +167,10 @@ async fn many_watches_are_set_again_in_pieces() -> TestResult {
 }
 
 /// C-48: a dropped watch is not set again, and its late event concerns nobody.
-#[tokio::test]
-async fn a_dropped_watch_is_gone_from_the_server_with_the_connection() -> TestResult {
-    let server = Options::new().start_server()?;
+async fn a_dropped_watch_is_gone_from_the_server_with_the_connection(
+    server: ServerKind,
+) -> TestResult {
+    let server = server.start()?;
     let proxy = Proxy::to(server.addr())?;
     let client = through(&proxy).await?;
     let (_, kept) = client.exists_and_watch("/kept").await?;
@@ -179,9 +188,8 @@ async fn a_dropped_watch_is_gone_from_the_server_with_the_connection() -> TestRe
     Ok(())
 }
 
-#[tokio::test]
-async fn a_watch_is_lost_with_its_session() -> TestResult {
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_watch_is_lost_with_its_session(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string());
     let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
     let mut connection = client.connection();

@@ -1,4 +1,4 @@
-//! Elections while there is no server, and over the restart of the only one.
+//! Elections while there is no server.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
@@ -10,9 +10,18 @@ use zk_tests::election::{
     Arena, ELECTION, LASTING, connect, follows_this, is_suspended, leads, reaches, soon,
 };
 use zk_tests::failure::TestResult;
+use zk_tests::on_both_servers;
 use zk_tests::proxy::{FrameKind, Proxy};
+use zk_tests::server::ServerKind;
 use zk_tests::wait::SOON;
-use zk_tests::zookeeper::{Options, shared};
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    nominees_wait_for_a_first_server,
+    a_nominee_that_never_stood_withdraws_without_a_server,
+    without_a_server_nobody_leads_and_everybody_may_leave,
+    a_silent_server_costs_a_leader_nothing;
+}
 
 const SHORT: Duration = Duration::from_secs(3);
 
@@ -26,18 +35,18 @@ async fn is_apart(nomination: &Nomination) -> TestResult {
 
 /// G10, C-40: no server is there from the start. Connecting gives up in time and says why; a client
 /// that was started anyway shows it, a nomination waits and is elected when a server comes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nominees_wait_for_a_first_server() -> TestResult {
-    let server = Options::new().start_server()?;
-    server.kill()?;
-    let servers = server.connect_string();
+async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    proxy.refuse();
+    let servers = proxy.connect_string();
+    let chroot = server.shared()?.fresh_chroot("first")?;
     let refused =
         Client::builder(&servers).connect_timeout(Duration::from_millis(300)).connect().await;
     let error = refused.map(|_| ()).expect_err("nobody listens");
     assert!(matches!(&error, ConnectError::NoServer { .. }), "{error}");
     assert!(error.to_string().contains(&servers), "{error}");
 
-    let client = Client::builder(&servers).session_timeout(LASTING).start()?;
+    let client = Client::builder(&format!("{servers}{chroot}")).session_timeout(LASTING).start()?;
     let mut nomination = client.election(ELECTION).nominate()?;
     let deadline = Duration::from_millis(100);
     let waited = tokio::time::timeout(deadline, nomination.elected()).await;
@@ -49,15 +58,14 @@ async fn nominees_wait_for_a_first_server() -> TestResult {
     });
     assert!(soon("a failed attempt is shown", failed).await?.is_some());
 
-    server.restart()?;
+    proxy.accept()?;
     leads(&mut nomination).await?;
     Ok(())
 }
 
 /// C-41, G10: a nomination that never had a connection is withdrawn without one.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_nominee_that_never_stood_withdraws_without_a_server() -> TestResult {
-    let server = Options::new().start_server()?;
+async fn a_nominee_that_never_stood_withdraws_without_a_server(server: ServerKind) -> TestResult {
+    let server = server.start()?;
     server.kill()?;
     let client = Client::builder(&server.connect_string()).start()?;
     let nomination = client.election(ELECTION).nominate()?;
@@ -69,10 +77,9 @@ async fn a_nominee_that_never_stood_withdraws_without_a_server() -> TestResult {
 /// G11, G12, C-56, C-67: the server goes away for good. The leader is told no later than at its
 /// lease deadline, a nominee made meanwhile and the follower are told nothing wrong; withdrawing
 /// ends with the session. A client that ends with its session says so to every nominee.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_server_nobody_leads_and_everybody_may_leave() -> TestResult {
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "absence").await?;
+async fn without_a_server_nobody_leads_and_everybody_may_leave(server: ServerKind) -> TestResult {
+    let server = server.start()?;
+    let arena = Arena::on(server.addr(), "absence").await?;
     let client = connect(&arena.servers(), SHORT).await?;
     let mut leader = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut leader).await?;
@@ -105,48 +112,11 @@ async fn without_a_server_nobody_leads_and_everybody_may_leave() -> TestResult {
     Ok(())
 }
 
-/// C-45, C-61: the only server is restarted soon enough. The sessions live on, and so do all
-/// candidates; the leader resumes, with its token.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_outlives_the_restart_of_the_only_server() -> TestResult {
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "restart").await?;
-    // A start of the server may take long. And one that is starting may leave a handshake without
-    // an answer and the connection open (3.8.0 does): see the next test.
-    let patient = Duration::from_secs(60);
-    let proxy = Proxy::to(server.addr())?;
-    let client = connect(&arena.servers_by(&proxy), patient).await?;
-    let mut leader = client.election(ELECTION).nominate()?;
-    let leadership = leads(&mut leader).await?;
-    let beside = connect(&arena.servers_by(&proxy), patient).await?;
-    let mut follower = beside.election(ELECTION).nominate()?;
-    follows_this(&follower, leadership.candidate()).await?;
-    let session = leader.status().session;
-
-    proxy.refuse();
-    server.kill()?;
-    is_suspended(&leader).await?;
-    is_apart(&follower).await?;
-    server.restart()?;
-    proxy.accept()?;
-    reaches(&leader, "the leader resumes", |status| {
-        matches!(status.role, Role::Leading { token } if token == leadership.token()).then_some(())
-    })
-    .await?;
-    assert_eq!(leader.status().session, session);
-    assert!(leadership.is_valid());
-    follows_this(&follower, leadership.candidate()).await?;
-    soon("the leader has resigned", leadership.resign()).await??;
-    leads(&mut follower).await?;
-    Ok(())
-}
-
 /// A server accepts the connection and never answers the handshake. The client gives it up while
 /// there is time to find a better one: the session lives on, and so does the leadership.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_server_costs_a_leader_nothing() -> TestResult {
-    let arena = Arena::new("silent").await?;
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_silent_server_costs_a_leader_nothing(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "silent").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let silent = std::net::TcpListener::bind("127.0.0.1:0")?;
     let client = arena.client_by(&proxy).await?;
     let mut leader = client.election(ELECTION).nominate()?;
@@ -158,51 +128,11 @@ async fn a_silent_server_costs_a_leader_nothing() -> TestResult {
     proxy.wait_for(SOON, "the handshake is sent", |counters| {
         counters.passed(FrameKind::ConnectRequest) == 2
     })?;
-    proxy.set_target(shared()?.addr());
+    proxy.set_target(server.shared()?.addr());
     reaches(&leader, "the leader resumes", |status| {
         matches!(status.role, Role::Leading { token } if token == leadership.token()).then_some(())
     })
     .await?;
     assert!(leadership.is_valid());
     Ok(())
-}
-
-/// The only server stays away until the sessions are over for their clients. The candidates of the
-/// old sessions may outlive them on the server for a while; in the end there is one leader, by a
-/// greater token, and one candidate for each nominee.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "outage").await?;
-    let client = connect(&arena.servers(), SHORT).await?;
-    let mut first = client.election(ELECTION).nominate()?;
-    let leadership = leads(&mut first).await?;
-    let beside = connect(&arena.servers(), SHORT).await?;
-    let mut second = beside.election(ELECTION).nominate()?;
-    follows_this(&second, leadership.candidate()).await?;
-
-    server.kill()?;
-    for client in [&client, &beside] {
-        let mut connection = client.connection();
-        let over = connection.until(|state| {
-            matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
-        });
-        assert!(soon("the session is over", over).await?.is_some());
-    }
-    let reason = soon("the loss is told", leadership.lost()).await?;
-    assert_eq!(reason, LostReason::LeaseLapsed);
-    server.restart()?;
-    let new_leadership = soon("one of them leads", async {
-        tokio::select! {
-            elected = first.elected() => elected,
-            elected = second.elected() => elected,
-        }
-    })
-    .await??;
-    assert!(new_leadership.token() > leadership.token());
-    // The admin's session is of the same age, and a longer timeout.
-    let mut connection = arena.admin.connection();
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
-    assert!(soon("the admin is back", connected).await?.is_some());
-    arena.wait_for_children(2).await
 }

@@ -1,8 +1,7 @@
 //! Candidates that somebody else deletes or writes, election nodes with other things in them, and
 //! election nodes that are deleted under their nominees.
 #![forbid(unsafe_code)]
-
-use core::time::Duration;
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use election_tokio::{
     CandidateName, Client, CreateMode, ElectionNode, EndReason, ErrorCode, LostReason, Nomination,
@@ -11,9 +10,23 @@ use election_tokio::{
 use tokio::task::JoinSet;
 use zk_tests::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::proxy::{Counters, Opcode, Proxy};
+use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::shared;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    an_evicted_leader_stands_again_at_the_end,
+    an_evicted_leader_ends_if_it_is_to,
+    an_evicted_follower_stands_again,
+    an_evicted_follower_ends_if_it_is_to,
+    written_data_changes_nothing_but_the_watch,
+    what_is_no_candidate_is_ignored,
+    nominations_end_with_the_election_node_if_they_are_to,
+    nominees_outlive_their_election_node_by_default,
+    an_election_may_be_deleted_while_many_join;
+}
 
 /// Nominees that stand one after another, each on a session of its own.
 async fn queue(
@@ -32,9 +45,8 @@ async fn queue(
 
 /// C-36: an operator forces a fail-over by deleting the leader's znode. The leader is told at once,
 /// the next one leads, and the old leader stands again at the end.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_evicted_leader_stands_again_at_the_end() -> TestResult {
-    let arena = Arena::new("leader").await?;
+async fn an_evicted_leader_stands_again_at_the_end(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "leader").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
     let leadership = leads(&mut nominations[0]).await?;
     let (last, _) = follows(&nominations[2]).await?;
@@ -54,9 +66,8 @@ async fn an_evicted_leader_stands_again_at_the_end() -> TestResult {
 }
 
 /// C-36 with [`OnLoss::End`]: the nomination is over, and says why.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_evicted_leader_ends_if_it_is_to() -> TestResult {
-    let arena = Arena::new("end").await?;
+async fn an_evicted_leader_ends_if_it_is_to(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "end").await?;
     let mut nominations = queue(&arena, OnLoss::End, 2).await?;
     let leadership = leads(&mut nominations[0]).await?;
     arena.evict(leadership.candidate()).await?;
@@ -72,9 +83,8 @@ async fn an_evicted_leader_ends_if_it_is_to() -> TestResult {
 
 /// C-11, C-33, C-36, G5 (6): a follower hears of the end of its own znode, in the middle and at the
 /// end of the queue, although nothing happens to its predecessor.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_evicted_follower_stands_again() -> TestResult {
-    let arena = Arena::new("follower").await?;
+async fn an_evicted_follower_stands_again(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "follower").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
     let leadership = leads(&mut nominations[0]).await?;
     let (middle, _) = follows(&nominations[1]).await?;
@@ -102,9 +112,8 @@ async fn an_evicted_follower_stands_again() -> TestResult {
 }
 
 /// C-36 with [`OnLoss::End`], for a follower.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_evicted_follower_ends_if_it_is_to() -> TestResult {
-    let arena = Arena::new("gone").await?;
+async fn an_evicted_follower_ends_if_it_is_to(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "gone").await?;
     let mut nominations = queue(&arena, OnLoss::End, 3).await?;
     let leadership = leads(&mut nominations[0]).await?;
     let (middle, _) = follows(&nominations[1]).await?;
@@ -123,10 +132,9 @@ fn work(counters: &Counters) -> u64 {
 
 /// A znode's data is written. Each nominee that watches it sets its watch anew, once, and nothing
 /// else happens; the watches work on afterwards.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn written_data_changes_nothing_but_the_watch() -> TestResult {
-    let arena = Arena::new("data").await?;
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "data").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let mut leader = arena.client().await?.election(ELECTION).nominate()?;
     let leadership = leads(&mut leader).await?;
     let client = arena.client_by(&proxy).await?;
@@ -158,9 +166,8 @@ async fn written_data_changes_nothing_but_the_watch() -> TestResult {
 
 /// Whatever else is in the election node is nobody's predecessor, be it older, ephemeral, or
 /// numbered.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_candidate_is_ignored() -> TestResult {
-    let arena = Arena::new("foreign").await?;
+async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "foreign").await?;
     arena.create_election_node().await?;
     for (name, mode) in [
         ("0", CreateMode::Persistent),
@@ -220,9 +227,8 @@ async fn delete_election(admin: &Client) -> TestResult {
 
 /// G5 (5), G17, C-30: somebody deletes the election node. By the strict policies every nomination
 /// ends, and none of them can tell more than that its candidate or the node is gone.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nominations_end_with_the_election_node_if_they_are_to() -> TestResult {
-    let arena = Arena::new("strict").await?;
+async fn nominations_end_with_the_election_node_if_they_are_to(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "strict").await?;
     arena.create_election_node().await?;
     let mut nominations = Vec::new();
     for _ in 0..3 {
@@ -252,9 +258,8 @@ async fn ends_with_the_election(nomination: &Nomination) -> TestResult {
 }
 
 /// G17, C-30 by the default policies: the election node is made again, and one of them leads.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nominees_outlive_their_election_node_by_default() -> TestResult {
-    let arena = Arena::new("lenient").await?;
+async fn nominees_outlive_their_election_node_by_default(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "lenient").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
     let leadership = leads(&mut nominations[0]).await?;
     let mut deletion = arena.admin.transaction();
@@ -281,9 +286,9 @@ async fn nominees_outlive_their_election_node_by_default() -> TestResult {
 /// G16: an election of 1,000 candidates of one session is deleted by hand, while the second half of
 /// them is still joining. Every nomination ends, with nothing but the expected reasons; nothing is
 /// left on the server, no watch either.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_election_may_be_deleted_while_many_join() -> TestResult {
-    let arena = Arena::new("race").await?;
+async fn an_election_may_be_deleted_while_many_join(server: ServerKind) -> TestResult {
+    let server = server.start()?;
+    let arena = Arena::on(server.addr(), "race").await?;
     arena.create_election_node().await?;
     let client = arena.client().await?;
     let election =
@@ -301,12 +306,8 @@ async fn an_election_may_be_deleted_while_many_join() -> TestResult {
         ends_with_the_election(nomination).await?;
     }
     assert_eq!(arena.admin.exists(ELECTION).await?, None);
-    let place = arena.server_path(ELECTION);
-    eventually_async(Duration::from_secs(30), "no watch is left", async || {
-        shared().is_ok_and(|server| {
-            let watches = server.four_letter("wchp");
-            watches.is_ok_and(|paths| !paths.contains(&place))
-        })
+    eventually_async(SOON, "no watch is left", async || {
+        server.watch_count().is_ok_and(|watches| watches == 0)
     })
     .await?;
     Ok(())

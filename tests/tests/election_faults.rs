@@ -1,5 +1,6 @@
 //! Elections over connections that break at the worst moment, on a server that is well.
 #![forbid(unsafe_code)]
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 extern crate alloc;
 
@@ -15,9 +16,23 @@ use zk_tests::election::{
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::history::{Watchers, now};
+use zk_tests::on_both_servers;
 use zk_tests::proxy::{Cut, Directions, FrameKind, Opcode, Proxy};
+use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::shared;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    a_create_in_doubt_makes_one_candidate,
+    a_create_in_doubt_of_a_dropped_nomination_is_cleared_up,
+    a_create_that_arrives_late_makes_no_second_candidate,
+    a_resignation_in_doubt_is_carried_out,
+    resigning_without_a_connection_takes_effect_at_once_for_the_leader,
+    resigning_with_no_server_in_reach_ends_with_the_session,
+    a_predecessor_that_went_meanwhile_is_missed_after_reconnecting,
+    a_leader_resumes_after_a_short_disconnection,
+    a_leader_in_a_black_hole_gives_up_before_the_next_leads;
+}
 
 const CREATE: FrameKind = FrameKind::Request(Opcode::CREATE);
 const DELETE: FrameKind = FrameKind::Request(Opcode::DELETE);
@@ -30,9 +45,9 @@ struct Bench {
 }
 
 impl Bench {
-    async fn new(label: &str) -> Result<Self, TestFailure> {
-        let arena = Arena::new(label).await?;
-        let proxy = Proxy::to(shared()?.addr())?;
+    async fn new(server: ServerKind, label: &str) -> Result<Self, TestFailure> {
+        let arena = Arena::new(server, label).await?;
+        let proxy = Proxy::to(server.shared()?.addr())?;
         let client = arena.client_by(&proxy).await?;
         Ok(Self { arena, proxy, client })
     }
@@ -59,14 +74,13 @@ async fn only_candidate(arena: &Arena, nomination: &Nomination) -> Result<Sessio
 /// C-21, C-22: the connection ends when the candidate is being created: the server has not heard of
 /// it, or has and may say so, or has and the answer is lost. Either way there is one candidate in
 /// the end, in the same session, and no lookup comes before a `sync`.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_create_in_doubt_makes_one_candidate() -> TestResult {
+async fn a_create_in_doubt_makes_one_candidate(server: ServerKind) -> TestResult {
     for (cut, creates) in [
         (Cut::before(CREATE), 1..=1),
         (Cut::after(CREATE), 1..=2),
         (Cut::instead_of_reply_to(Opcode::CREATE), 1..=1),
     ] {
-        let bench = Bench::new("create").await?;
+        let bench = Bench::new(server, "create").await?;
         let mut first = bench.arena.client().await?.election(ELECTION).nominate()?;
         let leadership = leads(&mut first).await?;
         let planned = bench.proxy.cut_when(cut);
@@ -89,9 +103,8 @@ async fn a_create_in_doubt_makes_one_candidate() -> TestResult {
 
 /// C-24, C-27: the nomination was dropped when the answer to its create was lost; the candidate is
 /// found and deleted all the same, while the session lives.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up() -> TestResult {
-    let bench = Bench::new("orphan").await?;
+async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "orphan").await?;
     bench.arena.create_election_node().await?;
     bench.proxy.refuse();
     let planned = bench.proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE));
@@ -107,11 +120,10 @@ async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up() -> TestResult
 
 /// C-62: a create is held up on its way, and the nominee stands by another connection before it
 /// arrives. It arrives too late to make a second candidate.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_create_that_arrives_late_makes_no_second_candidate() -> TestResult {
-    let arena = Arena::new("late").await?;
+async fn a_create_that_arrives_late_makes_no_second_candidate(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "late").await?;
     arena.create_election_node().await?;
-    let ways = [Proxy::to(shared()?.addr())?, Proxy::to(shared()?.addr())?];
+    let ways = [Proxy::to(server.shared()?.addr())?, Proxy::to(server.shared()?.addr())?];
     let servers = format!("{},{}", ways[0].connect_string(), arena.servers_by(&ways[1]));
     let client = connect(&servers, Duration::from_secs(6)).await?;
     let held = usize::from(ways[0].counters().accepted == 0);
@@ -136,10 +148,9 @@ async fn a_create_that_arrives_late_makes_no_second_candidate() -> TestResult {
 
 /// C-23: the connection ends when a resigning leader deletes its candidate. It is deleted in the
 /// end, in the same session, and the heir leads.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_resignation_in_doubt_is_carried_out() -> TestResult {
+async fn a_resignation_in_doubt_is_carried_out(server: ServerKind) -> TestResult {
     for cut in [Cut::before(DELETE), Cut::after(DELETE), Cut::instead_of_reply_to(Opcode::DELETE)] {
-        let bench = Bench::new("delete").await?;
+        let bench = Bench::new(server, "delete").await?;
         let (leader, leadership, mut heir) = bench.leader_and_heir().await?;
         let planned = bench.proxy.cut_when(cut);
         let resigned = soon("the leader has resigned", leader.resign()).await?;
@@ -156,9 +167,10 @@ async fn a_resignation_in_doubt_is_carried_out() -> TestResult {
 
 /// C-23: the leader resigns while it has no connection. Its leadership is over with the call; the
 /// znode goes once there is a connection again, and before that nobody else leads.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader() -> TestResult {
-    let bench = Bench::new("apart").await?;
+async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader(
+    server: ServerKind,
+) -> TestResult {
+    let bench = Bench::new(server, "apart").await?;
     let (leader, leadership, mut heir) = bench.leader_and_heir().await?;
     bench.proxy.refuse();
     bench.proxy.cut();
@@ -186,10 +198,9 @@ async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader() ->
 }
 
 /// C-26, C-56: no server is in reach any more; a resignation ends with the session at the latest.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resigning_with_no_server_in_reach_ends_with_the_session() -> TestResult {
-    let arena = Arena::new("unreachable").await?;
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn resigning_with_no_server_in_reach_ends_with_the_session(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "unreachable").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = connect(&arena.servers_by(&proxy), Duration::from_secs(2)).await?;
     let mut leader = client.election(ELECTION).nominate()?;
     leads(&mut leader).await?;
@@ -202,9 +213,10 @@ async fn resigning_with_no_server_in_reach_ends_with_the_session() -> TestResult
 
 /// C-34, C-35: the predecessor goes while the follower has no connection, and what the follower
 /// was told before is of no use. Once it is back it leads.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting() -> TestResult {
-    let bench = Bench::new("meanwhile").await?;
+async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting(
+    server: ServerKind,
+) -> TestResult {
+    let bench = Bench::new(server, "meanwhile").await?;
     let beside = bench.arena.client().await?;
     let mut first = beside.election(ELECTION).nominate()?;
     let leadership = leads(&mut first).await?;
@@ -230,9 +242,8 @@ async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting() -> Tes
 
 /// C-45: a leader that loses its connection for a moment is suspended, then resumes: the same
 /// leadership, the same token; and it is valid all the time.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_resumes_after_a_short_disconnection() -> TestResult {
-    let bench = Bench::new("resume").await?;
+async fn a_leader_resumes_after_a_short_disconnection(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "resume").await?;
     let (leader, leadership, heir) = bench.leader_and_heir().await?;
     for _ in 0..3 {
         bench.proxy.refuse();
@@ -256,10 +267,9 @@ async fn a_leader_resumes_after_a_short_disconnection() -> TestResult {
 /// C-13, C-56, C-57: nothing gets through any more, and nobody says so. The leader is suspended
 /// when it notices the silence, and has lost its lead before the heir is elected; once connected
 /// again it is behind the heir.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads() -> TestResult {
-    let arena = Arena::new("hole").await?;
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "hole").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&arena.servers_by(&proxy))
         // A sixth each, so more than a second, from the notice of the silence to the lease
         // deadline and from there to the expiry: no busy scheduler reverses these.

@@ -1,5 +1,6 @@
 //! Leading in turn: nominees that resign, withdraw, join late and close, on a healthy server.
 #![forbid(unsafe_code)]
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use core::future::ready;
 use core::pin::pin;
@@ -11,6 +12,23 @@ use election_tokio::{
 };
 use zk_tests::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::server::ServerKind;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    a_lone_nominee_leads_until_it_resigns,
+    candidates_carry_the_data_of_their_nominees,
+    four_nominees_of_one_session_lead_in_turn,
+    a_late_joiner_follows_the_new_leader,
+    the_follower_behind_one_that_withdrew_follows_the_one_before,
+    watchers_of_one_znode_do_not_disturb_each_other,
+    a_closed_client_makes_way_at_once,
+    waiting_for_the_lead_may_be_given_up_and_taken_up,
+    dropped_nominations_leave_nothing_behind,
+    the_last_nomination_takes_the_session_along,
+    resigning_from_what_was_lost_says_so;
+}
 
 /// Nominees that stand one after another, so that their order is known.
 async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFailure> {
@@ -26,9 +44,8 @@ async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFai
 
 /// G7, and G1 to G2 as far as types and policies leave something to test: what a lone nominee is
 /// told, and what is on the server meanwhile and afterwards.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lone_nominee_leads_until_it_resigns() -> TestResult {
-    let arena = Arena::new("lone").await?;
+async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "lone").await?;
     let client = arena.client().await?;
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;
@@ -61,9 +78,8 @@ async fn a_lone_nominee_leads_until_it_resigns() -> TestResult {
 }
 
 /// G8: the data is that of the nominee, also behind another one on the same session.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn candidates_carry_the_data_of_their_nominees() -> TestResult {
-    let arena = Arena::new("names").await?;
+async fn candidates_carry_the_data_of_their_nominees(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "names").await?;
     let client = arena.client().await?;
     let mut first = client.election(ELECTION).data("myclientname").nominate()?;
     let leadership = leads(&mut first).await?;
@@ -87,9 +103,8 @@ async fn candidates_carry_the_data_of_their_nominees() -> TestResult {
 
 /// G3, G5 (1 to 3): of four, each leads once, in the order of their candidates, one at a time;
 /// when the last has resigned none is left.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn four_nominees_of_one_session_lead_in_turn() -> TestResult {
-    let arena = Arena::new("turns").await?;
+async fn four_nominees_of_one_session_lead_in_turn(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "turns").await?;
     let mut nominations = Vec::from(queue::<4>(&arena).await?);
     let order: Vec<CandidateName> = names(&arena).await?;
     let mut tokens = Vec::new();
@@ -109,9 +124,8 @@ async fn four_nominees_of_one_session_lead_in_turn() -> TestResult {
 }
 
 /// G13: the follower takes over when the leader resigns, and a late joiner does not lead.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_joiner_follows_the_new_leader() -> TestResult {
-    let arena = Arena::new("late").await?;
+async fn a_late_joiner_follows_the_new_leader(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "late").await?;
     let [mut first, mut second] = queue::<2>(&arena).await?;
     let leadership = leads(&mut first).await?;
     follows_this(&second, leadership.candidate()).await?;
@@ -127,9 +141,10 @@ async fn a_late_joiner_follows_the_new_leader() -> TestResult {
 
 /// G5 (8), G14: a follower in the middle withdraws. The one behind it follows the one before it,
 /// the leader is told nothing.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_follower_behind_one_that_withdrew_follows_the_one_before() -> TestResult {
-    let arena = Arena::new("middle").await?;
+async fn the_follower_behind_one_that_withdrew_follows_the_one_before(
+    server: ServerKind,
+) -> TestResult {
+    let arena = Arena::new(server, "middle").await?;
     let [mut leader, middle, mut last] = queue::<3>(&arena).await?;
     let leadership = leads(&mut leader).await?;
     let (middle_name, first) = follows(&middle).await?;
@@ -152,9 +167,8 @@ async fn the_follower_behind_one_that_withdrew_follows_the_one_before() -> TestR
 
 /// C-51: two nominees of one session, and a watch of the user, all on one znode: one of them is
 /// dropped, and the others still hear of its end.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watchers_of_one_znode_do_not_disturb_each_other() -> TestResult {
-    let arena = Arena::new("shared").await?;
+async fn watchers_of_one_znode_do_not_disturb_each_other(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "shared").await?;
     let client = arena.client().await?;
     let mut leader = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut leader).await?;
@@ -176,9 +190,8 @@ async fn watchers_of_one_znode_do_not_disturb_each_other() -> TestResult {
 
 /// C-46: a session that is closed makes way at once, not at the end of its timeout, which here is
 /// longer than this test waits.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_client_makes_way_at_once() -> TestResult {
-    let arena = Arena::new("close").await?;
+async fn a_closed_client_makes_way_at_once(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "close").await?;
     let closing = zk_tests::election::connect(&arena.servers(), Duration::from_secs(60)).await?;
     let mut leader = closing.election(ELECTION).nominate()?;
     let leadership = leads(&mut leader).await?;
@@ -207,9 +220,8 @@ async fn a_closed_client_makes_way_at_once() -> TestResult {
 
 /// Waiting with a deadline, and again: the nomination keeps its place. Cancelled waits leave
 /// nothing behind (C-27).
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn waiting_for_the_lead_may_be_given_up_and_taken_up() -> TestResult {
-    let arena = Arena::new("deadline").await?;
+async fn waiting_for_the_lead_may_be_given_up_and_taken_up(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "deadline").await?;
     let [mut leader, mut follower] = queue::<2>(&arena).await?;
     let leadership = leads(&mut leader).await?;
     let (own, _) = follows(&follower).await?;
@@ -230,9 +242,8 @@ async fn waiting_for_the_lead_may_be_given_up_and_taken_up() -> TestResult {
 
 /// C-24, C-27, C-41: a nomination is dropped at once, or wherever it happens to be soon after; no
 /// znode of it stays, although the session does.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dropped_nominations_leave_nothing_behind() -> TestResult {
-    let arena = Arena::new("dropped").await?;
+async fn dropped_nominations_leave_nothing_behind(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "dropped").await?;
     let client = arena.client().await?;
     for round in 0..200_u32 {
         let nomination = client.election(ELECTION).nominate()?;
@@ -258,9 +269,8 @@ async fn dropped_nominations_leave_nothing_behind() -> TestResult {
 
 /// C-41: nothing holds the client but its nominations. The session is closed with the last of them,
 /// and their candidates are gone at once.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_last_nomination_takes_the_session_along() -> TestResult {
-    let arena = Arena::new("last").await?;
+async fn the_last_nomination_takes_the_session_along(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "last").await?;
     let client = zk_tests::election::connect(&arena.servers(), Duration::from_secs(60)).await?;
     let mut leader = client.election(ELECTION).nominate()?;
     let follower = client.election(ELECTION).nominate()?;
@@ -278,9 +288,8 @@ async fn the_last_nomination_takes_the_session_along() -> TestResult {
 }
 
 /// C-42: what has ended for another reason does not claim to have resigned.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resigning_from_what_was_lost_says_so() -> TestResult {
-    let arena = Arena::new("lost").await?;
+async fn resigning_from_what_was_lost_says_so(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "lost").await?;
     let client = arena.client().await?;
     let mut nomination =
         client.election(ELECTION).on_loss(election_tokio::OnLoss::End).nominate()?;

@@ -6,8 +6,16 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use zk_tests::election::{Arena, ELECTION, connect, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::server::{ServerKind, TestServer};
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::{Options, Server};
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    a_thousand_nominees_share_a_session,
+    two_hundred_sessions_share_an_election,
+    watches_do_not_pile_up;
+}
 
 /// One at a time: these tests are the load.
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -56,7 +64,7 @@ async fn resign(queue: &mut Vec<(CandidateName, Nomination)>, times: usize) -> T
     Ok(())
 }
 
-async fn wait_for_watches(server: &Server, most: u64) -> TestResult {
+async fn wait_for_watches(server: &TestServer, most: u64) -> TestResult {
     let what = format!("the server has at most {most} watches");
     eventually_async(SOON, &what, async || {
         server.watch_count().is_ok_and(|watches| watches <= most)
@@ -67,11 +75,10 @@ async fn wait_for_watches(server: &Server, most: u64) -> TestResult {
 
 /// 1,000 nominees on one session: each has its place, at most two watches each; the lead goes round
 /// in order; nothing is left when all have gone.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_nominees_share_a_session() -> TestResult {
+async fn a_thousand_nominees_share_a_session(server: ServerKind) -> TestResult {
     let _alone = ALONE.lock().await;
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "thousand").await?;
+    let server = server.start()?;
+    let arena = Arena::on(server.addr(), "thousand").await?;
     let client = connect(&arena.servers(), TIMEOUT).await?;
     let mut nominations = Vec::new();
     for _ in 0..1000 {
@@ -89,11 +96,10 @@ async fn a_thousand_nominees_share_a_session() -> TestResult {
 
 /// 200 sessions with three nominees each, in one election; then sessions are closed, the leader's
 /// among them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_sessions_share_an_election() -> TestResult {
+async fn two_hundred_sessions_share_an_election(server: ServerKind) -> TestResult {
     let _alone = ALONE.lock().await;
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "sessions").await?;
+    let server = server.start()?;
+    let arena = Arena::on(server.addr(), "sessions").await?;
     let mut connecting = JoinSet::new();
     for _ in 0..200 {
         let servers = arena.servers();
@@ -128,11 +134,10 @@ async fn two_hundred_sessions_share_an_election() -> TestResult {
 
 /// C-47: one session stands and resigns 2,000 times behind a leader that stays, and before one that
 /// waits. The watches on the server do not grow.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watches_do_not_pile_up() -> TestResult {
+async fn watches_do_not_pile_up(server: ServerKind) -> TestResult {
     let _alone = ALONE.lock().await;
-    let server = Options::new().start_server()?;
-    let arena = Arena::on(&server, "acquire").await?;
+    let server = server.start()?;
+    let arena = Arena::on(server.addr(), "acquire").await?;
     let client = connect(&arena.servers(), TIMEOUT).await?;
     for round in 0..1000 {
         let mut leader = client.election(ELECTION).nominate()?;

@@ -10,9 +10,23 @@ use election_tokio::{
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::proxy::{Opcode, Proxy};
+use zk_tests::server::{ServerKind, Settings};
 use zk_tests::wait::{SOON, eventually_async};
-use zk_tests::zookeeper::{Options, shared};
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    a_missing_election_node_is_made_with_its_parents,
+    a_missing_election_node_ends_a_strict_nomination,
+    an_invalid_path_is_refused_at_once,
+    an_election_that_was_never_held_has_no_candidates,
+    tokens_grow_over_the_deletion_of_the_election_node,
+    a_container_that_comes_and_goes_stops_nobody,
+    a_nominee_without_permission_ends_with_that_error,
+    a_reconnected_nominee_is_who_it_was,
+    a_chroot_that_does_not_exist_ends_the_nomination;
+}
 
 async fn fails(nomination: &mut Nomination) -> Result<NominationError, TestFailure> {
     let ended = soon("the nomination ends", nomination.elected()).await?;
@@ -24,9 +38,8 @@ async fn fails(nomination: &mut Nomination) -> Result<NominationError, TestFailu
 }
 
 /// C-30: a missing election node is made, with its parents, and none of them is ephemeral.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_missing_election_node_is_made_with_its_parents() -> TestResult {
-    let arena = Arena::new("made").await?;
+async fn a_missing_election_node_is_made_with_its_parents(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "made").await?;
     let client = arena.client().await?;
     let mut nomination = client.election("/some/where/below").nominate()?;
     leads(&mut nomination).await?;
@@ -39,9 +52,8 @@ async fn a_missing_election_node_is_made_with_its_parents() -> TestResult {
 
 /// G2, C-30: by the strict policy the nomination ends where there is no election node, and nothing
 /// is made.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_missing_election_node_ends_a_strict_nomination() -> TestResult {
-    let arena = Arena::new("missing").await?;
+async fn a_missing_election_node_ends_a_strict_nomination(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "missing").await?;
     let client = arena.client().await?;
     let election = client.election(ELECTION).election_node(ElectionNode::MustExist);
     let mut nomination = election.nominate()?;
@@ -54,9 +66,8 @@ async fn a_missing_election_node_ends_a_strict_nomination() -> TestResult {
 }
 
 /// A path that no server would take is refused before anything is sent.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_path_is_refused_at_once() -> TestResult {
-    let arena = Arena::new("invalid").await?;
+async fn an_invalid_path_is_refused_at_once(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "invalid").await?;
     for path in ["", "election", "/election/", "/a//b", "/a/../b", "/a\0b"] {
         let refused = arena.admin.election(path).nominate();
         let error = refused.map(|_| ()).expect_err(path);
@@ -66,18 +77,16 @@ async fn an_invalid_path_is_refused_at_once() -> TestResult {
 }
 
 /// C-43: nobody has ever stood; there is nobody, and that is no error.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_election_that_was_never_held_has_no_candidates() -> TestResult {
-    let arena = Arena::new("never").await?;
+async fn an_election_that_was_never_held_has_no_candidates(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "never").await?;
     assert_eq!(arena.candidates().await?, []);
     Ok(())
 }
 
 /// C-78: everybody leaves, the election node is deleted and made again: the sequence starts anew,
 /// the token grows.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_grow_over_the_deletion_of_the_election_node() -> TestResult {
-    let arena = Arena::new("token").await?;
+async fn tokens_grow_over_the_deletion_of_the_election_node(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "token").await?;
     let client = arena.client().await?;
     let mut last = None;
     for _ in 0..3 {
@@ -97,13 +106,11 @@ async fn tokens_grow_over_the_deletion_of_the_election_node() -> TestResult {
 /// C-30, C-43, C-78: the election node is a container, and the server deletes it whenever it finds
 /// it empty, now and then between the making of it and that of the candidate. Everybody is elected
 /// all the same, and tokens grow.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_container_that_comes_and_goes_stops_nobody() -> TestResult {
-    let server = Options::new()
-        .system_property("znode.container.checkIntervalMs", "5")
-        .system_property("znode.container.maxPerMinute", "60000")
-        .start_server()?;
-    let arena = Arena::on(&server, "container").await?;
+async fn a_container_that_comes_and_goes_stops_nobody(server: ServerKind) -> TestResult {
+    let container_check_interval = Duration::from_millis(5);
+    let settings = Settings { container_check_interval, ..Settings::default() };
+    let server = server.start_with(&settings)?;
+    let arena = Arena::on(server.addr(), "container").await?;
     let client = arena.client().await?;
     let election = client.election(ELECTION).container();
     let mut last = None;
@@ -136,9 +143,8 @@ async fn connect_as(servers: &str, user: &str) -> Result<Client, TestFailure> {
 }
 
 /// C-31: who may not create a candidate is told so, once, and the nomination ends.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_nominee_without_permission_ends_with_that_error() -> TestResult {
-    let arena = Arena::new("forbidden").await?;
+async fn a_nominee_without_permission_ends_with_that_error(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "forbidden").await?;
     let insider = connect_as(&arena.servers(), "insider:secret").await?;
     let election = insider.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
     let mut leader = election.nominate()?;
@@ -170,10 +176,9 @@ async fn a_nominee_without_permission_ends_with_that_error() -> TestResult {
 
 /// C-63: after a reconnect the identity is presented again before anything else, or neither the
 /// verification nor the resignation would be allowed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reconnected_nominee_is_who_it_was() -> TestResult {
-    let arena = Arena::new("identity").await?;
-    let proxy = Proxy::to(shared()?.addr())?;
+async fn a_reconnected_nominee_is_who_it_was(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "identity").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
     let client = connect_as(&arena.servers_by(&proxy), "insider:secret").await?;
     let election = client.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
     let mut leader = election.nominate()?;
@@ -201,9 +206,8 @@ async fn a_reconnected_nominee_is_who_it_was() -> TestResult {
 }
 
 /// A chroot that does not exist is not made: it is somebody else's, or mistyped.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chroot_that_does_not_exist_ends_the_nomination() -> TestResult {
-    let arena = Arena::new("chroot").await?;
+async fn a_chroot_that_does_not_exist_ends_the_nomination(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "chroot").await?;
     let client = connect(&format!("{}/mistyped", arena.servers()), Duration::from_secs(10)).await?;
     for path in [ELECTION, "/deep/er"] {
         let mut nomination = client.election(path).nominate()?;

@@ -2,6 +2,7 @@
 //!
 //! Each of them asks all the time whether its leadership is valid, and no two may hear yes at once.
 #![forbid(unsafe_code)]
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 
@@ -11,7 +12,19 @@ use zk_tests::election::{Arena, LASTING};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::history::Tenure;
 use zk_tests::nominee::{NomineeError, NomineeProcess, Report, merged};
+use zk_tests::on_both_servers;
+use zk_tests::server::ServerKind;
 use zk_tests::wait::SOON;
+
+on_both_servers! {
+    #[test]
+    when_the_leader_is_killed_the_next_process_leads,
+    when_the_leader_resigns_the_next_process_leads,
+    a_leader_that_was_paused_never_claims_the_lead_that_it_lost,
+    what_a_former_leader_writes_is_not_applied,
+    a_leader_that_was_paused_for_a_moment_goes_on,
+    a_paused_follower_is_not_elected_by_an_event_that_waited;
+}
 
 /// Long enough for a busy machine to keep a session that is to live, short enough to wait for the
 /// end of one that is not.
@@ -25,9 +38,9 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(label: &str) -> Result<Self, TestFailure> {
+    fn new(server: ServerKind, label: &str) -> Result<Self, TestFailure> {
         let runtime = Runtime::new()?;
-        let arena = runtime.block_on(Arena::new(label))?;
+        let arena = runtime.block_on(Arena::new(server, label))?;
         Ok(Self { runtime, arena })
     }
 
@@ -86,9 +99,8 @@ fn names(tenures: &[Tenure]) -> Vec<&str> {
 
 /// G9, Z1 to Z4: four processes; whichever leads is killed, and the next one takes over once the
 /// session has expired, until none is left.
-#[test]
-fn when_the_leader_is_killed_the_next_process_leads() -> TestResult {
-    let bench = Bench::new("killed")?;
+fn when_the_leader_is_killed_the_next_process_leads(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "killed")?;
     let mut nominees = bench.queue(&["1", "2", "3", "4"], SHORT)?;
     for nominee in &mut nominees {
         leads(nominee)?;
@@ -101,9 +113,8 @@ fn when_the_leader_is_killed_the_next_process_leads() -> TestResult {
 }
 
 /// Z1 to Z4 with leaders that resign: no session has to expire for that. Each process ends well.
-#[test]
-fn when_the_leader_resigns_the_next_process_leads() -> TestResult {
-    let bench = Bench::new("resigned")?;
+fn when_the_leader_resigns_the_next_process_leads(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "resigned")?;
     let mut nominees = bench.queue(&["1", "2", "3", "4"], LASTING)?;
     for nominee in &mut nominees {
         leads(nominee)?;
@@ -124,9 +135,8 @@ fn when_the_leader_resigns_the_next_process_leads() -> TestResult {
 /// C-67, C-20's premise: the leader is stopped for longer than its session lives. The next one
 /// leads; the old one, when it goes on, does not see itself lead by the old token ever again, is
 /// told of the loss, and stands again behind the others.
-#[test]
-fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost() -> TestResult {
-    let bench = Bench::new("paused")?;
+fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "paused")?;
     let nominees = bench.queue(&["one", "two", "three"], SHORT)?;
     let [one, two, three] = nominees.as_slice() else {
         unreachable!("three were started");
@@ -168,9 +178,8 @@ fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost() -> TestResult {
 
 /// C-20: a leader is paused with a write in its hands, and another one leads before it goes on. What
 /// it then writes under the guard of its leadership is not applied; what a present leader writes is.
-#[test]
-fn what_a_former_leader_writes_is_not_applied() -> TestResult {
-    let bench = Bench::new("zombie")?;
+fn what_a_former_leader_writes_is_not_applied(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "zombie")?;
     let mut nominees = bench.queue(&["former", "present"], SHORT)?;
     let token = leads(&nominees[0])?;
     nominees[0].write("/in-time")?;
@@ -202,9 +211,8 @@ fn what_a_former_leader_writes_is_not_applied() -> TestResult {
 
 /// A leader that was paused, but not for so long that its session expired, goes on leading by the
 /// same token.
-#[test]
-fn a_leader_that_was_paused_for_a_moment_goes_on() -> TestResult {
-    let bench = Bench::new("moment")?;
+fn a_leader_that_was_paused_for_a_moment_goes_on(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "moment")?;
     let nominees = bench.queue(&["one", "two"], LASTING)?;
     let [one, two] = nominees.as_slice() else {
         unreachable!("two were started");
@@ -225,9 +233,8 @@ fn a_leader_that_was_paused_for_a_moment_goes_on() -> TestResult {
 /// C-11, C-2: a follower is paused. Meanwhile the leader resigns, which is the event that promotes
 /// the follower and lies waiting at its socket; its session expires, and the one behind it leads.
 /// When it goes on it must not be elected by that event.
-#[test]
-fn a_paused_follower_is_not_elected_by_an_event_that_waited() -> TestResult {
-    let bench = Bench::new("stale")?;
+fn a_paused_follower_is_not_elected_by_an_event_that_waited(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "stale")?;
     let mut nominees = bench.queue(&["leader", "paused", "heir"], SHORT)?;
     let first = leads(&nominees[0])?;
     nominees[1].pause()?;

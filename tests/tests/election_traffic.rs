@@ -1,14 +1,25 @@
 //! What elections cost the servers: who is woken, who asks what, and the silence in between.
 #![forbid(unsafe_code)]
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 
 use election_tokio::{Client, Nomination};
 use zk_tests::election::{Arena, ELECTION, connect, follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
 use zk_tests::proxy::{ConnectionId, Counters, Opcode, Proxy};
+use zk_tests::server::ServerKind;
 use zk_tests::wait::SOON;
-use zk_tests::zookeeper::shared;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    nominees_that_wait_are_silent,
+    a_resignation_wakes_the_successor_alone,
+    the_end_of_a_session_wakes_the_successor_alone,
+    a_withdrawal_wakes_the_one_behind_alone,
+    joining_takes_four_requests;
+}
 
 /// Nominees on sessions of their own, all of them behind one proxy, in the order of the queue.
 struct Queue {
@@ -25,12 +36,13 @@ struct Member {
 
 impl Queue {
     async fn new(
+        server: ServerKind,
         label: &str,
         length: usize,
         session_timeout: Duration,
     ) -> Result<Self, TestFailure> {
-        let arena = Arena::new(label).await?;
-        let proxy = Proxy::to(shared()?.addr())?;
+        let arena = Arena::new(server, label).await?;
+        let proxy = Proxy::to(server.shared()?.addr())?;
         let mut members = Vec::new();
         for index in 0..length {
             let client = connect(&arena.servers_by(&proxy), session_timeout).await?;
@@ -73,9 +85,8 @@ fn woken(before: &Counters, after: &Counters, member: &Member) -> u64 {
 }
 
 /// C-39: nothing happens, and nobody sends anything but pings, over several of them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nominees_that_wait_are_silent() -> TestResult {
-    let queue = Queue::new("silence", 5, Duration::from_secs(6)).await?;
+async fn nominees_that_wait_are_silent(server: ServerKind) -> TestResult {
+    let queue = Queue::new(server, "silence", 5, Duration::from_secs(6)).await?;
     queue.settle().await?;
     let before = queue.proxy.counters();
     let after = queue.proxy.wait_for(SOON, "four pings of each", |counters| {
@@ -91,9 +102,8 @@ async fn nominees_that_wait_are_silent() -> TestResult {
 /// leads without asking anything if the leader was the only one before it when it last looked, and
 /// looks once otherwise; nobody else hears or says anything, however long the queue. The resigned
 /// one may be sent the event of its own znode.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_resignation_wakes_the_successor_alone() -> TestResult {
-    let mut queue = Queue::new("herd", 12, zk_tests::election::LASTING).await?;
+async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResult {
+    let mut queue = Queue::new(server, "herd", 12, zk_tests::election::LASTING).await?;
     queue.settle().await?;
     let mut looks = 0;
     // A client that is dropped closes its session, which would count.
@@ -122,9 +132,8 @@ async fn a_resignation_wakes_the_successor_alone() -> TestResult {
 }
 
 /// The same for a leader whose session ends, C-46.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_a_session_wakes_the_successor_alone() -> TestResult {
-    let mut queue = Queue::new("closing", 6, zk_tests::election::LASTING).await?;
+async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> TestResult {
+    let mut queue = Queue::new(server, "closing", 6, zk_tests::election::LASTING).await?;
     queue.settle().await?;
     let mut looks = 0;
     while queue.members.len() > 1 {
@@ -151,9 +160,8 @@ async fn the_end_of_a_session_wakes_the_successor_alone() -> TestResult {
 
 /// A follower in the middle withdraws: the one behind it is woken and looks once, at a list and at
 /// its new predecessor; nobody else does anything.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_withdrawal_wakes_the_one_behind_alone() -> TestResult {
-    let mut queue = Queue::new("middle", 6, zk_tests::election::LASTING).await?;
+async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResult {
+    let mut queue = Queue::new(server, "middle", 6, zk_tests::election::LASTING).await?;
     queue.settle().await?;
     let leaving = queue.members.remove(2);
     let before = queue.proxy.counters();
@@ -176,10 +184,9 @@ async fn a_withdrawal_wakes_the_one_behind_alone() -> TestResult {
 
 /// The way into the queue, request by request, when the election node is there: create, read and
 /// watch the own znode, list, read and watch the predecessor's.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn joining_takes_four_requests() -> TestResult {
-    let queue = Queue::new("joining", 2, zk_tests::election::LASTING).await?;
-    let own_proxy = Proxy::to(shared()?.addr())?;
+async fn joining_takes_four_requests(server: ServerKind) -> TestResult {
+    let queue = Queue::new(server, "joining", 2, zk_tests::election::LASTING).await?;
+    let own_proxy = Proxy::to(server.shared()?.addr())?;
     let client = queue.arena.client_by(&own_proxy).await?;
     let nomination = client.election(ELECTION).nominate()?;
     follows(&nomination).await?;

@@ -66,6 +66,11 @@ pub(super) fn metric(address: SocketAddr, name: &str) -> Result<u64, FourLetterE
     value.ok_or_else(|| unreadable(address, "mntr", name, answer))
 }
 
+/// The watches that the server holds, over all connections.
+pub(crate) fn watch_count(address: SocketAddr) -> Result<u64, FourLetterError> {
+    metric(address, "zk_watch_count")
+}
+
 fn exchange(address: SocketAddr, word: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, BOUND)?;
     stream.set_read_timeout(Some(BOUND))?;

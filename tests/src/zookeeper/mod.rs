@@ -20,6 +20,8 @@ mod supervisor;
 pub use ensemble::{Ensemble, Member, PeerAddress};
 pub use error::{FourLetterError, InstallError, StartError};
 pub use four_letter::Mode;
+pub(crate) use four_letter::watch_count as watch_count_at;
 pub use options::Options;
 pub use server::Server;
+pub(crate) use shared::fresh_chroot_at;
 pub use shared::{shared, unique_path};

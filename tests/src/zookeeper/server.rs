@@ -153,7 +153,7 @@ impl Server {
 
     /// The watches that the server holds, over all connections.
     pub fn watch_count(&self) -> Result<u64, FourLetterError> {
-        self.metric("zk_watch_count")
+        four_letter::watch_count(self.addr())
     }
 
     /// Everything that the server has logged so far.

@@ -1,5 +1,6 @@
 //! One server for all the tests of a test binary, and a place of its own for each of them.
 
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::process;
@@ -32,10 +33,15 @@ impl Server {
     /// Creates an empty znode at a [`unique_path`] and gives that path, to be used as a chroot
     /// (append it to the connect string) or as the parent of whatever the test creates.
     pub fn fresh_chroot(&self, label: &str) -> Result<String, RawError> {
-        let path = unique_path(label);
-        let mut client = RawClient::connect(self.addr(), Duration::from_secs(10))?;
-        client.create(&path, CreateMode::Persistent)?;
-        client.close()?;
-        Ok(path)
+        fresh_chroot_at(self.addr(), label)
     }
+}
+
+/// [`Server::fresh_chroot`], whatever the server is.
+pub(crate) fn fresh_chroot_at(server: SocketAddr, label: &str) -> Result<String, RawError> {
+    let path = unique_path(label);
+    let mut client = RawClient::connect(server, Duration::from_secs(10))?;
+    client.create(&path, CreateMode::Persistent)?;
+    client.close()?;
+    Ok(path)
 }

@@ -1,0 +1,115 @@
+//! The two servers that one and the same test runs on: Apache ZooKeeper's and the embedded one.
+//!
+//! A test takes a [`ServerKind`] and is named in [`on_both_servers!`](crate::on_both_servers):
+//! then it is there twice, as `apache::…` and as `embedded::…`.
+
+mod both;
+mod embedded;
+mod settings;
+
+use core::net::SocketAddr;
+use std::io;
+use std::sync::OnceLock;
+
+use self::embedded::EmbeddedServer;
+pub use self::settings::Settings;
+use crate::raw::RawError;
+use crate::zookeeper::{self, FourLetterError, fresh_chroot_at, watch_count_at};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKind {
+    /// Apache ZooKeeper, as a process of its own.
+    Apache,
+    /// The embedded server, in this process, on a thread of its own.
+    Embedded,
+}
+
+impl ServerKind {
+    /// The server of this kind that the tests of this process share; started by the first who asks.
+    ///
+    /// # Errors
+    ///
+    /// The same for each caller: a start that failed is not tried again.
+    pub fn shared(self) -> Result<&'static TestServer, &'static StartError> {
+        static APACHE: OnceLock<Result<TestServer, StartError>> = OnceLock::new();
+        static EMBEDDED: OnceLock<Result<TestServer, StartError>> = OnceLock::new();
+        let shared = match self {
+            Self::Apache => &APACHE,
+            Self::Embedded => &EMBEDDED,
+        };
+        shared.get_or_init(|| self.start()).as_ref()
+    }
+
+    /// A server of the test's own.
+    pub fn start(self) -> Result<TestServer, StartError> {
+        self.start_with(&Settings::default())
+    }
+
+    /// A server of the test's own that differs from the shared one.
+    pub fn start_with(self, settings: &Settings) -> Result<TestServer, StartError> {
+        Ok(TestServer(match self {
+            Self::Apache => Running::Apache(settings.for_apache().start_server()?),
+            Self::Embedded => Running::Embedded(EmbeddedServer::start(settings.for_embedded())?),
+        }))
+    }
+}
+
+/// A running server of either kind. Dropped: it is gone, with all that it held.
+#[derive(Debug)]
+pub struct TestServer(Running);
+
+#[derive(Debug)]
+enum Running {
+    Apache(zookeeper::Server),
+    Embedded(EmbeddedServer),
+}
+
+/// A server did not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Apache ZooKeeper.
+    #[error(transparent)]
+    Apache(#[from] zookeeper::StartError),
+    /// The embedded server.
+    #[error("the embedded server could not be started")]
+    Embedded(#[from] io::Error),
+}
+
+impl TestServer {
+    /// Where clients connect.
+    pub const fn addr(&self) -> SocketAddr {
+        match &self.0 {
+            Running::Apache(server) => server.addr(),
+            Running::Embedded(server) => server.addr(),
+        }
+    }
+
+    /// The connect string of this server: `host:port`.
+    pub fn connect_string(&self) -> String {
+        self.addr().to_string()
+    }
+
+    /// Creates an empty znode at a [`unique_path`](zookeeper::unique_path) and gives that path, to
+    /// be used as a chroot (append it to the connect string) or as the parent of whatever the test
+    /// creates.
+    pub fn fresh_chroot(&self, label: &str) -> Result<String, RawError> {
+        fresh_chroot_at(self.addr(), label)
+    }
+
+    /// The watches that the server holds, over all connections.
+    pub fn watch_count(&self) -> Result<u64, FourLetterError> {
+        watch_count_at(self.addr())
+    }
+
+    /// Ends the server, for good, without a word to its clients. Nothing to do if it is gone.
+    pub fn kill(&self) -> io::Result<()> {
+        match &self.0 {
+            Running::Apache(server) => server.kill(),
+            Running::Embedded(server) => {
+                server.kill();
+                Ok(())
+            }
+        }
+    }
+}

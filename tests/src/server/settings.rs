@@ -1,0 +1,64 @@
+//! What both servers can be told.
+
+use core::time::Duration;
+
+use zk_embedded::{Config, ExtendedTypes, Limits};
+
+use crate::zookeeper::Options;
+
+/// The configuration of a server, whichever it is. The defaults are those of [`Options`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The longest session timeout that is granted.
+    pub max_session_timeout: Duration,
+    /// How often empty containers and znodes whose time is over are looked for.
+    pub container_check_interval: Duration,
+    /// Whether znodes may have a time to live.
+    pub extended_types: ExtendedTypes,
+    /// The identity that may do everything: `super:` and a digest.
+    pub super_digest: Option<String>,
+}
+
+const TICK: Duration = Duration::from_millis(200);
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_session_timeout: Duration::from_secs(60),
+            container_check_interval: Duration::from_secs(60),
+            extended_types: ExtendedTypes::Disabled,
+            super_digest: None,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn for_apache(&self) -> Options {
+        let interval = self.container_check_interval.as_millis().to_string();
+        let mut options = Options::new()
+            .tick_time(TICK)
+            .max_session_timeout(self.max_session_timeout)
+            .system_property("znode.container.checkIntervalMs", interval)
+            .system_property("znode.container.maxPerMinute", "60000");
+        if self.extended_types == ExtendedTypes::Enabled {
+            options = options.config_line("extendedTypesEnabled=true");
+        }
+        if let Some(digest) = &self.super_digest {
+            let property = "zookeeper.DigestAuthenticationProvider.superDigest";
+            options = options.system_property(property, digest);
+        }
+        options
+    }
+
+    pub(super) fn for_embedded(&self) -> Config {
+        let mut limits = Limits::default();
+        limits.max_client_connections = 0;
+        let mut config = Config::with_tick_time(TICK);
+        config.session_timeouts = TICK * 2..=self.max_session_timeout;
+        config.extended_types = self.extended_types;
+        config.container_check_interval = self.container_check_interval;
+        config.super_digest.clone_from(&self.super_digest);
+        config.limits = limits;
+        config
+    }
+}
