@@ -71,6 +71,10 @@ impl Leader {
     }
 
     /// Decides on what the replica `from` forwarded.
+    ///
+    /// Only the beginning of a session, or of its next connection, counts as hearing of it: for
+    /// everything else the replica tells that by itself ([`Leader::touch`]), in an ensemble later,
+    /// with its answer to the leader's next heartbeat.
     pub fn decide(
         &mut self,
         now: Instant,
@@ -91,10 +95,7 @@ impl Leader {
                     Answer::SessionUnknown
                 })
             }
-            Forward::Sync { session } => {
-                self.clocks.touch(now, *session);
-                Decision::Answer(Answer::Synced)
-            }
+            Forward::Sync { .. } => Decision::Answer(Answer::Synced),
             Forward::Write(request) => self.write(now, database, from, request),
         }
     }
@@ -178,7 +179,7 @@ impl Leader {
             Some(Owner::Replica(owner)) if owner != from => {
                 return Decision::Answer(Answer::SessionMoved);
             }
-            Some(_) => self.clocks.touch(now, session),
+            Some(_) => {}
         }
         let at = self.next_moment(now);
         let txn = prepare(database, request, self.extended_types, at);

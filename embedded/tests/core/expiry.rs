@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use zk_embedded::{Config, UnknownSession};
-use zk_jute::records::{CreateContainerRequest, CreateMode, EventType, Ping};
+use zk_jute::records::{CreateContainerRequest, CreateMode, EventType, Ping, SyncRequest};
 use zk_jute::{ErrorCode, SessionId, Xid};
 
 use crate::requests::{create, create_as, create_ttl, delete, exists, set_data};
@@ -47,6 +47,14 @@ fn any_request_keeps_a_session_alive() {
         let (header, body) = client.request(&mut world, &Ping);
         assert_eq!((header.xid, header.error, body), (Xid::PING, ErrorCode::OK, Vec::new()));
         assert_eq!(header.zxid.get(), 1);
+    }
+    for _ in 0..3 {
+        world.advance(9 * SECOND);
+        assert_eq!(client.code(&mut world, &set_data("/", b"")), ErrorCode::OK);
+        world.advance(9 * SECOND);
+        assert_eq!(client.code(&mut world, &SyncRequest { path: "/" }), ErrorCode::OK);
+        world.advance(9 * SECOND);
+        assert_eq!(client.code(&mut world, &exists("/", false)), ErrorCode::OK);
     }
     world.advance(13 * SECOND);
     assert!(!world.server.database().has_session(client.session()));
