@@ -20,8 +20,14 @@
 //!   as long leaves it; either drops its clients. Until then they go on answering what they
 //!   can answer alone: a follower pings and reads, a leader also `sync`.
 
+mod election;
+mod following;
+mod leading;
+mod local;
+mod log;
 mod member;
 mod message;
+mod role;
 
 pub use self::member::{Member, MemberRole};
 pub use self::message::{PeerMessage, PeerOutput};

@@ -2,10 +2,17 @@
 
 use core::net::SocketAddr;
 
+use std::collections::BTreeSet;
+
 use bytes::BytesMut;
-use zk_embedded::{ConnectionId, Database, Instant, Mode, Replica, TooManyConnections, Transmit};
+use zk_embedded::{ConnectionId, Database, Instant, Mode, TooManyConnections, Transmit, Txn};
 use zk_jute::Zxid;
 
+use super::election::Looking;
+use super::following::Following;
+use super::leading::Leading;
+use super::local::Local;
+use super::role::{Role, Turn};
 use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput};
 
 /// One server of an ensemble, without socket, clock or thread.
@@ -15,8 +22,10 @@ use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput};
 /// A member that is not called for a while is a process that was paused.
 #[derive(Debug)]
 pub struct Member {
-    id: MemberId,
-    replica: Replica,
+    local: Local,
+    role: Role,
+    /// The transports of clients, as far as the driver has not closed them.
+    connections: BTreeSet<ConnectionId>,
 }
 
 /// What a member is to the others.
@@ -31,24 +40,42 @@ pub enum MemberRole {
 }
 
 impl Member {
-    /// A member with an empty log, at its first start.
-    pub fn new(id: MemberId, config: &EnsembleConfig, _seed: u64, _now: Instant) -> Self {
-        Self { id, replica: Replica::new(&config.server, Database::new(), Mode::NotServing) }
+    /// A member with an empty log, at its first start. Members with different seeds give out
+    /// different session ids.
+    pub fn new(id: MemberId, config: &EnsembleConfig, seed: u64, now: Instant) -> Self {
+        let mut local = Local::new(id, config, seed);
+        let role = Role::Looking(Looking::new(&mut local, now));
+        Self { local, role, connections: BTreeSet::new() }
     }
 
-    /// The process starts again after a crash: it still has the transactions that it acknowledged
-    /// and the epoch that it promised; connections, also those with the other members, are gone.
-    pub fn restart(&mut self, _now: Instant) {}
+    /// The process starts again after a crash: it still has the transactions that it logged and the
+    /// epoch that it promised; everything else is gone, its connections too.
+    pub fn restart(&mut self, now: Instant) {
+        self.local.fall_silent();
+        for connection in core::mem::take(&mut self.connections) {
+            self.local.replica.close(connection);
+        }
+        for peer in self.local.peers() {
+            self.local.reset(peer);
+        }
+        self.look(now);
+    }
 
     /// A message of another member arrives.
-    pub fn handle_peer(&mut self, _now: Instant, _from: MemberId, _message: PeerMessage) {}
+    pub fn handle_peer(&mut self, now: Instant, from: MemberId, message: PeerMessage) {
+        let turn = self.role.handle(&mut self.local, now, from, message.0);
+        self.take(now, turn);
+    }
 
     /// The connection with another member has ended.
-    pub fn handle_peer_reset(&mut self, _now: Instant, _peer: MemberId) {}
+    pub fn handle_peer_reset(&mut self, now: Instant, peer: MemberId) {
+        let turn = self.role.handle_reset(peer);
+        self.take(now, turn);
+    }
 
     /// The next thing to do with the connections to the other members.
     pub fn poll_peer(&mut self) -> Option<PeerOutput> {
-        None
+        self.local.poll()
     }
 
     /// A client has connected. A member that does not serve closes the connection at the handshake.
@@ -61,65 +88,111 @@ impl Member {
         now: Instant,
         peer: SocketAddr,
     ) -> Result<ConnectionId, TooManyConnections> {
-        self.replica.open(now, peer)
+        let opened = self.local.replica.open(now, peer);
+        self.connections.extend(opened);
+        opened
     }
 
     /// A client's transport delivered bytes.
-    pub fn receive(&mut self, _now: Instant, connection: ConnectionId, bytes: &[u8]) {
-        self.replica.receive(connection, bytes);
+    pub fn receive(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) {
+        self.local.replica.receive(connection, bytes);
+        self.role.settle(&mut self.local, now);
     }
 
     /// A client's transport is closed. Its session goes on.
     pub fn close(&mut self, connection: ConnectionId) {
-        self.replica.close(connection);
+        self.connections.remove(&connection);
+        self.local.replica.close(connection);
     }
 
     /// A client's connection that has something to send, or is to be closed.
     pub fn poll_ready(&mut self) -> Option<ConnectionId> {
-        self.replica.poll_ready()
+        self.local.replica.poll_ready()
     }
 
     /// Appends what is to be sent to a client, then goes on with requests that waited for that. To
     /// be called until it appends nothing.
     pub fn poll_transmit(
         &mut self,
-        _now: Instant,
+        now: Instant,
         connection: ConnectionId,
         output: &mut BytesMut,
     ) -> Transmit {
-        self.replica.poll_transmit(connection, output)
+        let transmit = self.local.replica.poll_transmit(connection, output);
+        self.role.settle(&mut self.local, now);
+        transmit
     }
 
     /// Does what is due. Calling it early does nothing.
-    pub fn handle_timeout(&mut self, _now: Instant) {}
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.local.replica.handle_timeout(now);
+        let turn = self.role.handle_timeout(&mut self.local, now);
+        self.take(now, turn);
+    }
 
     /// When [`Member::handle_timeout`] wants to be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.local.replica.poll_timeout().into_iter().chain([self.role.poll_timeout()]).min()
     }
 
     /// Its number.
     pub fn id(&self) -> MemberId {
-        self.id
+        self.local.id
     }
 
     /// What it is to the others.
     pub fn role(&self) -> MemberRole {
-        MemberRole::Looking
+        match &self.role {
+            Role::Looking(_) => MemberRole::Looking,
+            Role::Following(following) => MemberRole::Following(following.leader()),
+            Role::Leading(_) => MemberRole::Leading,
+        }
     }
 
     /// Whether clients can have a session here.
     pub fn is_serving(&self) -> bool {
-        self.replica.mode() != Mode::NotServing
+        self.local.replica.mode() != Mode::NotServing
     }
 
     /// What its clients read.
     pub fn database(&self) -> &Database {
-        self.replica.database()
+        self.local.replica.database()
     }
 
     /// The last transaction that it knows to be committed, and has applied.
     pub fn committed(&self) -> Zxid {
         self.database().last_zxid()
+    }
+
+    /// All transactions that it logged, those that are not committed last.
+    pub fn log(&self) -> &[Txn] {
+        self.local.log.txns()
+    }
+
+    /// What became of the role, and what the clients asked for meanwhile.
+    fn take(&mut self, now: Instant, turn: Turn) {
+        match turn {
+            Turn::Stay => {}
+            Turn::Look => {
+                if let Role::Leading(leading) = &mut self.role {
+                    leading.abdicate(&mut self.local);
+                }
+                self.look(now);
+            }
+            Turn::Stand(epoch) => {
+                let leading = Leading::new(&mut self.local, now, epoch);
+                self.role = Role::Leading(Box::new(leading));
+            }
+            Turn::Follow(promise) => {
+                self.role = Role::Following(Following::new(&mut self.local, now, promise));
+            }
+        }
+        self.role.settle(&mut self.local, now);
+    }
+
+    /// Without a leader nobody is served.
+    fn look(&mut self, now: Instant) {
+        self.local.replica.set_mode(Mode::NotServing);
+        self.role = Role::Looking(Looking::new(&mut self.local, now));
     }
 }

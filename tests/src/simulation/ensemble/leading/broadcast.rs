@@ -1,0 +1,199 @@
+//! Leading a quorum: decide, propose, commit in order, answer.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+use zk_embedded::{
+    Answer, Database, Decision, Forward, Instant, Leader, Mode, ReplicaId, Ticket, Txn,
+};
+use zk_jute::{SessionId, Zxid};
+
+use super::super::MemberId;
+use super::super::local::Local;
+use super::super::log::Epoch;
+use super::super::message::{Link, Message, ToFollower};
+use super::super::role::Turn;
+use super::learners::Learners;
+
+#[derive(Debug)]
+pub(super) struct Broadcast {
+    leader: Leader,
+    /// With every transaction proposed so far, committed or not.
+    decided: Database,
+    /// Of what was proposed for clients of this member and is not committed.
+    tickets: BTreeMap<Zxid, Ticket>,
+    /// Answers that wait until this transaction is committed.
+    answers: VecDeque<(Zxid, Request, Answer)>,
+    heartbeat_at: Instant,
+}
+
+/// Who asked, and under which number.
+pub(super) type Request = (Origin, Ticket);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A client of the leader's own.
+    Own,
+    Learner(MemberId, Link),
+}
+
+impl Broadcast {
+    /// A quorum has logged all of the leader's log: it is committed, and service begins. All
+    /// session clocks start afresh.
+    pub(super) fn begin(
+        local: &mut Local,
+        now: Instant,
+        epoch: Epoch,
+        learners: &Learners,
+    ) -> Self {
+        let mut tickets = BTreeMap::new();
+        local.commit(local.log.last(), &mut tickets);
+        let decided = local.replica.database().clone();
+        let leader = Leader::new(now, &local.config.server, &decided, epoch.beginning());
+        local.replica.set_mode(Mode::Leader);
+        let heartbeat_at = now + half_tick(local);
+        for (follower, _) in learners.followers() {
+            welcome(local, learners, follower);
+        }
+        Self { leader, decided, tickets, answers: VecDeque::new(), heartbeat_at }
+    }
+
+    pub(super) fn touch(&mut self, now: Instant, session: SessionId) {
+        self.leader.touch(now, session);
+    }
+
+    pub(super) fn decide(
+        &mut self,
+        local: &mut Local,
+        now: Instant,
+        learners: &Learners,
+        (request, forward): (Request, &Forward),
+    ) {
+        let from = match request.0 {
+            Origin::Own => local.id,
+            Origin::Learner(member, _) => member,
+        };
+        match self.leader.decide(now, &self.decided, ReplicaId(from.0), forward) {
+            Decision::Propose(txn) => self.propose(local, learners, txn, Some(request)),
+            Decision::Answer(answer) => match answer {
+                // Behind what was proposed before, but with no quorum of its own.
+                Answer::Synced | Answer::SessionMoved => {
+                    self.answers.push_back((local.log.last(), request, answer));
+                    self.answer_due(local, learners);
+                }
+                // Handshakes overtake, as in ZooKeeper.
+                Answer::SessionResumed | Answer::SessionUnknown | Answer::TooManySessions => {
+                    deliver(local, learners, request, answer);
+                }
+            },
+        }
+    }
+
+    /// Commits, in order, what a quorum has logged.
+    pub(super) fn commit(&mut self, local: &mut Local, learners: &Learners) {
+        let quorum = local.quorum();
+        while let Some(zxid) = local.log.after(local.committed()).first().map(|txn| txn.at.zxid)
+            && learners.have_logged(zxid, quorum)
+        {
+            local.commit(zxid, &mut self.tickets);
+            for (member, link) in learners.informed() {
+                local.send(member, Message::ToFollower(link, ToFollower::Commit(zxid)));
+            }
+            self.answer_due(local, learners);
+        }
+    }
+
+    /// Does what the leader's own clients asked for.
+    pub(super) fn settle(&mut self, local: &mut Local, now: Instant, learners: &Learners) {
+        while let Some(session) = local.replica.poll_touched() {
+            self.leader.touch(now, session);
+        }
+        while let Some((ticket, forward)) = local.replica.poll_forward() {
+            self.decide(local, now, learners, ((Origin::Own, ticket), &forward));
+        }
+    }
+
+    pub(super) fn handle_timeout(
+        &mut self,
+        local: &mut Local,
+        now: Instant,
+        learners: &mut Learners,
+    ) -> Turn {
+        if self.heartbeat_at <= now {
+            self.heartbeat_at = now + half_tick(local);
+            for silent in learners.take_silent(now, local.sync_limit(), local.init_limit()) {
+                local.reset(silent);
+            }
+            if learners.synchronized() + 1 < local.quorum() {
+                return Turn::Look;
+            }
+            for (member, link) in learners.followers() {
+                local.send(member, Message::ToFollower(link, ToFollower::Heartbeat));
+            }
+        }
+        while let Some(txn) = self.leader.poll_due(now, &self.decided) {
+            self.propose(local, learners, txn, None);
+        }
+        Turn::Stay
+    }
+
+    pub(super) fn poll_timeout(&self) -> Instant {
+        let due = self.leader.poll_timeout(&self.decided);
+        due.map_or(self.heartbeat_at, |due| due.min(self.heartbeat_at))
+    }
+
+    fn propose(
+        &mut self,
+        local: &mut Local,
+        learners: &Learners,
+        txn: Txn,
+        request: Option<Request>,
+    ) {
+        self.decided.apply(&txn).expect("it was made for this very database");
+        for (member, link) in learners.informed() {
+            let ticket = request.and_then(|(origin, ticket)| {
+                (origin == Origin::Learner(member, link)).then_some(ticket)
+            });
+            let propose = ToFollower::Propose(txn.clone(), ticket);
+            local.send(member, Message::ToFollower(link, propose));
+        }
+        if let Some((Origin::Own, ticket)) = request {
+            self.tickets.insert(txn.at.zxid, ticket);
+        }
+        local.log.append(txn);
+        self.commit(local, learners);
+    }
+
+    fn answer_due(&mut self, local: &mut Local, learners: &Learners) {
+        while let Some((behind, request, answer)) = self.answers.front()
+            && *behind <= local.committed()
+        {
+            deliver(local, learners, *request, *answer);
+            self.answers.pop_front();
+        }
+    }
+}
+
+/// Lets a learner that has the leader's log serve its clients.
+pub(super) fn welcome(local: &mut Local, learners: &Learners, follower: MemberId) {
+    if let Some(link) = learners.link(follower) {
+        let committed = ToFollower::Commit(local.committed());
+        local.send(follower, Message::ToFollower(link, committed));
+        local.send(follower, Message::ToFollower(link, ToFollower::UpToDate));
+    }
+}
+
+fn deliver(local: &mut Local, learners: &Learners, (origin, ticket): Request, answer: Answer) {
+    match origin {
+        Origin::Own => local.replica.answer(ticket, answer),
+        Origin::Learner(member, link) if learners.link(member) == Some(link) => {
+            local.send(member, Message::ToFollower(link, ToFollower::Answer(ticket, answer)));
+        }
+        // Its clients are gone with its link.
+        Origin::Learner(..) => {}
+    }
+}
+
+fn half_tick(local: &Local) -> Duration {
+    local.tick() / 2
+}

@@ -1,0 +1,112 @@
+//! What a member has in every role.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+use zk_embedded::{Database, Mode, Replica, Ticket};
+use zk_jute::Zxid;
+
+use super::log::{Credentials, Epoch, Log, Promise};
+use super::message::{Link, Message, PeerMessage, PeerOutput};
+use super::{EnsembleConfig, MemberId};
+
+#[derive(Debug)]
+pub(super) struct Local {
+    pub(super) id: MemberId,
+    pub(super) config: EnsembleConfig,
+    pub(super) log: Log,
+    pub(super) promise: Promise,
+    /// What is committed, and the clients that read it. One replica lasts for all of the member's
+    /// life: its database is the committed part of the log, and its tickets are never used twice.
+    pub(super) replica: Replica,
+    pub(super) random: fastrand::Rng,
+    outbox: VecDeque<PeerOutput>,
+    links: u64,
+}
+
+impl Local {
+    pub(super) fn new(id: MemberId, config: &EnsembleConfig, seed: u64) -> Self {
+        let mut config = config.clone();
+        config.server.server_id = id.0;
+        config.server.seed = seed;
+        Self {
+            id,
+            log: Log::default(),
+            promise: Promise { epoch: Epoch::default(), to: id },
+            replica: Replica::new(&config.server, Database::new(), Mode::NotServing),
+            random: fastrand::Rng::with_seed(seed ^ u64::from(id.0)),
+            outbox: VecDeque::new(),
+            links: 0,
+            config,
+        }
+    }
+
+    /// How many members, itself among them, decide for all.
+    pub(super) fn quorum(&self) -> usize {
+        usize::from(self.config.size) / 2 + 1
+    }
+
+    pub(super) fn peers(&self) -> impl Iterator<Item = MemberId> + use<> {
+        let own = self.id;
+        (1..=self.config.size).map(MemberId).filter(move |peer| *peer != own)
+    }
+
+    pub(super) fn tick(&self) -> Duration {
+        self.config.server.tick_time
+    }
+
+    pub(super) fn init_limit(&self) -> Duration {
+        self.tick().saturating_mul(self.config.init_limit)
+    }
+
+    pub(super) fn sync_limit(&self) -> Duration {
+        self.tick().saturating_mul(self.config.sync_limit)
+    }
+
+    pub(super) fn credentials(&self) -> Credentials {
+        self.log.credentials()
+    }
+
+    pub(super) fn committed(&self) -> Zxid {
+        self.replica.database().last_zxid()
+    }
+
+    pub(super) fn next_link(&mut self) -> Link {
+        self.links += 1;
+        Link(self.links)
+    }
+
+    pub(super) fn send(&mut self, to: MemberId, message: Message) {
+        let message = PeerMessage(message);
+        self.outbox.push_back(PeerOutput::Send { to, message });
+    }
+
+    pub(super) fn broadcast(&mut self, message: &Message) {
+        for peer in self.peers() {
+            self.send(peer, message.clone());
+        }
+    }
+
+    pub(super) fn reset(&mut self, peer: MemberId) {
+        self.outbox.push_back(PeerOutput::Reset { peer });
+    }
+
+    pub(super) fn poll(&mut self) -> Option<PeerOutput> {
+        self.outbox.pop_front()
+    }
+
+    /// Nothing that was to be said is said.
+    pub(super) fn fall_silent(&mut self) {
+        self.outbox.clear();
+    }
+
+    /// Applies what is logged up to `zxid`; `tickets` are those of the requests made here.
+    pub(super) fn commit(&mut self, zxid: Zxid, tickets: &mut BTreeMap<Zxid, Ticket>) {
+        let known = self.committed();
+        for txn in self.log.after(known).iter().take_while(|txn| txn.at.zxid <= zxid) {
+            let ticket = tickets.remove(&txn.at.zxid);
+            let committed = self.replica.commit(txn, ticket);
+            committed.expect("committed logs agree, and each applies to what came before");
+        }
+    }
+}
