@@ -1,26 +1,116 @@
-//! The session's clock: tokio's, counted from when the client was made.
+//! The session's clock: tokio's, counted from when the client was made, and the time that the
+//! machine slept since, which tokio's leaves out.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
     origin: Instant,
+    sleep: Arc<SleepMeter>,
+}
+
+/// How long the machine has slept since the clock was started, as far as it was looked at.
+#[derive(Debug)]
+struct SleepMeter {
+    /// How long the machine has slept since it was started.
+    total: fn() -> Duration,
+    at_start: Duration,
+    seen_micros: AtomicU64,
 }
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        Self { origin: Instant::now() }
+        Self::start_with(slept_since_boot)
     }
 
-    pub(crate) fn now(self) -> zk_session::Instant {
-        zk_session::Instant::since_origin(self.origin.elapsed())
+    fn start_with(total: fn() -> Duration) -> Self {
+        let sleep = SleepMeter { total, at_start: total(), seen_micros: AtomicU64::new(0) };
+        Self { origin: Instant::now(), sleep: Arc::new(sleep) }
+    }
+
+    /// Never goes back. A sleep that nobody has [noticed](Self::notice_sleep) is not counted yet.
+    pub(crate) fn now(&self) -> zk_session::Instant {
+        zk_session::Instant::since_origin(self.origin.elapsed() + self.sleep.seen())
+    }
+
+    /// Looks whether the machine has slept, at the price of two readings of a clock.
+    pub(crate) fn notice_sleep(&self) {
+        let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);
+        let micros = u64::try_from(slept.as_micros()).unwrap_or(u64::MAX);
+        self.sleep.seen_micros.fetch_max(micros, Ordering::Relaxed);
     }
 
     /// The moment on tokio's clock; in the far future where that cannot say it.
-    pub(crate) fn to_tokio(self, at: zk_session::Instant) -> Instant {
+    pub(crate) fn to_tokio(&self, at: zk_session::Instant) -> Instant {
         const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
-        self.origin.checked_add(at.elapsed()).unwrap_or_else(|| Instant::now() + FAR)
+        let awake = at.elapsed().saturating_sub(self.sleep.seen());
+        self.origin.checked_add(awake).unwrap_or_else(|| Instant::now() + FAR)
+    }
+}
+
+impl SleepMeter {
+    fn seen(&self) -> Duration {
+        Duration::from_micros(self.seen_micros.load(Ordering::Relaxed))
+    }
+}
+
+/// The difference of two clocks, one of which goes on during sleep. Too small, and so without
+/// effect, if the process is interrupted between the readings.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn slept_since_boot() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+
+    let [boot, awake] = [ClockId::Boottime, ClockId::Monotonic].map(|clock| {
+        let time = clock_gettime(clock);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+    });
+    boot.saturating_sub(awake)
+}
+
+/// Elsewhere tokio's clock is as good as can be had without `unsafe`: on Windows it goes on during
+/// sleep.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn slept_since_boot() -> Duration {
+    Duration::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SLEPT: AtomicU64 = AtomicU64::new(5);
+
+    fn slept() -> Duration {
+        Duration::from_secs(SLEPT.load(Ordering::Relaxed))
+    }
+
+    /// A lease of ten seconds is over after a night, although the process was never paused by its
+    /// own clock (C-68).
+    #[tokio::test(start_paused = true)]
+    async fn the_clock_counts_sleep_once_it_is_noticed() {
+        let clock = Clock::start_with(slept);
+        let deadline = clock.now() + Duration::from_secs(10);
+        let before = clock.to_tokio(deadline);
+        SLEPT.store(5 + 8 * 60 * 60, Ordering::Relaxed);
+        assert!(clock.now() < deadline);
+        clock.notice_sleep();
+        assert!(deadline < clock.now());
+        assert_eq!(clock.now().elapsed(), Duration::from_secs(8 * 60 * 60));
+        assert!(clock.to_tokio(deadline) < before);
+        SLEPT.store(5, Ordering::Relaxed);
+        clock.notice_sleep();
+        assert_eq!(clock.now().elapsed(), Duration::from_secs(8 * 60 * 60), "it never goes back");
+    }
+
+    #[test]
+    fn the_machine_does_not_sleep_while_it_runs_this() {
+        let clock = Clock::start();
+        clock.notice_sleep();
+        assert!(clock.sleep.seen() < Duration::from_secs(60));
     }
 }

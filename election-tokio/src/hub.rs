@@ -19,6 +19,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use election_core::CandidateName;
 use tokio::sync::watch;
 use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
 
@@ -106,6 +107,8 @@ pub(crate) struct Hub {
     last_nomination: u64,
     /// Nominations whose leadership is announced once the lease is proved.
     awaiting_lease: Vec<NominationKey>,
+    /// Whose candidate the session's heartbeats check. One serves all: the lease is the session's.
+    heartbeats: Option<(NominationKey, CandidateName)>,
     /// Sessions before this one.
     sessions: u64,
     /// A transport of an earlier session, to be dropped.
@@ -132,7 +135,7 @@ impl Shared {
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
             settings,
-            clock,
+            clock: clock.clone(),
             calls: Calls::new(limits),
             watches: Watches::new(),
             nominations: BTreeMap::new(),
@@ -144,6 +147,7 @@ impl Shared {
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
+            heartbeats: None,
             sessions: 0,
             stale_transport: None,
             driver: Driver::Awake,
@@ -186,6 +190,7 @@ impl Shared {
         scratch: &mut Vec<Waker>,
         work: impl FnOnce(&mut Hub, Instant) -> T,
     ) -> T {
+        self.clock.notice_sleep();
         let result = self.with_wakers(scratch, work);
         scratch.drain(..).for_each(Waker::wake);
         result
@@ -219,6 +224,7 @@ impl Shared {
 
     /// Whether the lease deadline lies ahead; asks the clock before anything else.
     pub(crate) fn holds_lease(&self) -> bool {
+        self.clock.notice_sleep();
         let now = self.clock.now();
         self.lease_deadline().is_some_and(|deadline| now < deadline)
     }
@@ -252,6 +258,7 @@ impl Hub {
     pub(crate) fn close(&mut self, now: Instant) {
         self.settings.on_expiry = OnExpiry::Close;
         self.session.close(now);
+        self.heartbeats = None;
         let (leaving, ending) = core::mem::take(&mut self.nominations)
             .into_iter()
             .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());

@@ -36,6 +36,6 @@ pub use election_core::{
 pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
 pub use zk_jute::{ErrorCode, SessionId, Version, Zxid};
 pub use zk_session::{
-    Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Limits, Margin,
+    Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
     ServerAddress, WhileDisconnected,
 };

@@ -33,7 +33,8 @@ pub enum Grade {
 }
 
 /// How much earlier than the server's clock the lease ends, to allow for clocks that do not run
-/// at the same rate: a part of the session timeout.
+/// at the same rate: a part of the session timeout. For the grades with heartbeats, up to a
+/// [fifth](Margin::suits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Margin {
     percent: u8,
@@ -46,6 +47,18 @@ impl Margin {
     /// This many hundredths of the timeout; more than 90 counts as 90.
     pub const fn percent(percent: u8) -> Self {
         Self { percent: if percent > 90 { 90 } else { percent } }
+    }
+
+    /// The part of the timeout, in hundredths.
+    pub const fn as_percent(self) -> u8 {
+        self.percent
+    }
+
+    /// Whether heartbeats can keep a lease of this grade alive. Their proof is at best a third of
+    /// the timeout old, and the next one comes another third later; the rest is for the margin and
+    /// for the answers to arrive.
+    pub const fn suits(self, grade: Grade) -> bool {
+        matches!(grade, Grade::Contact) || self.percent <= 20
     }
 
     /// What is left of `timeout`.

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use zk_jute::SessionId;
-use zk_session::{ConnectStringError, End, Expiry, ServerAddress, SubmitError};
+use zk_session::{ConnectStringError, End, Expiry, Grade, Margin, ServerAddress, SubmitError};
 
 use crate::path::PathError;
 
@@ -94,6 +94,18 @@ pub enum ConnectError {
     /// An identity is too large to be presented.
     #[error("an identity cannot be presented: {0}")]
     Identity(#[source] SubmitError),
+    /// With this margin no lease of this grade could be kept alive.
+    #[error(
+        "a lease margin of {} percent leaves no time to prove a lease of grade {grade:?}: \
+         it can be 20 at most, or the grade `Contact`",
+        margin.as_percent()
+    )]
+    Margin {
+        /// The margin.
+        margin: Margin,
+        /// The grade.
+        grade: Grade,
+    },
     /// The operating system gave no random numbers.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(String),

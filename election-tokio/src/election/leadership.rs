@@ -22,7 +22,8 @@ use crate::updates::Updates;
 /// time its next write arrives. What is promised: at most one *effective* leader when writes carry
 /// the [token](Leadership::token), or go through [`Leadership::transaction`]; at most one that
 /// *believes* itself valid as long as clocks run at rates that differ by less than the lease
-/// margin, and the server that the client talks to is not cut off from its ensemble.
+/// margin, under whatever failures the [grade](crate::Grade) of the lease covers: by default, all
+/// of the ensemble and its network.
 ///
 /// Dropping it does not resign: the nomination does, or [`Leadership::resign`].
 #[derive(Debug)]
@@ -61,9 +62,13 @@ impl Leadership {
     }
 
     /// Until when no other nominee can lead, if nothing more is heard from a server; it moves on
-    /// with every answer. `None` if the leadership is over or the deadline has passed.
+    /// with every proof. `None` if the leadership is over or the deadline has passed.
+    ///
+    /// This is on tokio's clock, which may stand still while the machine sleeps; ask
+    /// [`Leadership::is_valid`] before acting.
     pub fn valid_until(&self) -> Option<Instant> {
         let shared = self.client().shared();
+        shared.clock.notice_sleep();
         let deadline = shared.lease_deadline()?;
         (shared.clock.now() < deadline && self.tenure.lost().is_none())
             .then(|| shared.clock.to_tokio(deadline))
@@ -108,6 +113,20 @@ impl Leadership {
             tenure: Arc::clone(&self.tenure),
             transaction: self.client().transaction().check(&candidate, Version::ANY),
         }
+    }
+
+    /// Asks the ensemble whether this leadership stands. Success says that at some moment between
+    /// the call and the answer a quorum agreed that this nominee led; what is the case after that
+    /// moment it does not say.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::NotLeader`] if it does not stand; otherwise as [`Transaction::commit`],
+    /// and nothing is known.
+    pub async fn confirm(&self) -> Result<(), TransactionError> {
+        self.transaction().commit().await.map(drop)
     }
 
     /// Resigns: the leadership is over with the call, and so is the nomination that it came from.

@@ -24,7 +24,7 @@ impl Hub {
     ) -> (NominationKey, watch::Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
-        let (mut nomination, status) = Nomination::new(key, self.clock, id, policy, target);
+        let (mut nomination, status) = Nomination::new(key, self.clock.clone(), id, policy, target);
         match (self.session.ended(), self.session.id()) {
             (Some(end), _) => nomination.client_ended(end),
             (None, Some(session)) if self.session.is_connected() => {
@@ -113,9 +113,10 @@ impl Hub {
                 self.connection.send_modify(ConnectionState::connection_lost);
                 self.stimulate_all(now, Happening::Disconnected);
             }
-            Event::LeaseLapsed => {
-                warn!(session = self.session.id().map(tracing::field::display), "lease lapsed");
-                self.stimulate_all(now, Happening::LeaseLapsed);
+            Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
+            Event::HeartbeatRefused { error } => {
+                let candidate = self.heartbeats.as_ref().map(|(_, name)| name.as_str());
+                warn!(candidate, %error, "heartbeat refused: the lease is not renewed by it");
             }
             Event::Ended(end) => self.session_ended(now, end),
             Event::Completed { .. } | Event::Fired { .. } | Event::WatchLost { .. } => {}
@@ -154,11 +155,35 @@ impl Hub {
             return;
         };
         nomination.handle(&mut self.session, now, stimulus);
-        if nomination.awaits_lease() {
+        if nomination.awaits_lease() && !self.awaiting_lease.contains(&key) {
             self.awaiting_lease.push(key);
         }
         if nomination.is_over() {
             self.nominations.remove(&key);
+        }
+        self.tend_heartbeats(now, key);
+    }
+
+    /// After a step of the nomination `key`: heartbeats name a candidate that leads or is about to,
+    /// if there is one.
+    fn tend_heartbeats(&mut self, now: Instant, key: NominationKey) {
+        let wanted = self.nominations.get(&key).and_then(Nomination::heartbeat);
+        let next = match (&self.heartbeats, wanted) {
+            (Some((holder, _)), _) if *holder != key => return,
+            (Some((_, checked)), Some(candidate)) if checked == candidate => return,
+            (None, None) => return,
+            (_, Some(candidate)) => Some((key, candidate.clone())),
+            (Some(_), None) => self.nominations.iter().find_map(|(&other, nomination)| {
+                nomination.heartbeat().map(|candidate| (other, candidate.clone()))
+            }),
+        };
+        self.heartbeats = next;
+        let started = self.heartbeats.as_ref().and_then(|(key, candidate)| {
+            let znode = self.nominations.get(key)?.target.child(candidate.as_str());
+            self.session.start_heartbeats(now, &znode).ok()
+        });
+        if started.is_none() {
+            self.session.stop_heartbeats();
         }
     }
 

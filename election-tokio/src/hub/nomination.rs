@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{
-    Change, Event, Failure, Nominee, NomineeId, Notice, Policy, Reply, Role as CoreRole, Ticket,
-    Token,
+    CandidateName, Change, Event, Failure, Nominee, NomineeId, Notice, Policy, Reply,
+    Role as CoreRole, Ticket, Token,
 };
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
@@ -64,15 +64,16 @@ pub(crate) struct Nomination {
     key: NominationKey,
     clock: Clock,
     nominee: Nominee,
-    target: Arc<Target>,
+    pub(super) target: Arc<Target>,
     slots: WatchSlots,
     session: Option<SessionId>,
     leadership: Leadership,
     status: watch::Sender<Status>,
 }
 
-/// A leadership is announced only while the lease is proved: until then another client may lead,
-/// although this one was promoted (by an event that lay waiting while the process was paused).
+/// A leadership is announced only while the lease is proved, and can be proved again in time: until
+/// then another client may lead, although this one was promoted (by an event that lay waiting while
+/// the process was paused), or the lease would lapse at once.
 #[derive(Debug)]
 enum Leadership {
     None,
@@ -102,12 +103,21 @@ impl Nomination {
         (nomination, receiver)
     }
 
+    /// The candidate whose check proves the lease, if the lease is needed.
+    pub(super) fn heartbeat(&self) -> Option<&CandidateName> {
+        self.nominee.heartbeat()
+    }
+
     /// The leadership that was announced and is not over.
     pub(crate) fn tenure(&self) -> Option<Arc<Tenure>> {
         match &self.leadership {
             Leadership::Announced(tenure) => Some(Arc::clone(tenure)),
             Leadership::None | Leadership::AwaitsLease(_) => None,
         }
+    }
+
+    fn is_announced(&self) -> bool {
+        matches!(self.leadership, Leadership::Announced(_))
     }
 
     pub(super) fn awaits_lease(&self) -> bool {
@@ -125,6 +135,8 @@ impl Nomination {
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
                 self.slots.forget_all(session);
             }
+            // Nobody has relied on the lease yet.
+            Stimulus::Happened(Happening::LeaseLapsed) if !self.is_announced() => return,
             Stimulus::Happened(_) | Stimulus::Completed { .. } | Stimulus::Withdraw => {}
         }
         let mut next = Some(stimulus);
@@ -200,7 +212,7 @@ impl Nomination {
     fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
         let election = &*self.target.path;
         let nominee = self.nominee.id();
-        let candidate = self.nominee.candidate().map(election_core::CandidateName::as_str);
+        let candidate = self.nominee.candidate().map(CandidateName::as_str);
         let zk_session = self.session.map(tracing::field::display);
         let zxid = tracing::field::display(session.last_zxid());
         match notice {
@@ -229,10 +241,9 @@ impl Nomination {
     }
 
     fn elected(&mut self, token: Token, session: &Session, now: Instant) {
-        let lease_holds = session.lease_deadline().is_some_and(|deadline| now < deadline);
         let candidate = self.nominee.candidate().cloned();
         self.leadership = match candidate {
-            Some(candidate) if lease_holds => {
+            Some(candidate) if session.lease_is_secure(now) => {
                 let election = &*self.target.path;
                 let zk_session = self.session.map(tracing::field::display);
                 let zxid = tracing::field::display(session.last_zxid());
@@ -255,7 +266,7 @@ impl Nomination {
     }
 
     fn show(&self, session: &Session) {
-        let announced = matches!(self.leadership, Leadership::Announced(_));
+        let announced = self.is_announced();
         self.publish(match self.nominee.role() {
             CoreRole::Suspended { token } if announced => {
                 Role::Suspended { token, valid_until: self.valid_until(session) }

@@ -10,6 +10,7 @@ mod back_pressure;
 mod cancellation;
 #[cfg(test)]
 mod frames;
+mod heartbeats;
 #[cfg(test)]
 mod lease;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Encode, ErrorCode, Version};
 
 use super::Session;
-use super::state::{Heartbeat, Live, State};
+use super::state::{Closing, Heartbeat, Live, State};
 use super::submission::REQUEST_HEADER_LEN;
 use crate::event::{Event, SubmitError};
 use crate::lease::{Followup, Grade};
@@ -56,9 +56,9 @@ impl<R, W> Session<R, W> {
 
     /// When a heartbeat is due on this connection.
     pub(super) fn heartbeat_at(&self, live: Live) -> Option<Instant> {
-        match (&self.heartbeat_znode, live.heartbeat) {
-            (Some(_), Heartbeat::DueAt(due)) => Some(due),
-            (Some(_), Heartbeat::Unanswered) | (None, _) => None,
+        match (&self.heartbeat_znode, live.heartbeat, live.closing) {
+            (Some(_), Heartbeat::DueAt(due), Closing::NotAsked) => Some(due),
+            _ => None,
         }
     }
 

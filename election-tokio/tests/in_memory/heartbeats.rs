@@ -1,0 +1,169 @@
+//! The lease of the grade `Quorum`, which is the default: proved by heartbeats of the leader and of
+//! its heir.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ErrorCode, Grade, LostReason, Nomination, OnLoss, Role, TransactionError, Version,
+};
+use zk_jute::OpCode;
+
+use crate::server::{Lie, Server, wait};
+
+const ELECTION: &str = "/election";
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+async fn client(server: &Server) -> Client {
+    server.builder().session_timeout(TIMEOUT).connect().await.expect("a session")
+}
+
+async fn follower(client: &Client) -> Nomination {
+    let follower = client.election(ELECTION).nominate().expect("a nomination");
+    let in_place = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
+    assert!(in_place.is_some());
+    follower
+}
+
+/// A new session has its lease from the handshake: nothing delays the first leader.
+#[tokio::test(start_paused = true)]
+async fn a_new_session_is_elected_at_once() {
+    let server = Server::new();
+    let client = client(&server).await;
+    let before = tokio::time::Instant::now();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert!(before.elapsed() < TIMEOUT / 100);
+    assert!(leadership.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_stays_valid_for_as_long_as_its_heartbeats_are_answered() {
+    let server = Server::new();
+    let client = client(&server).await;
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    for _ in 0..600 {
+        tokio::time::sleep(TIMEOUT / 20).await;
+        assert!(leadership.is_valid());
+    }
+    assert!(leadership.confirm().await.is_ok());
+    drop(nomination);
+}
+
+/// Pings go on being answered; they are no proof. The leader stops by its own clock.
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_heartbeats_are_refused_loses_the_lease() {
+    let server = Server::new();
+    let client = client(&server).await;
+    let election = client.election(ELECTION).on_loss(OnLoss::End);
+    let mut nomination = election.nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    for _ in 0..10 {
+        server.lie_about(OpCode::MULTI, Lie::Code(ErrorCode::NO_AUTH));
+    }
+    assert_eq!(leadership.lost().await, LostReason::LeaseLapsed);
+    assert!(!leadership.is_valid());
+    assert!(matches!(client.exists(ELECTION).await, Ok(Some(_))), "the connection is well");
+}
+
+/// The heir's lease is proved ahead: it can act with the event that promotes it.
+#[tokio::test(start_paused = true)]
+async fn an_heir_takes_over_at_once() {
+    let server = Server::new();
+    let (first, second) = (client(&server).await, client(&server).await);
+    let leader = first.election(ELECTION).nominate().unwrap();
+    wait(1).await;
+    let mut heir = follower(&second).await;
+    tokio::time::sleep(TIMEOUT * 3).await;
+    let before = tokio::time::Instant::now();
+    leader.resign().await.unwrap();
+    let leadership = heir.elected().await.unwrap();
+    assert!(before.elapsed() < TIMEOUT / 100);
+    assert!(leadership.is_valid());
+}
+
+/// Two heartbeats, a third of the timeout apart, prove the lease of a session that has none.
+#[tokio::test(start_paused = true)]
+async fn an_old_session_is_elected_when_its_lease_is_proved() {
+    let server = Server::new();
+    let client = client(&server).await;
+    tokio::time::sleep(TIMEOUT * 3).await;
+    let before = tokio::time::Instant::now();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    wait(1).await;
+    assert_eq!(nomination.status().role, Role::Standing);
+    let leadership = nomination.elected().await.unwrap();
+    assert!(leadership.is_valid());
+    let taken = before.elapsed();
+    assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?}");
+}
+
+/// A lease that is about to end is no ground to be elected on: it would lapse at once, although
+/// nothing is wrong.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_ends_before_the_next_proof_elects_nobody_yet() {
+    let server = Server::new();
+    let client = client(&server).await;
+    tokio::time::sleep(TIMEOUT * 8 / 10).await;
+    let mut nomination = client.election(ELECTION).on_loss(OnLoss::End).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    tokio::time::sleep(TIMEOUT * 3).await;
+    assert!(leadership.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_the_grade_contact_an_old_session_is_elected_at_once() {
+    let server = Server::new();
+    let builder = server.builder().session_timeout(TIMEOUT).lease_grade(Grade::Contact);
+    let client = builder.connect().await.unwrap();
+    tokio::time::sleep(TIMEOUT * 3).await;
+    let before = tokio::time::Instant::now();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    nomination.elected().await.unwrap();
+    assert!(before.elapsed() < TIMEOUT / 100);
+    assert_eq!(server.requests(OpCode::MULTI), 0);
+}
+
+/// A follower that is not the heir costs pings, and one heartbeat serves all elections of a
+/// session.
+#[tokio::test(start_paused = true)]
+async fn only_the_leader_and_its_heir_send_heartbeats() {
+    let server = Server::new();
+    let clients = [client(&server).await, client(&server).await, client(&server).await];
+    let mut leader = clients[0].election(ELECTION).nominate().unwrap();
+    let mut elsewhere = clients[0].election("/elsewhere").nominate().unwrap();
+    let _leaderships = (leader.elected().await.unwrap(), elsewhere.elected().await.unwrap());
+    let heir = follower(&clients[1]).await;
+    let last = follower(&clients[2]).await;
+    tokio::time::sleep(TIMEOUT).await;
+    let heartbeats = server.requests(OpCode::MULTI);
+    tokio::time::sleep(TIMEOUT * 10).await;
+    let heartbeats = server.requests(OpCode::MULTI) - heartbeats;
+    assert!((58..=62).contains(&heartbeats), "{heartbeats} of two sessions");
+
+    // The one that remains goes on.
+    leader.resign().await.unwrap();
+    heir.withdraw().await.unwrap();
+    last.withdraw().await.unwrap();
+    let heartbeats = server.requests(OpCode::MULTI);
+    tokio::time::sleep(TIMEOUT * 10).await;
+    let heartbeats = server.requests(OpCode::MULTI) - heartbeats;
+    assert!((28..=32).contains(&heartbeats), "{heartbeats} of one session");
+    elsewhere.resign().await.unwrap();
+    let heartbeats = server.requests(OpCode::MULTI);
+    tokio::time::sleep(TIMEOUT * 10).await;
+    assert_eq!(server.requests(OpCode::MULTI), heartbeats, "nobody needs the lease");
+}
+
+#[tokio::test(start_paused = true)]
+async fn confirming_fails_once_the_candidate_is_gone() {
+    let server = Server::new();
+    let (first, second) = (client(&server).await, client(&server).await);
+    let election = first.election(ELECTION).on_loss(OnLoss::End);
+    let mut nomination = election.nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert_eq!(leadership.confirm().await, Ok(()));
+    let path = format!("{ELECTION}/{}", leadership.candidate());
+    second.delete(&path, Version::ANY).await.unwrap();
+    assert_eq!(leadership.confirm().await, Err(TransactionError::NotLeader));
+}
