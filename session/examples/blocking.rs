@@ -139,6 +139,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             // What finds no connection may be dropped: the nominee will be told that there is none.
             let _ = output.command.map(|command| submit(command, &mut client, path, now()));
         }
+        // It may act while it leads and the lease deadline lies ahead; see `zk_session::Grade`.
+        match nominee.heartbeat() {
+            Some(own) => client.start_heartbeats(now(), &format!("{path}/{}", own.as_str()))?,
+            None => client.stop_heartbeats(),
+        }
         if clock.elapsed() > Duration::from_secs(seconds)
             || matches!(nominee.role(), Role::Ended(_))
         {
