@@ -1,13 +1,12 @@
 //! The command line.
 
-use core::fmt;
-use core::str::FromStr;
-use core::time::Duration;
+mod values;
+
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use election_tokio::ConnectString;
+
+pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 
 const EXIT_CODES: &str = "\
 Exit codes of `run`:
@@ -26,13 +25,35 @@ Exit codes of `run`:
 Exit codes of `list` and `demo`: 0, those above, and
    69  no server granted a session, or answered, in time";
 
+const SERVER_EXIT_CODES: &str = "\
+Exit codes of `server`:
+    0  SIGINT, SIGTERM or SIGHUP ended it
+    2  the arguments cannot be used
+   70  a fault in zkelect itself
+   71  the operating system refused something: the address is in use, say";
+
+const TRY_HELP: &str = "\
+To try it on one machine, without an installed ZooKeeper:
+  zkelect demo
+  zkelect server &
+  zkelect run --servers 127.0.0.1:2181 --election /leader -- sleep 10 &
+  zkelect list --servers 127.0.0.1:2181 --election /leader
+
+`zkelect help SUBCOMMAND` has examples of each.";
+
 /// Lets one of several machines act: leader election on Apache ZooKeeper.
 ///
 /// Every machine runs `zkelect run` with the same servers and the same election. One of them is
 /// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
 /// stopped and the next one takes over.
 #[derive(Debug, Parser)]
-#[command(name = "zkelect", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(
+    name = "zkelect",
+    version,
+    after_help = TRY_HELP,
+    after_long_help = format!("{TRY_HELP}\n\n{EXIT_CODES}\n\n{SERVER_EXIT_CODES}"),
+    max_term_width = 100
+)]
 pub(crate) struct Cli {
     /// Trace what happens on standard error; twice for more. Without it, `RUST_LOG` says what to trace.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
@@ -46,6 +67,7 @@ pub(crate) enum Subcommand {
     Run(RunArgs),
     List(ListArgs),
     Demo(DemoArgs),
+    Server(ServerArgs),
     #[command(hide = true)]
     Guard(GuardArgs),
     #[command(hide = true)]
@@ -103,9 +125,14 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+const LIST_HELP: &str = "\
+Examples:
+  zkelect list --servers zk1:2181,zk2:2181 --election /reports/leader
+  zkelect list --servers zk1:2181/app --election /leader --json | jq -r '.[0].id'";
+
 /// Lists the candidates, the one that leads first.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXIT_CODES)]
+#[command(after_help = LIST_HELP, after_long_help = format!("{LIST_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
@@ -117,14 +144,24 @@ pub(crate) struct ListArgs {
     pub(crate) timeout: humantime::Duration,
 }
 
+const DEMO_HELP: &str = "\
+Examples:
+  zkelect demo
+  zkelect demo --nominees 7 --rounds 20 --pause 0s
+  zkelect demo --servers zk1:2181,zk2:2181,zk3:2181";
+
 /// Shows an election at work: nominees elect a leader, which resigns or crashes in turn.
 ///
 /// All nominees live in this process, each in a session of its own. A crash cuts a nominee's
 /// connection without a word, so that the session timeout has to pass before the next one leads.
+///
+/// Without --servers, the ZooKeeper server is in this process too: one in memory, as that of
+/// `zkelect server`, on a free port of 127.0.0.1.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXIT_CODES)]
+#[command(after_help = DEMO_HELP, after_long_help = format!("{DEMO_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct DemoArgs {
-    #[arg(long, help = SERVERS_HELP)]
+    /// The ZooKeeper servers, HOST:PORT[,HOST:PORT...][/CHROOT] [default: one in this process].
+    #[arg(long)]
     pub(crate) servers: Option<Servers>,
     /// How many leaders go, in turn by resigning and by crashing.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -138,6 +175,36 @@ pub(crate) struct DemoArgs {
     /// How long to look at the table before the next leader goes.
     #[arg(long, value_name = "TIME", default_value = "700ms")]
     pub(crate) pause: humantime::Duration,
+}
+
+const SERVER_HELP: &str = "\
+Examples:
+  zkelect server
+  zkelect server --tick-time 100ms                  # sessions may expire within 200ms
+  zkelect server --listen 127.0.0.1:0 >address &    # any free port
+
+The first line of standard output is `listening on IP:PORT`; the server answers from then on.
+
+Session timeouts are brought between 2 and 20 ticks, and sessions expire in steps of a tick, as by
+Apache ZooKeeper. Any client of ZooKeeper can use it; it has no TLS, no SASL and no quotas. What it
+holds is gone when it ends: for anything that matters run an Apache ZooKeeper ensemble.";
+
+/// Runs a ZooKeeper server in memory, for development and tests.
+///
+/// One server, not an ensemble, with nothing on disk: it starts empty, in milliseconds, and needs
+/// no Java. Runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP.
+#[derive(Debug, Args)]
+#[command(
+    after_help = SERVER_HELP,
+    after_long_help = format!("{SERVER_HELP}\n\n{SERVER_EXIT_CODES}")
+)]
+pub(crate) struct ServerArgs {
+    /// Where to listen; 0.0.0.0 is all interfaces of this machine, port 0 any free port.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:2181")]
+    pub(crate) listen: ListenAddress,
+    /// The server's unit of time, from 10ms to 1h.
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub(crate) tick_time: TickTime,
 }
 
 #[derive(Debug, Args)]
@@ -167,92 +234,10 @@ pub(crate) struct ExecArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A connect string that parses.
-#[derive(Clone, Debug)]
-pub(crate) struct Servers {
-    connect_string: String,
-    chroot: String,
-}
-
-impl Servers {
-    pub(crate) fn connect_string(&self) -> &str {
-        &self.connect_string
-    }
-
-    /// Empty, or an absolute path.
-    pub(crate) fn chroot(&self) -> &str {
-        &self.chroot
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("{0}; write HOST:PORT[,HOST:PORT...][/CHROOT]")]
-pub(crate) struct ServersError(#[from] election_tokio::ConnectStringError);
-
-impl FromStr for Servers {
-    type Err = ServersError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parsed: ConnectString = text.parse()?;
-        Ok(Self { connect_string: text.to_owned(), chroot: parsed.chroot().to_owned() })
-    }
-}
-
-impl fmt::Display for Servers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.connect_string)
-    }
-}
-
-/// A session timeout that the protocol can carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SessionTimeout(pub(crate) Duration);
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SessionTimeoutError {
-    #[error("{0}")]
-    Duration(#[from] humantime::DurationError),
-    #[error("a session timeout has to be 1ms at least and 24 days at most")]
-    OutOfRange,
-}
-
-impl FromStr for SessionTimeout {
-    type Err = SessionTimeoutError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const MOST: Duration = Duration::from_secs(24 * 24 * 60 * 60);
-        let timeout = humantime::parse_duration(text)?;
-        if timeout < Duration::from_millis(1) || timeout > MOST {
-            return Err(SessionTimeoutError::OutOfRange);
-        }
-        Ok(Self(timeout))
-    }
-}
-
-impl fmt::Display for SessionTimeout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        humantime::format_duration(self.0).fmt(f)
-    }
-}
-
-/// Where the events go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EventsTo {
-    StandardOutput,
-    File(PathBuf),
-}
-
-impl From<&str> for EventsTo {
-    fn from(text: &str) -> Self {
-        match text {
-            "-" => Self::StandardOutput,
-            path => Self::File(path.into()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use clap::CommandFactory as _;
 
     use super::*;
@@ -284,6 +269,24 @@ mod tests {
     }
 
     #[test]
+    fn server_has_the_documented_defaults() {
+        let Subcommand::Server(args) = parse(&["server"]).expect("it parses").subcommand else {
+            panic!("not server");
+        };
+        assert_eq!(args.listen.0.to_string(), "127.0.0.1:2181");
+        assert_eq!(args.tick_time.0, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn every_subcommand_for_people_has_examples() {
+        for subcommand in Cli::command().get_subcommands_mut().filter(|it| !it.is_hide_set()) {
+            let help = subcommand.render_long_help().to_string();
+            assert!(help.contains("\nExamples:\n  zkelect "), "{help}");
+            assert!(help.contains("\nExit codes of "), "{help}");
+        }
+    }
+
+    #[test]
     fn the_commands_own_options_stay_its_own() {
         let line = ["run", "--servers=a", "--election=/e", "--", "ls", "--once", "-v"];
         let args = run_args(&line);
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused_with_the_reason() {
-        let cases: [(&[&str], &str); 6] = [
+        let cases: [(&[&str], &str); 9] = [
             (&["run", "--servers=a", "--election=/e"], "COMMAND"),
             (&["run", "--servers=a:x", "--election=/e", "--", "true"], "port"),
             (&["list", "--servers=", "--election=/e"], "--servers"),
@@ -310,6 +313,9 @@ mod tests {
                 "1ms at least",
             ),
             (&["demo", "--nominees=1"], "2..=50"),
+            (&["server", "--listen=2181"], "such as 127.0.0.1:2181"),
+            (&["server", "--tick-time=2"], "unit"),
+            (&["server", "--tick-time=9ms"], "10ms at least"),
         ];
         for (line, reason) in cases {
             let error = parse(line).expect_err("it is refused");

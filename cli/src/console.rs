@@ -1,7 +1,7 @@
-//! What people read on standard error.
+//! What people read on standard error, and results on standard output.
 
 use core::fmt::Display;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -13,6 +13,17 @@ use crate::failure::Failure;
 const NAME: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// A result, on standard output at once. A reader that has gone, such as `head`, wants no more.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::System { what: "standard output cannot be written", error })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// One line about what goes on. Nobody is left to be told if that cannot be written.
 pub(crate) fn note(text: impl Display) {
@@ -51,7 +62,7 @@ pub(crate) fn trace(verbose: u8) {
         _ => asked,
     };
     tracing_subscriber::registry()
-        .with(tracing_subscriber::fmt::layer().with_ansi(false).with_writer(std::io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_ansi(false).with_writer(io::stderr))
         .with(targets)
         .init();
 }

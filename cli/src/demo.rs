@@ -4,22 +4,24 @@ mod mortal;
 mod nominee;
 mod report;
 mod stage;
+mod venue;
 
 use core::time::Duration;
 use std::time::SystemTime;
 
 use election_tokio::{Client, Version};
-use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::args::{DemoArgs, Servers};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::signals::Signals;
 use crate::{connection, console};
 use nominee::{Change, Nominee, Seat, Setting};
 use report::{End, Report};
 use stage::{Leader, Stage};
+use venue::Venue;
 
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 /// How long a take-over may take beyond the session timeout.
@@ -27,36 +29,38 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Has leaders resign and crash in turn, and tells how long the take-overs took.
 pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
-    let servers = args.servers.clone().ok_or(Failure::DemoWithoutServer)?;
+    let venue = Venue::open(args.servers.clone()).await?;
+    let outcome = hold(&args, &venue).await;
+    venue.close().await;
+    outcome
+}
+
+async fn hold(args: &DemoArgs, venue: &Venue) -> Result<Exit, Failure> {
+    let servers = venue.servers();
     let path = fresh_path();
     let builder = Client::builder(servers.connect_string());
     let operator = connection::connect(builder, &servers, CONNECT_BOUND).await?;
-    let mut demo = Demo::new(&args, servers, path.clone());
+    let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
+    let mut demo = Demo::new(args, servers, path.clone());
+    demo.stage.say(&format!("election at {path} on {venue}"));
     let outcome = tokio::select! {
         played = demo.play(args.rounds, *args.pause) => played.map(|()| Exit::Success),
-        interrupted = tokio::signal::ctrl_c() => interrupted
-            .map(|()| Exit::Signal(Signal::INT.as_raw()))
-            .map_err(Failure::system("signals cannot be handled")),
+        signal = signals.next() => Ok(Exit::Signal(signal.as_raw())),
     };
     demo.close().await;
     // Crashed candidates stay until their session ends: each was waited for by its successor.
-    if let Err(error) = operator.delete(&path, Version::ANY).await {
+    if let Venue::Given(_) = venue
+        && let Err(error) = operator.delete(&path, Version::ANY).await
+    {
         console::warn(format_args!("{path} was left behind: {error}"));
     }
     // The session holds nothing any more.
     let _ = operator.close().await;
     let exit = outcome?;
-    if exit != Exit::Success {
-        return Ok(exit);
+    if exit == Exit::Success {
+        console::print(&demo.summary(args.rounds, venue))?;
     }
-    println!("\n{}", demo.report.table());
-    println!(
-        "{} leaders, each with a greater token than the one before. After a crash the session \
-         timeout ({}) has to pass first.",
-        args.rounds + 1,
-        args.session_timeout
-    );
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
 /// A path that no other demo uses.
@@ -70,6 +74,8 @@ struct Demo {
     changes: mpsc::UnboundedReceiver<Change>,
     stage: Stage,
     nominees: Vec<(Seat, Nominee)>,
+    /// As the servers granted it.
+    session_timeout: Duration,
     report: Report,
 }
 
@@ -88,12 +94,12 @@ impl Demo {
             // At most 50, says the command line.
             stage: Stage::new(usize::try_from(args.nominees).unwrap_or(usize::MAX)),
             nominees: Vec::new(),
+            session_timeout: args.session_timeout.0,
             report: Report::default(),
         }
     }
 
     async fn play(&mut self, rounds: u32, pause: Duration) -> Result<(), Failure> {
-        self.stage.say(&format!("election at {}", self.setting.path));
         for seat in self.stage.seats() {
             self.stand(seat).await?;
         }
@@ -121,6 +127,7 @@ impl Demo {
         let life = self.stage.next_life(seat);
         let name = self.stage.name(seat);
         let nominee = Nominee::stand(&self.setting, seat, life, &name).await?;
+        self.session_timeout = nominee.session_timeout().unwrap_or(self.session_timeout);
         self.nominees.push((seat, nominee));
         Ok(())
     }
@@ -166,7 +173,7 @@ impl Demo {
         start: Instant,
         found: impl Fn(&Stage, Option<Leader>) -> Option<T>,
     ) -> Result<(Instant, T), Failure> {
-        let bound = self.setting.session_timeout * 2 + PATIENCE;
+        let bound = self.session_timeout * 2 + PATIENCE;
         loop {
             let change = timeout_at(start + bound, self.changes.recv())
                 .await
@@ -178,6 +185,21 @@ impl Demo {
                 return Ok((at, found));
             }
         }
+    }
+
+    fn summary(&self, rounds: u32, venue: &Venue) -> String {
+        let mut summary = format!(
+            "\n{}\n{} leaders, each with a greater token than the one before. A crash shows only \
+             once the session timeout ({}) has passed since the last sign of life.\n",
+            self.report.table(),
+            rounds + 1,
+            humantime::format_duration(self.session_timeout)
+        );
+        if let Some(remark) = venue.remark() {
+            summary.push_str(&remark);
+            summary.push('\n');
+        }
+        summary
     }
 
     /// Everybody withdraws, those who follow first, so that nobody takes over any more.

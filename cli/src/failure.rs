@@ -1,5 +1,6 @@
 //! What can go wrong, and what to do then.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::ffi::OsString;
 use std::io;
@@ -32,8 +33,8 @@ pub(crate) enum Failure {
     System { what: &'static str, error: io::Error },
     #[error("{0}")]
     Internal(&'static str),
-    #[error("the demo needs a ZooKeeper server")]
-    DemoWithoutServer,
+    #[error("cannot listen on {address}: {error}")]
+    Listen { address: SocketAddr, error: io::Error },
     #[error("nobody took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
 }
@@ -51,11 +52,12 @@ impl Failure {
             | Self::NoTakeOver(_) => Exit::NoServer,
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
-            | Self::System { .. } => Exit::System,
+            | Self::System { .. }
+            | Self::Listen { .. } => Exit::System,
             Self::Connect(ConnectError::Ended(_))
             | Self::Nomination(EndReason::ClientClosed(_))
             | Self::Internal(_) => Exit::Internal,
-            Self::Connect(_) | Self::Election(_) | Self::DemoWithoutServer => Exit::Usage,
+            Self::Connect(_) | Self::Election(_) => Exit::Usage,
             Self::NoChroot(_) => Exit::WrongSetUp,
             Self::Operation(error) => match error.kind() {
                 election_tokio::ErrorKind::InvalidPath(_) => Exit::Usage,
@@ -104,11 +106,7 @@ impl Failure {
             Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 "check its name and PATH; a shell's own commands need `sh -c '...'`".to_owned()
             }
-            Self::DemoWithoutServer => {
-                "start one (`zkServer.sh start`, or `docker run -p 2181:2181 zookeeper`), then \
-                 `zkelect demo --servers 127.0.0.1:2181`"
-                    .to_owned()
-            }
+            Self::Listen { address, error } => return listen_advice(*address, error),
             Self::NoTakeOver(_) => {
                 "run again with -v; a server that is overloaded or out of reach is likely"
                     .to_owned()
@@ -159,4 +157,25 @@ fn nomination_advice(reason: &EndReason) -> Option<String> {
     } else {
         format!("the server's error code means: {code}")
     })
+}
+
+fn listen_advice(address: SocketAddr, error: &io::Error) -> Option<String> {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Some(format!(
+            "something listens there already (`ss -ltnp sport = :{port}` shows what): end it, use \
+             it if it is a ZooKeeper server, or take another port, such as --listen {}, which is \
+             any free one",
+            SocketAddr::new(ip, 0)
+        )),
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "ports below 1024 are reserved: take a higher one, such as --listen {}",
+            SocketAddr::new(ip, 2181)
+        )),
+        io::ErrorKind::AddrNotAvailable => Some(format!(
+            "this machine has no such address: take --listen 127.0.0.1:{port} for this machine \
+             alone, or 0.0.0.0:{port} for all its interfaces"
+        )),
+        _ => None,
+    }
 }

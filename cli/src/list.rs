@@ -1,7 +1,6 @@
 //! `zkelect list`: who stands in an election.
 
 use core::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use election_tokio::{Candidate, Client};
 use serde::Serialize;
@@ -30,24 +29,13 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     } else {
         table(&rows)
     };
-    print(&text)?;
+    console::print(&text)?;
     if rows.is_empty() {
         console::note(format_args!("nobody stands at {path}"));
     }
     // The session holds nothing: it may as well time out.
     let _ = tokio::time::timeout(*args.timeout, client.close()).await;
     Ok(Exit::Success)
-}
-
-/// A reader that has gone, such as `head`, wants no more.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::System { what: "the list cannot be printed", error })
-        }
-        _ => Ok(()),
-    }
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -17,6 +17,7 @@ mod failure;
 mod guard;
 mod list;
 mod run;
+mod server;
 mod signals;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Subcommand::Run(args) => on_runtime(run::run(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
+        Subcommand::Server(args) => on_runtime(server::server(args)),
         Subcommand::Guard(args) => on_runtime(guard::guard(args)),
         Subcommand::Exec(args) => Err(exec::exec(args)),
     };

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Nomination, Status};
+use election_tokio::{Client, ConnectionState, Nomination, Status};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -67,6 +67,14 @@ impl Nominee {
             }
         });
         Ok(Self { client, nomination, connection })
+    }
+
+    /// As the server granted it, while there is a connection.
+    pub(super) fn session_timeout(&self) -> Option<Duration> {
+        match self.client.connection().latest() {
+            ConnectionState::Connected { timeout, .. } => Some(timeout),
+            _ => None,
+        }
     }
 
     /// Gives the lead, or the wait for it, up.

@@ -1,15 +1,21 @@
 //! `zkelect demo`.
 
+use std::fs::{self, File};
 use std::process::Stdio;
 
-use crate::support::{finished, output, servers, text, zkelect};
+use election_tokio::Client;
+use rustix::process::{Pid, Signal, kill_process};
+use zk_tests::wait::{SOON, eventually};
 
-#[test]
-fn the_demo_ends_by_itself_with_the_take_over_times() {
-    let servers = servers("demo");
+use crate::served::Served;
+use crate::support::{Folder, finished, servers, text, zkelect};
+
+/// Two resignations and two crashes; gives what it printed.
+fn demo(options: &[&str]) -> String {
     let child = zkelect()
-        .args(["demo", "--servers", &servers, "--rounds", "4", "--nominees", "3"])
+        .args(["demo", "--rounds", "4", "--nominees", "3"])
         .args(["--session-timeout", "1s", "--pause", "0s"])
+        .args(options)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -17,6 +23,11 @@ fn the_demo_ends_by_itself_with_the_take_over_times() {
     let output = finished(child);
     let stdout = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    stdout
+}
+
+fn assert_take_overs(stdout: &str) {
     assert_eq!(stdout.matches(" resigns\n").count(), 2, "{stdout}");
     assert_eq!(stdout.matches(" crashes\n").count(), 2, "{stdout}");
     let times = |kind: &str| -> Vec<String> {
@@ -30,14 +41,60 @@ fn the_demo_ends_by_itself_with_the_take_over_times() {
     // A session that was used at the moment of the crash lives on for its timeout.
     let worst: f64 = crash[4].parse().expect("milliseconds");
     assert!(worst > 300.0, "{stdout}");
+    assert!(stdout.contains("the session timeout (1s)"), "{stdout}");
     assert!(stdout.is_ascii() && !stdout.contains('\x1b'), "{stdout}");
-    assert_eq!(text(&output.stderr), "");
 }
 
 #[test]
-fn without_a_server_the_demo_says_how_to_start_one() {
-    let output = output(&["demo"]);
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = text(&output.stderr);
-    assert!(stderr.contains("zkelect demo --servers 127.0.0.1:2181"), "{stderr}");
+fn the_demo_needs_no_other_server() {
+    let stdout = demo(&[]);
+    assert_take_overs(&stdout);
+    let first = stdout.lines().next().unwrap_or_default();
+    assert!(first.contains("the embedded ZooKeeper server, in this process"), "{stdout}");
+    assert!(stdout.contains("The server was the embedded one"), "{stdout}");
+}
+
+#[test]
+fn the_demo_runs_on_servers_that_it_is_given() {
+    let servers = servers("demo");
+    let stdout = demo(&["--servers", &servers]);
+    assert_take_overs(&stdout);
+    let first = stdout.lines().next().unwrap_or_default();
+    assert!(first.contains(&servers), "{stdout}");
+    assert!(!stdout.contains("embedded"), "{stdout}");
+}
+
+/// What is told is what the servers granted, not what was asked for.
+#[test]
+fn the_demo_tells_the_session_timeout_that_was_granted() {
+    let server = Served::start("demo-granted", &["--tick-time", "100ms"]);
+    let output = zkelect()
+        .args(["demo", "--servers", server.address(), "--rounds", "1", "--pause", "0s"])
+        .args(["--session-timeout", "1h"])
+        .output()
+        .expect("it starts");
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("the session timeout (2s)"), "{stdout}");
+}
+
+#[tokio::test]
+async fn a_demo_that_is_told_to_end_leaves_nothing_behind() {
+    let server = Served::start("demo-told", &[]);
+    let folder = Folder::new("demo-told-output");
+    let printed = folder.file("stdout");
+    let child = zkelect()
+        .args(["demo", "--servers", server.address(), "--rounds", "10000"])
+        .stdout(File::create(&printed).expect("a file"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let leads = || fs::read_to_string(&printed).is_ok_and(|text| text.contains(" leads with "));
+    let waited = eventually(SOON, "somebody leads", leads);
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+    let output = finished(child);
+    waited.expect("somebody leads");
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    let client = Client::builder(server.address()).connect().await.expect("a session");
+    let left = client.children("/").await.expect("names");
+    assert!(left.iter().eq(["zookeeper"]), "{left:?}");
 }

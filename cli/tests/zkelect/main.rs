@@ -1,4 +1,4 @@
-//! `zkelect` as its users run it, on real Apache ZooKeeper servers.
+//! `zkelect` as its users run it, on a real Apache ZooKeeper server and on its own.
 //!
 //! One binary, so that the tests share one server.
 #![forbid(unsafe_code)]
@@ -17,5 +17,9 @@ mod hand_over;
 mod list;
 #[cfg(test)]
 mod nothing_lives_on;
+#[cfg(test)]
+mod served;
+#[cfg(test)]
+mod server;
 #[cfg(test)]
 mod support;

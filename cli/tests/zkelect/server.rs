@@ -1,0 +1,112 @@
+//! `zkelect server`, with no other server around.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use zk_tests::wait::SOON;
+
+use crate::served::Served;
+use crate::support::{BEATING, Folder, Plan, Run, output, text, token};
+
+fn connect(server: &Served) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).expect("a connection");
+    stream.set_read_timeout(Some(SOON)).expect("it is not zero");
+    stream
+}
+
+fn ask(server: &Served, word: &str) -> String {
+    let mut stream = connect(server);
+    stream.write_all(word.as_bytes()).expect("it is taken");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it is answered");
+    answer
+}
+
+#[test]
+fn nominees_elect_a_leader_on_it() {
+    let server = Served::start("chain", &[]);
+    let folder = Folder::new("chain-runs");
+    let plan = |id| Plan { servers: server.address(), id, options: &[], script: BEATING };
+    let mut leader = Run::start(&folder, &plan("a"));
+    let elected = leader.wait_for("elected", 1);
+    let follower = Run::start(&folder, &plan("b"));
+    follower.wait_for("following", 1);
+
+    let arguments = ["list", "--servers", server.address(), "--election", "/leader", "--json"];
+    let list = output(&arguments);
+    assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
+    let rows: Vec<Value> = serde_json::from_slice(&list.stdout).expect("a JSON array");
+    let ids: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
+    assert_eq!(ids, ["a", "b"]);
+
+    leader.signal(Signal::TERM);
+    leader.ended();
+    let elected_after = follower.wait_for("elected", 1);
+    assert!(token(&elected_after) > token(&elected));
+}
+
+// What it says is written before the first answer.
+#[test]
+fn it_says_where_it_listens_and_what_it_is_for() {
+    let server = Served::start("says", &[]);
+    assert_eq!(server.stdout(), format!("listening on {}\n", server.address()));
+    assert_eq!(ask(&server, "ruok"), "imok");
+    let stderr = server.stderr();
+    assert!(stderr.contains("for development and tests"), "{stderr}");
+    assert!(stderr.contains("nothing on disk"), "{stderr}");
+    assert!(!stderr.contains("warning"), "{stderr}");
+}
+
+#[test]
+fn a_server_that_others_may_reach_warns_of_it() {
+    let server = Served::start_at("0.0.0.0:0", "open", &[]);
+    assert_eq!(ask(&server, "ruok"), "imok");
+    let stderr = server.stderr();
+    assert!(stderr.contains("everybody who does can read and write"), "{stderr}");
+}
+
+#[test]
+fn the_tick_time_bounds_session_timeouts() {
+    let server = Served::start("tick", &["--tick-time", "100ms"]);
+    let folder = Folder::new("tick-run");
+    let plan = Plan { servers: server.address(), id: "a", options: &[], script: "exit 0" };
+    let mut run = Run::start(&folder, &plan);
+    assert_eq!(run.ended().code(), Some(0), "{}", run.said());
+    assert!(run.said().contains("from 10s to 2s"), "{}", run.said());
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let server = Served::start("in-use", &[]);
+    let second = output(&["server", "--listen", server.address()]);
+    let stderr = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(71), "{stderr}");
+    assert!(stderr.contains(&format!("cannot listen on {}", server.address())), "{stderr}");
+    assert!(stderr.contains("--listen 127.0.0.1:0"), "{stderr}");
+    assert_eq!(text(&second.stdout), "");
+    assert_eq!(ask(&server, "ruok"), "imok");
+}
+
+#[test]
+fn a_signal_ends_it_and_closes_its_port() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut server = Served::start("signal", &[]);
+        let mut client = connect(&server);
+        server.signal(signal);
+        assert_eq!(server.ended().code(), Some(0), "{signal:?}: {}", server.stderr());
+        assert!(!matches!(client.read(&mut [0]), Ok(1..)), "{signal:?}");
+        assert!(TcpStream::connect(server.address()).is_err(), "{signal:?}");
+    }
+}
+
+#[test]
+fn its_help_has_examples() {
+    let help = output(&["help", "server"]);
+    assert_eq!(help.status.code(), Some(0));
+    let stdout = text(&help.stdout);
+    for said in ["zkelect server --tick-time 100ms", "[default: 127.0.0.1:2181]", "Exit codes"] {
+        assert!(stdout.contains(said), "{said:?} is not in: {stdout}");
+    }
+}
