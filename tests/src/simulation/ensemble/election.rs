@@ -50,12 +50,7 @@ impl Looking {
     ) -> Turn {
         match message {
             Message::Looking(announcement) => {
-                let is_news = self.is_news(local.id, from, &announcement);
-                self.heard.insert(from, Heard { at: now, announcement });
-                if is_news {
-                    let own = self.announcement(local);
-                    local.send(from, Message::Looking(own));
-                }
+                self.hear(local, now, from, announcement);
                 self.consider(local, now)
             }
             Message::Leading(claim) => consent(local, from, claim),
@@ -86,9 +81,17 @@ impl Looking {
         }
     }
 
-    /// Whether the sender does not know yet that this member hears it, or this one that it is there.
-    fn is_news(&self, own: MemberId, from: MemberId, announcement: &Announcement) -> bool {
-        !self.heard.contains_key(&from) || !announcement.hears.contains(&own)
+    /// Notes that somebody else has no leader, and says what that changes to whom it concerns.
+    fn hear(&mut self, local: &mut Local, now: Instant, from: MemberId, announced: Announcement) {
+        let reached = self.reach(local.id);
+        let is_known = self.heard.contains_key(&from) && announced.hears.contains(&local.id);
+        self.heard.insert(from, Heard { at: now, announcement: announced });
+        let announcement = self.announcement(local);
+        if announcement.reach > reached {
+            local.broadcast(&Message::Looking(announcement));
+        } else if !is_known {
+            local.send(from, Message::Looking(announcement));
+        }
     }
 
     fn announce(&mut self, local: &mut Local, now: Instant) {
@@ -131,13 +134,20 @@ impl Looking {
             Prospect::StandsAt(due) => due,
         };
         self.prospect = Prospect::StandsAt(due);
-        if due <= now || reach == usize::from(local.config.size) {
+        if due <= now || self.is_complete(local) {
             let promised = self.heard.values().map(|heard| heard.announcement.promise.epoch);
             let newest = promised.chain([local.promise.epoch]).max().unwrap_or_default();
             Turn::Stand(newest.next())
         } else {
             Turn::Stay
         }
+    }
+
+    /// Whether all members hear each other.
+    fn is_complete(&self, local: &Local) -> bool {
+        let size = usize::from(local.config.size);
+        self.heard.len() + 1 == size
+            && self.heard.values().all(|heard| heard.announcement.reach == size)
     }
 }
 

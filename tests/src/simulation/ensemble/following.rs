@@ -8,7 +8,7 @@ use zk_jute::{SessionId, Zxid};
 use super::MemberId;
 use super::local::Local;
 use super::log::Promise;
-use super::message::{Link, Message, ToFollower, ToLeader};
+use super::message::{Link, Message, Proposal, ToFollower, ToLeader};
 use super::role::Turn;
 
 /// A follower, from its promise on.
@@ -115,7 +115,9 @@ impl Following {
                 local.replica.set_mode(Mode::Follower);
                 self.progress = Progress::Serving { due: now + local.sync_limit() };
             }
-            ToFollower::Propose(txn, ticket) => {
+            ToFollower::Propose(Proposal { after, txn, ticket }) => {
+                // A gap cannot be: what a connection loses, it loses with everything after it.
+                assert_eq!(after, local.log.last(), "messages were lost, and their connection not");
                 self.tickets.extend(ticket.map(|ticket| (txn.at.zxid, ticket)));
                 local.log.append(txn);
                 self.acknowledge(local);

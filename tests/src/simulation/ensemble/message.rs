@@ -93,12 +93,21 @@ pub(super) enum ToFollower {
     Synchronize(Vec<Txn>),
     /// What was committed before this may be shown to clients.
     UpToDate,
-    /// The next transaction to be logged; with the ticket, if it is the receiver's request.
-    Propose(Txn, Option<Ticket>),
+    /// The next transaction to be logged.
+    Propose(Proposal),
     /// Everything up to this is committed.
     Commit(Zxid),
     Answer(Ticket, Answer),
     Heartbeat,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Proposal {
+    /// The transaction before.
+    pub(super) after: Zxid,
+    pub(super) txn: Txn,
+    /// If it comes from the receiver's request.
+    pub(super) ticket: Option<Ticket>,
 }
 
 /// In a few words, for stories.
@@ -150,7 +159,7 @@ impl ToFollower {
         match self {
             Self::Synchronize(txns) => write!(f, "synchronize {} transactions", txns.len()),
             Self::UpToDate => write!(f, "up to date"),
-            Self::Propose(txn, _) => write!(f, "propose {}", txn.at.zxid),
+            Self::Propose(proposal) => write!(f, "propose {}", proposal.txn.at.zxid),
             Self::Commit(zxid) => write!(f, "commit {zxid}"),
             Self::Answer(_, answer) => write!(f, "answer {answer:?}"),
             Self::Heartbeat => write!(f, "heartbeat"),

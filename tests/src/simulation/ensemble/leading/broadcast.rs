@@ -11,7 +11,7 @@ use zk_jute::{SessionId, Zxid};
 use super::super::MemberId;
 use super::super::local::Local;
 use super::super::log::Epoch;
-use super::super::message::{Link, Message, ToFollower};
+use super::super::message::{Link, Message, Proposal, ToFollower};
 use super::super::role::Turn;
 use super::learners::Learners;
 
@@ -154,8 +154,8 @@ impl Broadcast {
             let ticket = request.and_then(|(origin, ticket)| {
                 (origin == Origin::Learner(member, link)).then_some(ticket)
             });
-            let propose = ToFollower::Propose(txn.clone(), ticket);
-            local.send(member, Message::ToFollower(link, propose));
+            let proposal = Proposal { after: local.log.last(), txn: txn.clone(), ticket };
+            local.send(member, Message::ToFollower(link, ToFollower::Propose(proposal)));
         }
         if let Some((Origin::Own, ticket)) = request {
             self.tickets.insert(txn.at.zxid, ticket);

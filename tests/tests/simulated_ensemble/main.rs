@@ -1,0 +1,12 @@
+//! The simulated ensemble keeps the promises of a real one, and breaks what a real one breaks.
+
+#![expect(clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
+mod agreement;
+mod client;
+mod faults;
+mod healthy;
+mod network;
+mod partitions;
+mod sessions;
+mod wires;
