@@ -34,8 +34,10 @@ opcodes! {
     SYNC = 9, "sync";
     PING = 11, "ping";
     GET_CHILDREN2 = 12, "getChildren2";
+    CHECK = 13, "check";
     MULTI = 14, "multi";
     CREATE2 = 15, "create2";
+    RECONFIG = 16, "reconfig";
     CHECK_WATCHES = 17, "checkWatches";
     REMOVE_WATCHES = 18, "removeWatches";
     CREATE_CONTAINER = 19, "createContainer";
@@ -44,6 +46,8 @@ opcodes! {
     AUTH = 100, "auth";
     SET_WATCHES = 101, "setWatches";
     SASL = 102, "sasl";
+    GET_EPHEMERALS = 103, "getEphemerals";
+    GET_ALL_CHILDREN_NUMBER = 104, "getAllChildrenNumber";
     SET_WATCHES2 = 105, "setWatches2";
     ADD_WATCH = 106, "addWatch";
     WHO_AM_I = 107, "whoAmI";

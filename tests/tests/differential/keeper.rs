@@ -1,0 +1,52 @@
+//! What the keeper asks, which looks after the znode of an episode.
+
+use bytes::Bytes;
+use zk_tests::opcode::Opcode;
+
+use crate::player::SUPER;
+use crate::request::{AclEntry, Field, Request};
+use crate::seen::{Seen, Value};
+
+pub(crate) const OPEN: AclEntry = AclEntry { permissions: 31, scheme: "world", id: "anyone" };
+
+/// From now on the keeper may do everything.
+pub(crate) fn authenticate() -> Request {
+    let credential = Field::Bytes(Some(Bytes::from_static(SUPER.0)));
+    Request::new(Opcode::AUTH, [Field::Int(0), Field::Text(Some("digest")), credential])
+}
+
+pub(crate) fn create_home() -> Request {
+    let acl = Field::Acl(Some(vec![OPEN]));
+    Request::new(Opcode::CREATE, [home(), Field::Bytes(None), acl, Field::Int(0)])
+}
+
+/// Everything that there is to know of a znode; its children come last.
+pub(crate) fn examine(path: &str) -> [Request; 3] {
+    let path = || Field::Path(Some(path.to_owned()));
+    [
+        Request::new(Opcode::GET_DATA, [path(), Field::Flag(false)]),
+        Request::new(Opcode::GET_ACL, [path()]),
+        Request::new(Opcode::GET_CHILDREN2, [path(), Field::Flag(false)]),
+    ]
+}
+
+pub(crate) fn delete(path: &str) -> Request {
+    Request::new(Opcode::DELETE, [Field::Path(Some(path.to_owned())), Field::Int(-1)])
+}
+
+/// The names in the reply to a request for a list.
+pub(crate) fn children(seen: &[Seen]) -> impl Iterator<Item = &String> {
+    let bodies = seen.iter().filter_map(|seen| match seen {
+        Seen::Reply { body, .. } => Some(body),
+        _ => None,
+    });
+    let names = bodies.flatten().filter_map(|value| match value {
+        Value::Names(names) => Some(names),
+        _ => None,
+    });
+    names.flatten().flatten()
+}
+
+fn home() -> Field {
+    Field::Path(Some(crate::request::HOME.to_string()))
+}
