@@ -183,7 +183,7 @@ impl core::error::Error for InvalidAcl {}
 fn grantees(acl: Acl<'_>, identities: &Identities) -> impl Iterator<Item = Grantee> {
     let named = match acl.scheme {
         "world" if acl.id == "anyone" => Some(Grantee::Anyone),
-        "digest" if acl.id.split(':').count() == 2 => Some(Grantee::Digest(acl.id.to_string())),
+        "digest" if has_two_parts(acl.id) => Some(Grantee::Digest(acl.id.to_string())),
         "ip" => IpRange::parse(acl.id).map(Grantee::Ip),
         _ => None,
     };
@@ -193,6 +193,11 @@ fn grantees(acl: Acl<'_>, identities: &Identities) -> impl Iterator<Item = Grant
         Identity::Ip(_) | Identity::Super => None,
     });
     named.into_iter().chain(authenticated)
+}
+
+/// As Java splits: empty parts at the end do not count.
+fn has_two_parts(digest: &str) -> bool {
+    digest.trim_end_matches(':').split(':').count() == 2
 }
 
 fn user_of(digest: &str) -> &str {
@@ -244,6 +249,8 @@ mod tests {
             acl(31, "auth", ""),
             acl(31, "digest", "bob"),
             acl(31, "digest", "bob:x:y"),
+            acl(31, "digest", "bob:"),
+            acl(31, "digest", ":"),
             acl(31, "ip", "nowhere"),
             acl(31, "super", "bob:x"),
             acl(31, "sasl", "bob"),
@@ -254,6 +261,15 @@ mod tests {
             assert_eq!(resolve([entry], &local()), Err(InvalidAcl), "{entry:?}");
             let behind_a_sound_one = resolve([Acl::OPEN, entry], &local());
             assert_eq!(behind_a_sound_one, Err(InvalidAcl), "{entry:?}");
+        }
+    }
+
+    /// As Java splits them.
+    #[test]
+    fn a_digest_may_end_with_colons() {
+        for id in ["bob:x:", "bob:x::", ":x"] {
+            let list = resolve([acl(1, "digest", id)], &local()).expect("a sound list");
+            assert_eq!(shown(&list), [format!("1:digest:{id}")]);
         }
     }
 

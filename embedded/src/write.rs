@@ -164,7 +164,8 @@ fn read_single(
     })
 }
 
-/// A mode that does not exist makes a multi unreadable as a whole, as since 3.9.0.
+/// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
+/// as since 3.9.0. A wrong time to live does not.
 fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
     let request = MultiRequest::decode_prefix(body)?;
     let mut operations = Vec::new();
@@ -182,12 +183,20 @@ fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError
             _ => return Ok(Write::Undecodable),
         });
         if let Some(Operation::Create(create)) = operations.last()
-            && create.lifetime == Err(LifetimeError::UnknownMode)
+            && !fits_into_multi(entry, create.lifetime)
         {
             return Ok(Write::Undecodable);
         }
     }
     Ok(Write::Multi(operations))
+}
+
+fn fits_into_multi(entry: MultiOp<'_>, lifetime: Result<RequestedLifetime, LifetimeError>) -> bool {
+    match lifetime {
+        Ok(_) => true,
+        Err(LifetimeError::InvalidTtl) => matches!(entry, MultiOp::CreateTtl(_)),
+        Err(LifetimeError::UnknownMode) => false,
+    }
 }
 
 /// What the opcode of a create says, besides the mode.

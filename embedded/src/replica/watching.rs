@@ -19,14 +19,16 @@ pub(super) fn send_event(connection: &mut Connection, zxid: Zxid, kind: EventTyp
     connection.send(&notification_header(zxid), &event);
 }
 
+/// A null list is refused when it is its turn: what stands before it has been dealt with.
+fn present<'a>(paths: Vector<'a, &'a str>) -> Result<Vector<'a, &'a str>, ErrorCode> {
+    if paths.is_null() { Err(ErrorCode::MARSHALLING_ERROR) } else { Ok(paths) }
+}
+
 impl Reads<'_> {
     pub(super) fn set_watches(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let request: SetWatches<'_> = decode(body)?;
         let one_shot = [request.data, request.exist, request.child];
-        if one_shot.iter().any(Vector::is_null) {
-            return Err(ErrorCode::MARSHALLING_ERROR);
-        }
-        self.set_one_shot(request.relative_zxid, one_shot);
+        self.set_one_shot(request.relative_zxid, one_shot)?;
         self.reply(xid, &());
         Ok(())
     }
@@ -34,15 +36,11 @@ impl Reads<'_> {
     pub(super) fn set_watches2(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let request: SetWatches2<'_> = decode(body)?;
         let one_shot = [request.data, request.exist, request.child];
-        let lasting = [request.persistent, request.persistent_recursive];
-        if one_shot.iter().chain(&lasting).any(Vector::is_null) {
-            return Err(ErrorCode::MARSHALLING_ERROR);
-        }
-        self.set_one_shot(request.relative_zxid, one_shot);
-        for path in request.persistent {
+        self.set_one_shot(request.relative_zxid, one_shot)?;
+        for path in present(request.persistent)? {
             self.watches.watch_persistently(self.id, path);
         }
-        for path in request.persistent_recursive {
+        for path in present(request.persistent_recursive)? {
             self.watches.watch_recursively(self.id, path);
         }
         self.reply(xid, &());
@@ -50,21 +48,25 @@ impl Reads<'_> {
     }
 
     /// Tells at once of what changed since the client last looked, and watches the rest.
-    fn set_one_shot(&mut self, seen: Zxid, [data, exist, child]: [Vector<'_, &str>; 3]) {
-        for path in data {
+    fn set_one_shot(
+        &mut self,
+        seen: Zxid,
+        [data, exist, child]: [Vector<'_, &str>; 3],
+    ) -> Result<(), ErrorCode> {
+        for path in present(data)? {
             match self.database.znode(path).map(|znode| znode.stat().mzxid) {
                 None => self.catch_up(EventType::NODE_DELETED, path),
                 Some(mzxid) if mzxid > seen => self.catch_up(EventType::NODE_DATA_CHANGED, path),
                 Some(_) => self.watches.watch_data(self.id, path),
             }
         }
-        for path in exist {
+        for path in present(exist)? {
             match self.database.znode(path) {
                 Some(_) => self.catch_up(EventType::NODE_CREATED, path),
                 None => self.watches.watch_data(self.id, path),
             }
         }
-        for path in child {
+        for path in present(child)? {
             match self.database.znode(path).map(|znode| znode.stat().pzxid) {
                 None => self.catch_up(EventType::NODE_DELETED, path),
                 Some(pzxid) if pzxid > seen => {
@@ -73,6 +75,7 @@ impl Reads<'_> {
                 Some(_) => self.watches.watch_children(self.id, path),
             }
         }
+        Ok(())
     }
 
     fn catch_up(&mut self, kind: EventType, path: &str) {

@@ -132,10 +132,15 @@ fn a_parent_can_go_behind_its_children() {
 fn a_multi_that_cannot_be_read_is_refused_as_a_whole() {
     let mut world = world();
     let mut client = world.client();
-    let mode = CreateMode::new(9);
-    let unknown_mode = [MultiOp::Create(CreateRequest { mode, ..create("/a") })];
-    let (header, body) = client.request(&mut world, &MultiRequest::new(&unknown_mode));
-    assert_eq!((header.error, body), (ErrorCode::MARSHALLING_ERROR, Vec::new()));
+    // The second one needs a time to live.
+    for mode in [9, 5] {
+        let mode = CreateMode::new(mode);
+        let impossible = CreateRequest { mode, ..create("/a") };
+        for operation in [MultiOp::Create(impossible), MultiOp::CreateContainer(impossible)] {
+            let (header, body) = client.request(&mut world, &MultiRequest::new(&[operation]));
+            assert_eq!((header.error, body), (ErrorCode::MARSHALLING_ERROR, Vec::new()));
+        }
+    }
     let mut reads = Vec::new();
     let read = [MultiReadOp::GetData(get_data("/", false))];
     MultiReadRequest::new(&read).encode(&mut reads);

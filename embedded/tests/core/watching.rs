@@ -289,6 +289,21 @@ fn persistent_watches_are_set_again_without_catching_up() {
     assert_eq!(client.code(&mut world, &null), ErrorCode::MARSHALLING_ERROR);
 }
 
+/// The lists before a null one are dealt with all the same.
+#[test]
+fn a_null_list_of_watches_is_refused_in_its_turn() {
+    let (mut world, mut client, mut writer) = prepared();
+    let request = SetWatches {
+        relative_zxid: Zxid::new(world.zxid()),
+        data: Vector::new(&["/gone", "/a"]),
+        exist: Vector::NULL,
+        child: Vector::new(&["/gone"]),
+    };
+    assert_eq!(client.code(&mut world, &request), ErrorCode::MARSHALLING_ERROR);
+    writer.code(&mut world, &set_data("/a", b""));
+    told(&mut client, &mut world, &[(DELETED, "/gone"), (CHANGED, "/a")]);
+}
+
 /// Since 3.9.2: who may not read a znode does not hear of it, and loses the watch.
 #[test]
 fn events_are_for_those_who_may_read() {
