@@ -170,7 +170,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=50))]
     pub(crate) nominees: u32,
     /// The session timeout to ask for: how long a crashed leader holds the lead.
-    #[arg(long, value_name = "TIME", default_value = "2s")]
+    #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) session_timeout: SessionTimeout,
     /// How long to look at the table before the next leader goes.
     #[arg(long, value_name = "TIME", default_value = "700ms")]
