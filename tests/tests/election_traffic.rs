@@ -2,35 +2,37 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use core::iter::Sum;
+use core::ops::{Add, Sub};
 use core::time::Duration;
+use std::time::Instant;
 
 use election_tokio::{Client, Nomination};
-use zk_tests::election::{Arena, ELECTION, connect, follows, leads, soon};
+use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, follows_this, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
-use zk_tests::proxy::{ConnectionId, Counters, Opcode, Proxy};
+use zk_tests::proxy::{Counters, Opcode, Proxy};
 use zk_tests::server::ServerKind;
-use zk_tests::wait::SOON;
+use zk_tests::wait::{SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    nominees_that_wait_are_silent,
+    a_leader_and_its_heir_prove_their_lease_and_others_ping,
     a_resignation_wakes_the_successor_alone,
     the_end_of_a_session_wakes_the_successor_alone,
     a_withdrawal_wakes_the_one_behind_alone,
     joining_takes_four_requests;
 }
 
-/// Nominees on sessions of their own, all of them behind one proxy, in the order of the queue.
+/// Nominees on sessions of their own, each behind a proxy, in the order of the queue.
 struct Queue {
     arena: Arena,
-    proxy: Proxy,
     members: Vec<Member>,
 }
 
 struct Member {
     client: Client,
-    connection: ConnectionId,
+    proxy: Proxy,
     nomination: Nomination,
 }
 
@@ -42,60 +44,160 @@ impl Queue {
         session_timeout: Duration,
     ) -> Result<Self, TestFailure> {
         let arena = Arena::new(server, label).await?;
-        let proxy = Proxy::to(server.shared()?.addr())?;
         let mut members = Vec::new();
         for index in 0..length {
+            let proxy = Proxy::to(server.shared()?.addr())?;
             let client = connect(&arena.servers_by(&proxy), session_timeout).await?;
-            let connections = proxy.connections();
-            let connection = *connections.last().expect("it has just been made");
             let mut nomination = client.election(ELECTION).nominate()?;
             if index == 0 {
                 leads(&mut nomination).await?;
             } else {
                 follows(&nomination).await?;
             }
-            members.push(Member { client, connection, nomination });
+            members.push(Member { client, proxy, nomination });
         }
-        Ok(Self { arena, proxy, members })
+        Ok(Self { arena, members })
     }
 
-    /// Makes every member send and hear what it still had to, by one request each.
+    /// Makes every member send and hear what it still had to, by one `sync` each.
     async fn settle(&self) -> TestResult {
         for member in &self.members {
             member.client.sync(ELECTION).await?;
         }
         Ok(())
     }
+
+    fn traffic(&self) -> Vec<Traffic> {
+        self.members.iter().map(Member::traffic).collect()
+    }
 }
 
-fn work(counters: &Counters) -> u64 {
-    counters.all_requests() - counters.requests(Opcode::PING)
+impl Member {
+    fn traffic(&self) -> Traffic {
+        Traffic::of(&self.proxy.counters())
+    }
 }
 
-fn lists(counters: &Counters) -> u64 {
-    counters.requests(Opcode::GET_CHILDREN) + counters.requests(Opcode::GET_CHILDREN2)
+/// What a client has sent, and heard without having asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traffic {
+    pings: u64,
+    /// Proofs of the lease: nothing else in these tests is a `multi`.
+    heartbeats: u64,
+    /// Each heartbeat but the first of a connection is confirmed by one.
+    syncs: u64,
+    lists: u64,
+    reads: u64,
+    deletes: u64,
+    /// Whatever else: none of the above.
+    others: u64,
+    events: u64,
 }
 
-fn woken(before: &Counters, after: &Counters, member: &Member) -> u64 {
-    let of = |counters: &Counters| {
-        let by_connection = counters.notifications_by_connection();
-        by_connection.get(&member.connection).copied().unwrap_or_default()
-    };
-    of(after) - of(before)
+impl Traffic {
+    fn of(counters: &Counters) -> Self {
+        let of = |opcode| counters.requests(opcode);
+        let lists = of(Opcode::GET_CHILDREN) + of(Opcode::GET_CHILDREN2);
+        let named = Self {
+            pings: of(Opcode::PING),
+            heartbeats: of(Opcode::MULTI),
+            syncs: of(Opcode::SYNC),
+            lists,
+            reads: of(Opcode::GET_DATA),
+            deletes: of(Opcode::DELETE),
+            others: 0,
+            events: counters.notifications(),
+        };
+        Self { others: counters.all_requests() - named.requests(), ..named }
+    }
+
+    const fn requests(&self) -> u64 {
+        self.pings + self.heartbeats + self.syncs + self.work()
+    }
+
+    /// What is neither keeping the session alive, nor proving the lease, nor settling.
+    const fn work(&self) -> u64 {
+        self.lists + self.reads + self.deletes + self.others
+    }
+
+    fn each(self, other: Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            pings: combine(self.pings, other.pings),
+            heartbeats: combine(self.heartbeats, other.heartbeats),
+            syncs: combine(self.syncs, other.syncs),
+            lists: combine(self.lists, other.lists),
+            reads: combine(self.reads, other.reads),
+            deletes: combine(self.deletes, other.deletes),
+            others: combine(self.others, other.others),
+            events: combine(self.events, other.events),
+        }
+    }
 }
 
-/// C-39: nothing happens, and nobody sends anything but pings, over several of them.
-async fn nominees_that_wait_are_silent(server: ServerKind) -> TestResult {
-    let queue = Queue::new(server, "silence", 5, Duration::from_secs(6)).await?;
+impl Sub for Traffic {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        self.each(before, |after, before| after - before)
+    }
+}
+
+impl Sum for Traffic {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |sum, one| sum.each(one, u64::add))
+    }
+}
+
+fn since(before: &[Traffic], after: &[Traffic]) -> Vec<Traffic> {
+    before.iter().zip(after).map(|(before, after)| *after - *before).collect()
+}
+
+/// C-39, design 3.4: nothing happens, over several pings. The leader and its heir send a heartbeat
+/// a third of the timeout after the answer to the last one, and confirm it; everybody else sends a
+/// ping in its place. That is all.
+async fn a_leader_and_its_heir_prove_their_lease_and_others_ping(server: ServerKind) -> TestResult {
+    const TIMEOUT: Duration = Duration::from_secs(6);
+    const TIMES: u64 = 4;
+    let queue = Queue::new(server, "silence", 5, TIMEOUT).await?;
     queue.settle().await?;
-    let before = queue.proxy.counters();
-    let after = queue.proxy.wait_for(SOON, "four pings of each", |counters| {
-        counters.requests(Opcode::PING) >= before.requests(Opcode::PING) + 4 * 5
-    })?;
-    assert_eq!(work(&after), work(&before));
-    assert_eq!(after.notifications(), before.notifications());
-    assert_eq!(after.accepted, 5);
+    let (start, before) = (Instant::now(), queue.traffic());
+    eventually_async(SOON, "each has shown several times that it lives", async || {
+        since(&before, &queue.traffic())
+            .iter()
+            .all(|sent| sent.pings >= TIMES || (sent.heartbeats >= TIMES && sent.syncs >= TIMES))
+    })
+    .await?;
+    let sent = since(&before, &queue.traffic());
+    let most = 1 + start.elapsed().as_millis() / (TIMEOUT / 3).as_millis();
+    for sent in &sent {
+        assert!(u128::from(sent.pings + sent.heartbeats) <= most, "{sent:?} in {most} thirds");
+        assert_eq!((sent.work(), sent.events), (0, 0), "{sent:?}");
+    }
+    let (proving, pinging) = sent.split_at(2);
+    for sent in proving {
+        assert!(sent.syncs.abs_diff(sent.heartbeats) <= 1, "{sent:?}");
+        assert!(sent.heartbeats >= TIMES, "{sent:?}");
+    }
+    for sent in pinging {
+        assert_eq!((sent.heartbeats, sent.syncs), (0, 0), "{sent:?}");
+    }
+    for member in &queue.members {
+        assert_eq!(member.proxy.counters().accepted, 1);
+    }
     Ok(())
+}
+
+/// Who wakes whom when the first of the queue has gone: the next one alone, which leads. It looks
+/// once (`looks`), unless it knew that it was next. It alone proves its lease; nobody else hears
+/// or says anything, but the `sync` by which it settles.
+fn assert_the_next_one_leads(sent: &[Traffic], looks: u64) {
+    let (next, rest) = sent.split_first().expect("the next one");
+    assert_eq!((next.lists, next.work(), next.events), (looks, looks, 1), "{next:?}");
+    assert!((1..=1 + next.heartbeats).contains(&next.syncs), "{next:?}");
+    for sent in rest {
+        let settled = Traffic { pings: sent.pings, syncs: 1, ..Traffic::default() };
+        assert_eq!(*sent, settled);
+    }
 }
 
 /// C-52, design 3.3: a leader resigns. That is one request, and one event to the successor, which
@@ -103,57 +205,45 @@ async fn nominees_that_wait_are_silent(server: ServerKind) -> TestResult {
 /// looks once otherwise; nobody else hears or says anything, however long the queue. The resigned
 /// one may be sent the event of its own znode.
 async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResult {
-    let mut queue = Queue::new(server, "herd", 12, zk_tests::election::LASTING).await?;
+    let mut queue = Queue::new(server, "herd", 12, LASTING).await?;
     queue.settle().await?;
     let mut looks = 0;
     // A client that is dropped closes its session, which would count.
-    let mut clients = Vec::new();
+    let mut gone = Vec::new();
     while queue.members.len() > 1 {
-        let leader = queue.members.remove(0);
-        clients.push(leader.client);
-        let before = queue.proxy.counters();
-        soon("the leader has resigned", leader.nomination.resign()).await??;
+        let Member { client, proxy, nomination } = queue.members.remove(0);
+        let before = (Traffic::of(&proxy.counters()), queue.traffic());
+        soon("the leader has resigned", nomination.resign()).await??;
         leads(&mut queue.members[0].nomination).await?;
         queue.settle().await?;
-        let after = queue.proxy.counters();
-
-        let syncs = after.requests(Opcode::SYNC) - before.requests(Opcode::SYNC);
-        assert_eq!(after.requests(Opcode::DELETE) - before.requests(Opcode::DELETE), 1);
-        let lists = lists(&after) - lists(&before);
-        assert_eq!(lists, looks, "a list");
-        assert_eq!(work(&after) - work(&before), 1 + lists + syncs);
+        let resigned = Traffic::of(&proxy.counters()) - before.0;
+        assert_eq!((resigned.deletes, resigned.work()), (1, 1), "{resigned:?}");
+        assert!(resigned.syncs <= resigned.heartbeats + 1, "{resigned:?}");
+        assert_the_next_one_leads(&since(&before.1, &queue.traffic()), looks);
         looks = 1;
-        let events: Vec<_> =
-            queue.members.iter().map(|member| woken(&before, &after, member)).collect();
-        assert_eq!(events.first(), Some(&1));
-        assert!(events[1..].iter().all(|events| *events == 0), "{events:?}");
+        gone.push((client, proxy));
     }
     Ok(())
 }
 
 /// The same for a leader whose session ends, C-46.
 async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> TestResult {
-    let mut queue = Queue::new(server, "closing", 6, zk_tests::election::LASTING).await?;
+    let mut queue = Queue::new(server, "closing", 6, LASTING).await?;
     queue.settle().await?;
     let mut looks = 0;
     while queue.members.len() > 1 {
         let leader = queue.members.remove(0);
-        let before = queue.proxy.counters();
+        let before = (leader.proxy.counters(), queue.traffic());
         soon("the session is closed", leader.client.close()).await??;
         leads(&mut queue.members[0].nomination).await?;
         queue.settle().await?;
-        let after = queue.proxy.counters();
-        let syncs = after.requests(Opcode::SYNC) - before.requests(Opcode::SYNC);
-        let closes = Opcode::CLOSE_SESSION;
-        assert_eq!(after.requests(closes) - before.requests(closes), 1);
-        let lists = lists(&after) - lists(&before);
-        assert_eq!(lists, looks, "a list");
-        assert_eq!(work(&after) - work(&before), 1 + lists + syncs);
+        let closes = |counters: &Counters| counters.requests(Opcode::CLOSE_SESSION);
+        let counters = leader.proxy.counters();
+        assert_eq!(closes(&counters) - closes(&before.0), 1);
+        let sent = Traffic::of(&counters) - Traffic::of(&before.0);
+        assert_eq!((sent.others, sent.work()), (1, 1), "{sent:?}");
+        assert_the_next_one_leads(&since(&before.1, &queue.traffic()), looks);
         looks = 1;
-        let events: Vec<_> =
-            queue.members.iter().map(|member| woken(&before, &after, member)).collect();
-        assert_eq!(events.iter().sum::<u64>(), 1, "{events:?}");
-        assert_eq!(events[0], 1);
     }
     Ok(())
 }
@@ -161,23 +251,26 @@ async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> T
 /// A follower in the middle withdraws: the one behind it is woken and looks once, at a list and at
 /// its new predecessor; nobody else does anything.
 async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResult {
-    let mut queue = Queue::new(server, "middle", 6, zk_tests::election::LASTING).await?;
+    let mut queue = Queue::new(server, "middle", 6, LASTING).await?;
     queue.settle().await?;
-    let leaving = queue.members.remove(2);
-    let before = queue.proxy.counters();
-    soon("the follower has withdrawn", leaving.nomination.withdraw()).await??;
+    let Member { client: _client, proxy, nomination } = queue.members.remove(2);
+    let before = (Traffic::of(&proxy.counters()), queue.traffic());
+    soon("the follower has withdrawn", nomination.withdraw()).await??;
     let predecessor = follows(&queue.members[1].nomination).await?.0;
-    zk_tests::election::follows_this(&queue.members[2].nomination, &predecessor).await?;
+    follows_this(&queue.members[2].nomination, &predecessor).await?;
     queue.settle().await?;
-    let after = queue.proxy.counters();
+    let withdrawn = Traffic::of(&proxy.counters()) - before.0;
+    let sent = since(&before.1, &queue.traffic());
 
-    let sent = |opcode| after.requests(opcode) - before.requests(opcode);
-    let lists = lists(&after) - lists(&before);
-    assert_eq!((sent(Opcode::DELETE), lists, sent(Opcode::GET_DATA)), (1, 1, 1));
-    assert_eq!(work(&after) - work(&before), 3 + sent(Opcode::SYNC));
-    let events: Vec<_> =
-        queue.members.iter().map(|member| woken(&before, &after, member)).collect();
+    assert_eq!((withdrawn.deletes, withdrawn.work()), (1, 1), "{withdrawn:?}");
+    let woken = sent[2];
+    assert_eq!((woken.lists, woken.reads, woken.work()), (1, 1, 2), "{woken:?}");
+    let events: Vec<_> = sent.iter().map(|sent| sent.events).collect();
     assert_eq!(events, [0, 0, 1, 0, 0]);
+    assert_eq!(sent.iter().copied().sum::<Traffic>().work(), 2);
+    for pinging in &sent[2..] {
+        assert_eq!((pinging.heartbeats, pinging.syncs), (0, 1), "{pinging:?}");
+    }
     assert_eq!(queue.arena.children().await?.len(), 5);
     Ok(())
 }
@@ -185,17 +278,15 @@ async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResu
 /// The way into the queue, request by request, when the election node is there: create, read and
 /// watch the own znode, list, read and watch the predecessor's.
 async fn joining_takes_four_requests(server: ServerKind) -> TestResult {
-    let queue = Queue::new(server, "joining", 2, zk_tests::election::LASTING).await?;
+    let queue = Queue::new(server, "joining", 2, LASTING).await?;
     let own_proxy = Proxy::to(server.shared()?.addr())?;
     let client = queue.arena.client_by(&own_proxy).await?;
     let nomination = client.election(ELECTION).nominate()?;
     follows(&nomination).await?;
     let counters = own_proxy.counters();
-    let requests = (
-        counters.requests(Opcode::CREATE) + counters.requests(Opcode::CREATE2),
-        counters.requests(Opcode::GET_DATA),
-        lists(&counters),
-    );
-    assert_eq!((requests, work(&counters)), ((1, 2, 1), 4));
+    let creates = counters.requests(Opcode::CREATE) + counters.requests(Opcode::CREATE2);
+    let Traffic { reads, lists, heartbeats, .. } = Traffic::of(&counters);
+    assert_eq!((creates, reads, lists, heartbeats), (1, 2, 1, 0));
+    assert_eq!(Traffic::of(&counters).work(), 4);
     Ok(())
 }
