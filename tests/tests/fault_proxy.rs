@@ -176,6 +176,26 @@ fn a_black_hole_hides_the_end_of_a_connection_too() -> TestResult {
     Ok(())
 }
 
+/// The server goes on as if the client had only fallen silent: it learns of a later end first.
+#[test]
+fn a_server_can_be_left_in_the_dark_about_the_end() -> TestResult {
+    let bench = Bench::set_up()?;
+    let server = bench.server;
+    let is_connected = |session: i64| {
+        server.four_letter("cons").is_ok_and(|cons| cons.contains(&format!("0x{session:x}")))
+    };
+    let (abandoned, later) = (bench.client.session().id, bench.witness.session().id);
+    bench.proxy.abandon_server();
+    bench.client.wait_for_end()?;
+    assert_eq!(bench.proxy.connections(), []);
+    drop(bench.witness);
+    eventually(SOON, "the server has seen a later end", || !is_connected(later))?;
+    assert!(is_connected(abandoned));
+    bench.proxy.cut();
+    eventually(SOON, "the server has seen the end", || !is_connected(abandoned))?;
+    Ok(())
+}
+
 #[test]
 fn delayed_frames_come_late_and_do_not_wait_for_each_other() -> TestResult {
     const DELAY: Duration = Duration::from_millis(300);

@@ -91,8 +91,12 @@ impl Connection {
 
     /// Errors are ignored: a socket that cannot be shut down is shut down.
     pub(super) fn close(&self) {
-        let _ = self.client.shutdown(Shutdown::Both);
+        self.close_client();
         let _ = self.server.shutdown(Shutdown::Both);
+    }
+
+    pub(super) fn close_client(&self) {
+        let _ = self.client.shutdown(Shutdown::Both);
     }
 
     /// What a frame is that has arrived and is not the first of its direction.

@@ -93,6 +93,12 @@ impl Proxy {
         self.shared.cut_one(connection);
     }
 
+    /// Closes every connection on the client's side alone. On the server's side they stay open and
+    /// fall silent, until the next [`Self::cut`] or [`Self::heal_by_cutting`].
+    pub fn abandon_server(&self) {
+        self.shared.abandon_server();
+    }
+
     /// The connections that are open, oldest first.
     pub fn connections(&self) -> Vec<ConnectionId> {
         self.shared.lock().connections.keys().copied().collect()

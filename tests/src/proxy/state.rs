@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) plans: Plans,
     pub(super) counters: Counters,
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
+    /// Connections that have lost their client; the server has not been told.
+    abandoned: Vec<Connection>,
     /// How often all connections were cut.
     cuts: u64,
 }
@@ -77,6 +79,7 @@ impl Shared {
             plans: Plans::default(),
             counters: Counters::default(),
             connections: BTreeMap::new(),
+            abandoned: Vec::new(),
             cuts: 0,
         };
         Self { protocol, state: Mutex::new(state), changed: Condvar::new() }
@@ -140,7 +143,15 @@ impl Shared {
         self.change(|state| {
             state.cuts += 1;
             core::mem::take(&mut state.connections).values().for_each(Connection::close);
+            core::mem::take(&mut state.abandoned).iter().for_each(Connection::close);
             change(state);
+        });
+    }
+
+    pub(super) fn abandon_server(&self) {
+        self.change(|state| {
+            let connections = core::mem::take(&mut state.connections).into_values();
+            state.abandoned.extend(connections.inspect(Connection::close_client));
         });
     }
 

@@ -8,6 +8,7 @@ use std::io;
 use super::ensemble::{Ensemble, Member, PeerAddress};
 use super::error::StartError;
 use super::install::Install;
+use super::links::LinkedEnsemble;
 use super::server::Server;
 
 /// The configuration of a server, or of each server of an ensemble.
@@ -140,6 +141,11 @@ impl Options {
         route: impl FnMut(Member, Member, PeerAddress) -> io::Result<PeerAddress>,
     ) -> Result<Ensemble, StartError> {
         Ensemble::start(self, route)
+    }
+
+    /// Starts an ensemble of three between whose members the network can be broken.
+    pub fn start_linked_ensemble(&self) -> Result<LinkedEnsemble, StartError> {
+        LinkedEnsemble::start(self)
     }
 
     pub(super) const fn bound(&self) -> Duration {
