@@ -1,4 +1,38 @@
 //! The simulation: an ensemble, a network, clients and their clocks in one thread and in virtual
 //! time, from one seed.
+//!
+//! A [`Plan`] is drawn from a seed: how many servers and clients, how their clocks run, and what
+//! befalls them at which time. [`run`] plays it. The clients run the real `zk-session` and
+//! `election-core`, the servers the core of `zk-embedded`, and between them pass the bytes of
+//! `zk-jute`. After every step the [laws](Law) are held against what can be seen from outside the
+//! world, in true time. A run that breaks one is the same each time, can be [shrunk](shrink) and
+//! be told as a [`Story`].
 
+mod agenda;
+mod checker;
+mod client;
+mod clock;
 pub mod ensemble;
+mod incident;
+mod links;
+mod network;
+mod outcome;
+mod pipe;
+mod plan;
+mod profile;
+mod run;
+mod schedule;
+mod server;
+mod shrink;
+mod story;
+mod world;
+
+pub use clock::Time;
+pub use incident::{Heading, Incident, Others, What, Who, Whom};
+pub use links::Impairment;
+pub use outcome::{Law, Outcome, Stats, Violation};
+pub use plan::Plan;
+pub use profile::{Profile, UnknownName, parse_grade};
+pub use run::run;
+pub use shrink::shrink;
+pub use story::{Recording, Story};

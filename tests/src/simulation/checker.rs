@@ -1,0 +1,79 @@
+//! The laws of the simulation, held against the world step by step.
+
+mod candidates;
+mod conduct;
+
+use election_core::{NomineeId, Token};
+
+pub(super) use self::candidates::{Candidates, Change};
+pub(super) use self::conduct::Conduct;
+use super::outcome::Law;
+
+/// A law that a step broke, and how.
+pub(super) type Broken = (Law, String);
+
+/// A leader that would answer "yes" if it was asked at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Valid {
+    pub(super) nominee: NomineeId,
+    pub(super) token: Token,
+}
+
+/// The leaders that were valid so far.
+///
+/// Validity begins only by something that a client takes in, and ends by that or by its clock. So
+/// if two leaders are valid at any moment, they are so right after the step by which the later of
+/// the two became valid, and looking after each step misses nothing.
+#[derive(Debug, Default)]
+pub(super) struct Leaders {
+    last: Option<Valid>,
+    pub(super) elections: u64,
+}
+
+impl Leaders {
+    /// Takes in who is valid right now.
+    pub(super) fn check(&mut self, valid: impl Iterator<Item = Valid>) -> Result<(), Broken> {
+        let mut only = None;
+        for leader in valid {
+            if let Some(other) = only.replace(leader) {
+                return Err((Law::OneValidLeader, format!("{} and {}", show(other), show(leader))));
+            }
+        }
+        let Some(leader) = only else {
+            return Ok(());
+        };
+        match self.last {
+            Some(last) if last == leader => {}
+            Some(last) if leader.token <= last.token => {
+                return Err((Law::TokensGrow, format!("{} after {}", show(leader), show(last))));
+            }
+            Some(_) | None => {
+                self.last = Some(leader);
+                self.elections += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn show(Valid { nominee, token }: Valid) -> String {
+    format!("{} with token {token:?}", name(nominee))
+}
+
+/// Nominees are called after their client and how many it had before: the second of client 3 is
+/// `n3.2`.
+pub(super) fn name(nominee: NomineeId) -> String {
+    let [client, _, high, low, ..] = nominee.to_bytes();
+    format!("n{}.{}", u16::from(client) + 1, u16::from_be_bytes([high, low]))
+}
+
+/// The id of the nominee that is called so.
+pub(super) fn nominee_id(client: usize, number: u16) -> NomineeId {
+    let mut bytes = [0xee; 16];
+    let [high, low] = number.to_be_bytes();
+    let client = u8::try_from(client).unwrap_or(u8::MAX);
+    for (byte, value) in bytes.iter_mut().zip([client, 0, high, low]) {
+        *byte = value;
+    }
+    NomineeId::from_bytes(bytes)
+}

@@ -1,0 +1,139 @@
+//! What clients observe of their sessions and nominations, held against what they may.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use election_core::{Departure, End, NominationError, NomineeId, Notice};
+use zk_jute::{SessionId, Zxid};
+
+use super::{Broken, Candidates, name};
+use crate::simulation::client::Observed;
+use crate::simulation::outcome::Law;
+
+/// The conduct of all clients.
+#[derive(Debug)]
+pub(in crate::simulation) struct Conduct {
+    automata: Vec<Automaton>,
+    ended: BTreeSet<NomineeId>,
+    /// Who was woken by the deletion of a candidate in a transaction.
+    woken: BTreeMap<(String, Zxid), NomineeId>,
+}
+
+/// Where the events of a session are on their automaton, which the documentation of
+/// [`zk_session::Event`] draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Automaton {
+    Apart,
+    Together,
+    Ending,
+    End,
+}
+
+impl Conduct {
+    pub(in crate::simulation) fn new(clients: usize) -> Self {
+        Self {
+            automata: vec![Automaton::Apart; clients],
+            ended: BTreeSet::new(),
+            woken: BTreeMap::new(),
+        }
+    }
+
+    /// A client's process starts.
+    pub(in crate::simulation) fn started(&mut self, client: usize) {
+        if let Some(automaton) = self.automata.get_mut(client) {
+            *automaton = Automaton::Apart;
+        }
+    }
+
+    pub(in crate::simulation) fn take_in(
+        &mut self,
+        (client, session): (usize, Option<SessionId>),
+        observed: &Observed,
+        candidates: &mut Candidates,
+    ) -> Result<(), Broken> {
+        if let Some(automaton) = self.automata.get_mut(client) {
+            *automaton = automaton
+                .after(observed)
+                .ok_or_else(|| (Law::EventsInOrder, format!("{observed:?} in {automaton:?}")))?;
+        }
+        match observed {
+            Observed::Notice { nominee, notice } => {
+                self.noticed((*nominee, session), *notice, candidates)
+            }
+            Observed::EndedWithClient { nominee } => self.ended(*nominee),
+            Observed::Woken { nominee, candidate, zxid } => self.woken(*nominee, candidate, *zxid),
+            _ => Ok(()),
+        }
+    }
+
+    fn noticed(
+        &mut self,
+        (nominee, session): (NomineeId, Option<SessionId>),
+        notice: Notice,
+        candidates: &mut Candidates,
+    ) -> Result<(), Broken> {
+        let Notice::Ended(end) = notice else {
+            if self.ended.contains(&nominee) {
+                return Err((Law::OneEnd, format!("{notice:?} of {}", name(nominee))));
+            }
+            return Ok(());
+        };
+        self.ended(nominee)?;
+        match end {
+            End::Resigned(Departure::Deleted | Departure::NeverCreated)
+            | End::Withdrawn(Departure::Deleted | Departure::NeverCreated) => {
+                candidates.departed(nominee, session)
+            }
+            // The election node may be removed again and again; nothing else in the world is a
+            // reason to fail.
+            End::Failed(NominationError::NoElectionNode)
+            | End::Resigned(Departure::WithSession)
+            | End::Withdrawn(Departure::WithSession)
+            | End::Lost(_) => Ok(()),
+            End::Failed(error) => Err((Law::OneEnd, format!("{} failed: {error}", name(nominee)))),
+        }
+    }
+
+    fn ended(&mut self, nominee: NomineeId) -> Result<(), Broken> {
+        if self.ended.insert(nominee) {
+            Ok(())
+        } else {
+            Err((Law::OneEnd, format!("{} ended twice", name(nominee))))
+        }
+    }
+
+    fn woken(&mut self, nominee: NomineeId, candidate: &str, zxid: Zxid) -> Result<(), Broken> {
+        match self.woken.insert((candidate.to_owned(), zxid), nominee) {
+            Some(other) if other != nominee => {
+                let detail = format!("{} and {} by {candidate}", name(other), name(nominee));
+                Err((Law::OneWakeUp, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+impl Automaton {
+    fn after(self, observed: &Observed) -> Option<Self> {
+        Some(match (self, observed) {
+            (
+                state,
+                Observed::Notice { .. }
+                | Observed::Announced { .. }
+                | Observed::EndedWithClient { .. }
+                | Observed::Woken { .. },
+            ) => state,
+            (Self::Apart, Observed::ConnectFailed)
+            | (Self::Together, Observed::Disconnected(_))
+            | (Self::End, Observed::Renewed) => Self::Apart,
+            (Self::Apart, Observed::Connected { .. })
+            | (Self::Together, Observed::Fired | Observed::HeartbeatRefused) => Self::Together,
+            (
+                either @ (Self::Apart | Self::Together),
+                Observed::Completed | Observed::LeaseLapsed,
+            ) => either,
+            (Self::Apart | Self::Together | Self::Ending, Observed::WatchLost) => Self::Ending,
+            (Self::Apart | Self::Together | Self::Ending, Observed::Ended(_)) => Self::End,
+            _ => return None,
+        })
+    }
+}

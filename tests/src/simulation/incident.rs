@@ -1,0 +1,249 @@
+//! What befalls the world, each at its time and for a while.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::clock::Time;
+use super::links::Impairment;
+
+/// One thing that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// When it begins.
+    pub at: Time,
+    /// How long it lasts, if it is something that lasts.
+    pub lasts: Duration,
+    /// What it is.
+    pub what: What,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A client's connection is lost.
+    LoseClient(Who),
+    /// The ways between a client and the servers are impaired.
+    ImpairClient(Who, Heading, Impairment),
+    /// A client's process is gone, to be started again.
+    CrashClient(Who),
+    /// A client's process stands still.
+    PauseClient(Who),
+    /// All nominations of a client are withdrawn, those that lead resign.
+    Withdraw(Who),
+    /// A client closes its session, and is started again.
+    CloseClient(Who),
+    /// A client nominates once more.
+    Nominate(Who),
+    /// A server takes no new connections.
+    Refuse(Whom),
+    /// An operator deletes the candidate at this place.
+    Evict(u8),
+    /// An operator writes to the candidate at this place.
+    WriteCandidate(u8),
+    /// An operator removes the election node with everything in it.
+    RemoveElectionNode,
+    /// An operator creates a child of the election node that is no candidate.
+    CreateStranger(u8),
+    /// The ways between a member and others are impaired.
+    ImpairMember(Whom, Others, Heading, Impairment),
+    /// A member's connections with others are lost.
+    LosePeers(Whom, Others),
+    /// The ensemble's leader hears nothing any more of the others, which know at once that they
+    /// have lost it.
+    Depose,
+    /// A member's process is gone, to be started again.
+    CrashMember(Whom),
+    /// All members are gone, to be started again.
+    CrashAll,
+    /// A member's process stands still.
+    PauseMember(Whom),
+}
+
+/// A client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// By its number, from 0.
+    Number(u8),
+    /// The one that leads then, if one does.
+    Leader,
+    /// The first that follows then, if one does.
+    Follower,
+}
+
+/// A member of the ensemble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// By its number, from 0.
+    Number(u8),
+    /// The one that leads the ensemble then, if one does.
+    Chief,
+    /// A follower: the one that serves the elected leader then, or else this one of them.
+    Follower(u8),
+}
+
+/// Other members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// All.
+    All,
+    /// The one that leads the ensemble then.
+    Chief,
+    /// By its number, from 0.
+    Number(u8),
+}
+
+/// Which direction, as seen from the process that is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// To it.
+    In,
+    /// From it.
+    Out,
+    /// To it and from it.
+    Both,
+}
+
+impl What {
+    /// Whether it goes on for a while.
+    pub const fn lasts(self) -> bool {
+        match self {
+            Self::ImpairClient(..)
+            | Self::CrashClient(_)
+            | Self::PauseClient(_)
+            | Self::CloseClient(_)
+            | Self::Refuse(_)
+            | Self::ImpairMember(..)
+            | Self::Depose
+            | Self::CrashMember(_)
+            | Self::CrashAll
+            | Self::PauseMember(_) => true,
+            Self::LoseClient(_)
+            | Self::Withdraw(_)
+            | Self::Nominate(_)
+            | Self::Evict(_)
+            | Self::WriteCandidate(_)
+            | Self::RemoveElectionNode
+            | Self::CreateStranger(_)
+            | Self::LosePeers(..) => false,
+        }
+    }
+
+    /// What kind it is, for counting.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::LoseClient(_) => "client connection lost",
+            Self::ImpairClient(_, Heading::Both, Impairment::Held) => "client black hole",
+            Self::ImpairClient(_, _, Impairment::Held) => "client one-way black hole",
+            Self::ImpairClient(_, _, Impairment::Slow) => "client slow",
+            Self::CrashClient(_) => "client crash",
+            Self::PauseClient(_) => "client pause",
+            Self::Withdraw(_) => "withdrawal",
+            Self::CloseClient(_) => "client close",
+            Self::Nominate(_) => "further nomination",
+            Self::Refuse(_) => "connections refused",
+            Self::Evict(_) => "eviction",
+            Self::WriteCandidate(_) => "candidate written",
+            Self::RemoveElectionNode => "election node removed",
+            Self::CreateStranger(_) => "strange child",
+            Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
+            Self::ImpairMember(_, _, _, Impairment::Held) => "member cut off one way",
+            Self::ImpairMember(_, _, _, Impairment::Slow) => "member slow",
+            Self::LosePeers(..) => "member connection lost",
+            Self::Depose => "leader deposed",
+            Self::CrashMember(_) => "member crash",
+            Self::CrashAll => "ensemble crash",
+            Self::PauseMember(_) => "member pause",
+        }
+    }
+}
+
+impl fmt::Display for Incident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what)?;
+        if self.what.lasts() {
+            write!(f, ", for {} ms", self.lasts.as_millis())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LoseClient(who) => write!(f, "{who} loses its connection"),
+            Self::ImpairClient(who, heading, Impairment::Held) => {
+                write!(f, "nothing passes {heading} {who}")
+            }
+            Self::ImpairClient(who, heading, Impairment::Slow) => {
+                write!(f, "slow ways {heading} {who}")
+            }
+            Self::CrashClient(who) => write!(f, "{who} crashes"),
+            Self::PauseClient(who) => write!(f, "{who} is paused"),
+            Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),
+            Self::CloseClient(who) => write!(f, "{who} closes its session"),
+            Self::Nominate(who) => write!(f, "{who} nominates once more"),
+            Self::Refuse(whom) => write!(f, "{whom} refuses connections"),
+            Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
+            Self::WriteCandidate(place) => write!(f, "the operator writes to candidate {place}"),
+            Self::RemoveElectionNode => f.write_str("the operator removes the election node"),
+            Self::CreateStranger(number) => {
+                write!(f, "the operator creates a strange child, {number}")
+            }
+            Self::ImpairMember(whom, others, heading, Impairment::Held) => {
+                write!(f, "nothing passes {heading} {whom}, as to {others}")
+            }
+            Self::ImpairMember(whom, others, heading, Impairment::Slow) => {
+                write!(f, "slow ways {heading} {whom}, as to {others}")
+            }
+            Self::LosePeers(whom, others) => write!(f, "{whom} loses its connection with {others}"),
+            Self::Depose => f.write_str(
+                "ZooKeeper's leader is cut off unawares, and the others lose their connections to it",
+            ),
+            Self::CrashMember(whom) => write!(f, "{whom} crashes"),
+            Self::CrashAll => f.write_str("all servers crash"),
+            Self::PauseMember(whom) => write!(f, "{whom} is paused"),
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "client {}", number + 1),
+            Self::Leader => f.write_str("the client that leads"),
+            Self::Follower => f.write_str("a client that follows"),
+        }
+    }
+}
+
+impl fmt::Display for Whom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "server {}", number + 1),
+            Self::Chief => f.write_str("ZooKeeper's leader"),
+            Self::Follower(number) => {
+                write!(f, "the server of the client that leads, or follower {}", number + 1)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all servers"),
+            Self::Chief => f.write_str("ZooKeeper's leader"),
+            Self::Number(number) => write!(f, "server {}", number + 1),
+        }
+    }
+}
+
+impl fmt::Display for Heading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::In => "to",
+            Self::Out => "from",
+            Self::Both => "to and from",
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! The wires between the processes, one for each direction: how long they take, and when they hold
+//! everything back.
+
+use core::time::Duration;
+
+use super::clock::Time;
+
+/// A process of the world: members of the ensemble first, clients behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct NodeId(pub(super) usize);
+
+/// From one process to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Way {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+}
+
+impl Way {
+    pub(super) const fn back(self) -> Self {
+        Self { from: self.to, to: self.from }
+    }
+}
+
+/// What a fault does to a way for as long as it lasts. Several may last at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Impairment {
+    /// Nothing arrives. What was sent arrives afterwards, if the connection still stands.
+    Held,
+    /// Everything takes hundreds of milliseconds.
+    Slow,
+}
+
+#[derive(Debug)]
+pub(super) struct Links {
+    nodes: usize,
+    links: Vec<Link>,
+}
+
+#[derive(Debug)]
+struct Link {
+    rng: fastrand::Rng,
+    held: u32,
+    slow: u32,
+}
+
+/// What most messages take, in microseconds.
+const USUAL: core::ops::Range<u64> = 100..2_000;
+/// What one message in a hundred takes.
+const BELATED: core::ops::Range<u64> = 2_000..60_000;
+/// What messages take on a slow way.
+const SLOW: core::ops::Range<u64> = 50_000..500_000;
+
+impl Links {
+    /// Each way draws from a sequence of its own, so that what happens on one leaves the others
+    /// as they were.
+    pub(super) fn new(nodes: usize, seed: u64) -> Self {
+        let mut seeds = fastrand::Rng::with_seed(seed);
+        let link = |_| Link { rng: fastrand::Rng::with_seed(seeds.u64(..)), held: 0, slow: 0 };
+        Self { nodes, links: (0..nodes * nodes).map(link).collect() }
+    }
+
+    pub(super) fn impair(&mut self, way: Way, impairment: Impairment) {
+        if let Some(count) = self.count(way, impairment) {
+            *count += 1;
+        }
+    }
+
+    pub(super) fn repair(&mut self, way: Way, impairment: Impairment) {
+        if let Some(count) = self.count(way, impairment) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn is_held(&self, way: Way) -> bool {
+        self.links.get(self.index(way)).is_some_and(|link| link.held > 0)
+    }
+
+    /// When something sent now arrives, if it is not held back nor behind something else.
+    pub(super) fn arrival(&mut self, now: Time, way: Way) -> Time {
+        let index = self.index(way);
+        let Some(Link { rng, slow, .. }) = self.links.get_mut(index) else {
+            return now;
+        };
+        let micros = match (*slow > 0, rng.u8(..100)) {
+            (true, _) => rng.u64(SLOW),
+            (false, 0) => rng.u64(BELATED),
+            (false, _) => rng.u64(USUAL),
+        };
+        now + Duration::from_micros(micros)
+    }
+
+    /// A random number for what happens on this way.
+    pub(super) fn draw(&mut self, way: Way, below: usize) -> usize {
+        let index = self.index(way);
+        match self.links.get_mut(index) {
+            Some(link) if below > 0 => link.rng.usize(..below),
+            _ => 0,
+        }
+    }
+
+    fn count(&mut self, way: Way, impairment: Impairment) -> Option<&mut u32> {
+        let index = self.index(way);
+        let link = self.links.get_mut(index)?;
+        Some(match impairment {
+            Impairment::Held => &mut link.held,
+            Impairment::Slow => &mut link.slow,
+        })
+    }
+
+    const fn index(&self, Way { from, to }: Way) -> usize {
+        from.0 * self.nodes + to.0
+    }
+}

@@ -1,0 +1,395 @@
+//! The connections between the processes: what was sent on them and has not arrived.
+//!
+//! A connection delivers in order or not at all. Held back, it delivers later; lost, both ends hear
+//! of it, each as soon as the way to it lets the news through. The members keep one connection
+//! between each two.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::clock::Time;
+use super::ensemble::PeerMessage;
+use super::links::{Impairment, Links, NodeId, Way};
+use super::pipe::Pipe;
+
+/// Names a client's connection; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ConnKey(u64);
+
+/// Names one direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum PipeId {
+    /// From a client.
+    Up(ConnKey),
+    /// To a client.
+    Down(ConnKey),
+    /// Between two members.
+    Peer(Way),
+}
+
+/// What comes to a member from a client.
+#[derive(Debug)]
+pub(super) enum Up {
+    Open,
+    Bytes(Bytes),
+    Closed,
+}
+
+/// What comes to a client from a member.
+#[derive(Debug)]
+pub(super) enum Down {
+    Opened,
+    Bytes(Bytes),
+    Closed,
+}
+
+/// What comes to a member from another.
+#[derive(Debug)]
+pub(super) enum Peer {
+    Message(PeerMessage),
+    Reset,
+}
+
+#[derive(Debug)]
+pub(super) struct Network {
+    links: Links,
+    connections: BTreeMap<ConnKey, Connection>,
+    last_connection: u64,
+    lines: BTreeMap<Way, Line>,
+    /// Deliveries to be put on the agenda.
+    pub(super) due: Vec<(Time, PipeId)>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    way: Way,
+    up: Pipe<Up>,
+    down: Pipe<Down>,
+    /// Whether the member's host has taken the connection, be its process awake or not.
+    accepted: bool,
+    /// Whether each end still wants to hear of it.
+    client: bool,
+    member: bool,
+}
+
+/// One direction between two members. Each end counts the connections that it knows of; what was
+/// sent on an earlier one is lost.
+#[derive(Debug)]
+struct Line {
+    pipe: Pipe<(u64, Peer)>,
+    /// The connection that the sender writes to.
+    generation: u64,
+}
+
+impl Network {
+    pub(super) fn new(nodes: usize, seed: u64) -> Self {
+        Self {
+            links: Links::new(nodes, seed),
+            connections: BTreeMap::new(),
+            last_connection: 0,
+            lines: BTreeMap::new(),
+            due: Vec::new(),
+        }
+    }
+
+    pub(super) fn impair(&mut self, way: Way, impairment: Impairment) {
+        self.links.impair(way, impairment);
+    }
+
+    pub(super) fn repair(&mut self, now: Time, way: Way, impairment: Impairment) {
+        self.links.repair(way, impairment);
+        if impairment == Impairment::Held && !self.links.is_held(way) {
+            let at = self.links.arrival(now, way);
+            self.rearm(at, |other| other == way);
+        }
+    }
+
+    pub(super) fn is_held(&self, way: Way) -> bool {
+        self.links.is_held(way)
+    }
+
+    /// A process takes in again what waits for it.
+    pub(super) fn resumed(&mut self, now: Time, node: NodeId) {
+        self.rearm(now, |way| way.to == node);
+    }
+
+    pub(super) fn way(&self, pipe: PipeId) -> Option<Way> {
+        match pipe {
+            PipeId::Up(key) => self.connections.get(&key).map(|connection| connection.way),
+            PipeId::Down(key) => self.connections.get(&key).map(|connection| connection.way.back()),
+            PipeId::Peer(way) => Some(way),
+        }
+    }
+
+    /// A delivery came up on the agenda.
+    pub(super) fn disarm(&mut self, pipe: PipeId) {
+        match pipe {
+            PipeId::Up(key) => {
+                self.connections.get_mut(&key).map(|connection| connection.up.armed = false)
+            }
+            PipeId::Down(key) => {
+                self.connections.get_mut(&key).map(|connection| connection.down.armed = false)
+            }
+            PipeId::Peer(way) => self.lines.get_mut(&way).map(|line| line.pipe.armed = false),
+        };
+    }
+
+    /// Puts the next delivery on the agenda, unless it is there or nothing is left.
+    pub(super) fn arm(&mut self, now: Time, pipe: PipeId) {
+        let due = &mut self.due;
+        match pipe {
+            PipeId::Up(key) => {
+                if let Some(connection) = self.connections.get_mut(&key) {
+                    arm(&mut connection.up, now, pipe, due);
+                }
+            }
+            PipeId::Down(key) => {
+                if let Some(connection) = self.connections.get_mut(&key) {
+                    arm(&mut connection.down, now, pipe, due);
+                }
+            }
+            PipeId::Peer(way) => {
+                if let Some(line) = self.lines.get_mut(&way) {
+                    arm(&mut line.pipe, now, pipe, due);
+                }
+            }
+        }
+    }
+
+    fn rearm(&mut self, at: Time, concerns: impl Fn(Way) -> bool) {
+        let due = &mut self.due;
+        for (key, connection) in &mut self.connections {
+            if concerns(connection.way) {
+                arm(&mut connection.up, at, PipeId::Up(*key), due);
+            }
+            if concerns(connection.way.back()) {
+                arm(&mut connection.down, at, PipeId::Down(*key), due);
+            }
+        }
+        for (way, line) in self.lines.iter_mut().filter(|(way, _)| concerns(**way)) {
+            arm(&mut line.pipe, at, PipeId::Peer(*way), due);
+        }
+    }
+}
+
+fn arm<T>(pipe: &mut Pipe<T>, now: Time, id: PipeId, due: &mut Vec<(Time, PipeId)>) {
+    if let (false, Some(at)) = (pipe.armed, pipe.due()) {
+        pipe.armed = true;
+        due.push((at.max(now), id));
+    }
+}
+
+/// The connections of clients.
+impl Network {
+    /// A client opens a connection.
+    pub(super) fn dial(&mut self, now: Time, way: Way) -> ConnKey {
+        self.last_connection += 1;
+        let key = ConnKey(self.last_connection);
+        let connection = Connection {
+            way,
+            up: Pipe::new(),
+            down: Pipe::new(),
+            accepted: false,
+            client: true,
+            member: true,
+        };
+        self.connections.insert(key, connection);
+        self.push_up(now, key, Up::Open);
+        key
+    }
+
+    pub(super) fn send_up(&mut self, now: Time, key: ConnKey, mut bytes: Bytes) {
+        if let Some(way) = self.way(PipeId::Up(key)) {
+            if self.links.draw(way, PIECES) == 0 && bytes.len() > 1 {
+                let first = bytes.split_to(1 + self.links.draw(way, bytes.len() - 1));
+                self.push_up(now, key, Up::Bytes(first));
+            }
+            self.push_up(now, key, Up::Bytes(bytes));
+        }
+    }
+
+    pub(super) fn send_down(&mut self, now: Time, key: ConnKey, mut bytes: Bytes) {
+        if let Some(way) = self.way(PipeId::Down(key)) {
+            if self.links.draw(way, PIECES) == 0 && bytes.len() > 1 {
+                let first = bytes.split_to(1 + self.links.draw(way, bytes.len() - 1));
+                self.push_down(now, key, Down::Bytes(first));
+            }
+            self.push_down(now, key, Down::Bytes(bytes));
+        }
+    }
+
+    /// The member's host takes the connection, once.
+    pub(super) fn accept(&mut self, now: Time, key: ConnKey) {
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return;
+        };
+        if !core::mem::replace(&mut connection.accepted, true) {
+            self.push_down(now, key, Down::Opened);
+        }
+    }
+
+    /// Whether the first that waits for the member is a connection that its host could take.
+    pub(super) fn is_unaccepted(&self, now: Time, key: ConnKey) -> bool {
+        self.connections.get(&key).is_some_and(|connection| {
+            !connection.accepted
+                && connection.up.due().is_some_and(|due| due <= now)
+                && matches!(connection.up.front(), Some(Up::Open))
+        })
+    }
+
+    /// The client closes its end: what it sent arrives, what comes is dropped.
+    pub(super) fn close_client(&mut self, now: Time, key: ConnKey) {
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.client = false;
+            connection.down.clear();
+            self.push_up(now, key, Up::Closed);
+            self.forget_if_over(key);
+        }
+    }
+
+    /// The member closes its end, or refuses.
+    pub(super) fn close_member(&mut self, now: Time, key: ConnKey) {
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.member = false;
+            connection.up.clear();
+            self.push_down(now, key, Down::Closed);
+            self.forget_if_over(key);
+        }
+    }
+
+    /// The connection breaks: of what was on its way, at most a piece arrives.
+    pub(super) fn lose(&mut self, now: Time, key: ConnKey) {
+        let Some(Connection { way, up, down, .. }) = self.connections.get_mut(&key) else {
+            return;
+        };
+        let way = *way;
+        let (up, down) = (up.take_front(), down.take_front());
+        match up {
+            Some(Up::Bytes(bytes)) => {
+                let piece = bytes.slice(..self.links.draw(way, bytes.len()));
+                self.push_up(now, key, Up::Bytes(piece));
+            }
+            Some(other) => self.push_up(now, key, other),
+            None => {}
+        }
+        match down {
+            Some(Down::Bytes(bytes)) => {
+                let piece = bytes.slice(..self.links.draw(way.back(), bytes.len()));
+                self.push_down(now, key, Down::Bytes(piece));
+            }
+            Some(other) => self.push_down(now, key, other),
+            None => {}
+        }
+        self.push_up(now, key, Up::Closed);
+        self.push_down(now, key, Down::Closed);
+    }
+
+    /// The connections that begin or end at this process.
+    pub(super) fn connections_of(&self, node: NodeId) -> Vec<ConnKey> {
+        let concerns = |way: Way| way.from == node || way.to == node;
+        let concerned = self.connections.iter().filter(|(_, other)| concerns(other.way));
+        concerned.map(|(key, _)| *key).collect()
+    }
+
+    pub(super) fn next_up(&mut self, now: Time, key: ConnKey) -> Option<Up> {
+        let item = self.connections.get_mut(&key)?.up.pop_due(now);
+        if let (Some(Up::Closed), Some(connection)) = (&item, self.connections.get_mut(&key)) {
+            connection.member = false;
+            self.forget_if_over(key);
+        }
+        item
+    }
+
+    pub(super) fn next_down(&mut self, now: Time, key: ConnKey) -> Option<Down> {
+        let item = self.connections.get_mut(&key)?.down.pop_due(now);
+        if let (Some(Down::Closed), Some(connection)) = (&item, self.connections.get_mut(&key)) {
+            connection.client = false;
+            self.forget_if_over(key);
+        }
+        item
+    }
+
+    fn push_up(&mut self, now: Time, key: ConnKey, item: Up) {
+        if let Some(connection) = self.connections.get_mut(&key).filter(|other| other.member) {
+            let arrival = self.links.arrival(now, connection.way);
+            connection.up.push(arrival, item);
+            arm(&mut connection.up, now, PipeId::Up(key), &mut self.due);
+        }
+    }
+
+    fn push_down(&mut self, now: Time, key: ConnKey, item: Down) {
+        if let Some(connection) = self.connections.get_mut(&key).filter(|other| other.client) {
+            let arrival = self.links.arrival(now, connection.way.back());
+            connection.down.push(arrival, item);
+            arm(&mut connection.down, now, PipeId::Down(key), &mut self.due);
+        }
+    }
+
+    fn forget_if_over(&mut self, key: ConnKey) {
+        if self.connections.get(&key).is_some_and(|other| !other.client && !other.member) {
+            self.connections.remove(&key);
+        }
+    }
+}
+
+/// One transmission in so many arrives in two pieces.
+const PIECES: usize = 16;
+
+/// The connections between members.
+impl Network {
+    pub(super) fn send_peer(&mut self, now: Time, way: Way, message: PeerMessage) {
+        let generation = self.line(way).generation;
+        self.push_peer(now, way, (generation, Peer::Message(message)));
+    }
+
+    /// One member ends its connection with another.
+    pub(super) fn reset_peer(&mut self, now: Time, way: Way) {
+        let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
+        self.line(way).generation = next;
+        self.line(way).pipe.clear();
+        self.line(way.back()).pipe.clear();
+        self.push_peer(now, way, (next, Peer::Reset));
+    }
+
+    /// The connection between two members breaks.
+    pub(super) fn lose_peer(&mut self, now: Time, way: Way) {
+        let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
+        for way in [way, way.back()] {
+            self.line(way).pipe.clear();
+            self.push_peer(now, way, (next, Peer::Reset));
+        }
+    }
+
+    pub(super) fn next_peer(&mut self, now: Time, way: Way) -> Option<Peer> {
+        loop {
+            let (generation, peer) = self.line(way).pipe.pop_due(now)?;
+            let known = self.line(way.back()).generation;
+            match peer {
+                // A connection that the receiver knows, or a new one that it hears of just now.
+                Peer::Message(message) if generation == known => {
+                    return Some(Peer::Message(message));
+                }
+                Peer::Reset if generation > known => {
+                    self.line(way.back()).generation = generation;
+                    return Some(Peer::Reset);
+                }
+                Peer::Message(_) | Peer::Reset => {}
+            }
+        }
+    }
+
+    fn line(&mut self, way: Way) -> &mut Line {
+        self.lines.entry(way).or_insert_with(|| Line { pipe: Pipe::new(), generation: 0 })
+    }
+
+    fn push_peer(&mut self, now: Time, way: Way, item: (u64, Peer)) {
+        let arrival = self.links.arrival(now, way);
+        let line = self.line(way);
+        line.pipe.push(arrival, item);
+        if let (false, Some(at)) = (line.pipe.armed, line.pipe.due()) {
+            line.pipe.armed = true;
+            self.due.push((at.max(now), PipeId::Peer(way)));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What came of a run.
+
+use core::fmt;
+use core::ops::AddAssign;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use super::clock::Time;
+use super::story::Story;
+
+/// A law of the simulation (design, section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Law {
+    /// Never two valid leaders at one moment of true time.
+    OneValidLeader,
+    /// A leader that becomes valid has a greater token than all before.
+    TokensGrow,
+    /// A leader whose candidate was deleted by somebody else is not valid for longer than its
+    /// timeout.
+    EvictionHeard,
+    /// The tokens of writes under guard never go back.
+    GuardedWritesInOrder,
+    /// A nominee never has two candidate znodes in one session.
+    OneCandidate,
+    /// The end of a candidate wakes one follower at most.
+    OneWakeUp,
+    /// No candidate of a nomination that said that it was gone.
+    NothingLeftBehind,
+    /// The events of a session follow their automaton (C-55).
+    EventsInOrder,
+    /// A nomination ends once, and nothing comes of it afterwards.
+    OneEnd,
+    /// Once all is well, one nominee leads and the others follow, within a bound.
+    LeaderInTime,
+    /// While nothing happens, each client sends pings or heartbeats and nothing else, at their
+    /// rate, and no watch fires.
+    Silence,
+    /// At most two watches for each nominee on the servers.
+    TwoWatches,
+    /// Once everybody has left, the election node is empty.
+    EmptyInTheEnd,
+    /// Time goes on: no two machines keep each other busy.
+    Progress,
+    /// Nothing panics.
+    NoPanic,
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OneValidLeader => "two valid leaders",
+            Self::TokensGrow => "a token that is not greater",
+            Self::EvictionHeard => "a leader long after its eviction",
+            Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
+            Self::OneCandidate => "two candidates of one nominee and session",
+            Self::OneWakeUp => "two followers woken by one deletion",
+            Self::NothingLeftBehind => "a candidate of a departed nominee",
+            Self::EventsInOrder => "a session's event out of order",
+            Self::OneEnd => "a nomination that goes on after its end",
+            Self::LeaderInTime => "no settled election in time",
+            Self::Silence => "traffic while nothing happens",
+            Self::TwoWatches => "too many watches",
+            Self::EmptyInTheEnd => "candidates after everybody left",
+            Self::Progress => "too many steps",
+            Self::NoPanic => "a panic",
+        })
+    }
+}
+
+/// A law that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub law: Law,
+    /// How.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.law, self.at, self.detail)
+    }
+}
+
+/// What was counted in one run, or in several.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Runs.
+    pub runs: u64,
+    /// Steps of the world.
+    pub events: u64,
+    /// Leaders that became valid, one after the other.
+    pub elections: u64,
+    /// Writes under guard that were applied.
+    pub guarded_writes: u64,
+    /// Sessions that expired, as their clients heard.
+    pub expiries: u64,
+    /// Times that a leader of the ensemble began to lead.
+    pub epochs: u64,
+    /// Incidents by kind.
+    pub incidents: BTreeMap<&'static str, u64>,
+    /// How long the runs took in the world.
+    pub virtual_time: Duration,
+    /// The longest that it took from the calm to a settled election.
+    pub slowest_settling: Duration,
+}
+
+impl AddAssign<&Self> for Stats {
+    fn add_assign(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.events += other.events;
+        self.elections += other.elections;
+        self.guarded_writes += other.guarded_writes;
+        self.expiries += other.expiries;
+        self.epochs += other.epochs;
+        for (kind, count) in &other.incidents {
+            *self.incidents.entry(kind).or_default() += count;
+        }
+        self.virtual_time += other.virtual_time;
+        self.slowest_settling = self.slowest_settling.max(other.slowest_settling);
+    }
+}
+
+/// What came of one run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The first law that was broken; the run ends there.
+    pub violation: Option<Violation>,
+    /// What was counted.
+    pub stats: Stats,
+    /// What happened, if that was to be recorded.
+    pub story: Story,
+}

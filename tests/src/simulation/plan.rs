@@ -1,0 +1,135 @@
+//! Everything about a run that is decided before it begins.
+
+use core::fmt;
+use core::time::Duration;
+
+use election_core::{ElectionNode, OnLoss, Policy};
+use zk_session::Grade;
+
+use super::clock::{Clock, Time};
+use super::incident::Incident;
+use super::profile::{Profile, grade_name};
+use super::schedule;
+
+/// A run, as drawn from its seed, or cut down from one that was.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// What fails.
+    pub profile: Profile,
+    /// What evidence the clients' leases rest on.
+    pub grade: Grade,
+    /// What happens until [`Plan::calm_at`], in order of time.
+    pub incidents: Vec<Incident>,
+    /// When everything is well again.
+    pub calm_at: Time,
+    /// How many servers: one on its own, or an ensemble.
+    pub(super) servers: u8,
+    pub(super) tick: Duration,
+    pub(super) timeout: Duration,
+    pub(super) init_limit: u32,
+    pub(super) sync_limit: u32,
+    /// By how much clocks differ from the true rate at most, in millionths.
+    pub(super) drift: u32,
+    pub(super) nominees: Vec<Standing>,
+    /// How often leaders write, if they do.
+    pub(super) work_every: Option<Duration>,
+}
+
+/// How one client stands for election.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) from: Time,
+    pub(super) policy: Policy,
+}
+
+impl Plan {
+    /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
+    /// given.
+    pub fn draw(seed: u64, profile: Profile, grade: Option<Grade>) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
+        let tick = Duration::from_millis(rng.choice([1000, 2000]).unwrap_or(2000));
+        let timeout = Duration::from_millis(rng.u64(4_000..=10_000)).max(tick * 2).min(tick * 5);
+        let servers = match (profile, rng.u8(0..8)) {
+            (Profile::Clients, 0..=1) => 1,
+            (Profile::Quorum, 0) => 5,
+            _ => 3,
+        };
+        let calm_at = Time::from_millis(rng.u64(25_000..60_000));
+        let nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng)).collect();
+        let mut plan = Self {
+            seed,
+            profile,
+            grade: grade.unwrap_or(drawn),
+            incidents: Vec::new(),
+            calm_at,
+            servers,
+            tick,
+            timeout,
+            init_limit: 5,
+            sync_limit: rng.u32(2..=5),
+            drift: rng.choice([0, Clock::MAX_DRIFT, Clock::MAX_DRIFT]).unwrap_or(0),
+            nominees,
+            work_every: rng.bool().then(|| Duration::from_millis(rng.u64(200..2_000))),
+        };
+        plan.incidents = schedule::draw(&mut rng, &plan);
+        plan
+    }
+
+    /// How long the election may take until it is settled once everything is well: a session of
+    /// a process that is gone ends a timeout and a tick after a new leader of the ensemble has
+    /// begun to count, which may take `initLimit` and `syncLimit` ticks; a client may find every
+    /// server in turn not serving, and wait between attempts; clocks may be slow.
+    pub(super) fn settling_time(&self) -> Duration {
+        let election = self.tick * (self.init_limit + self.sync_limit + 2);
+        (election + self.timeout * 3 + Duration::from_secs(10)) * 11 / 10
+    }
+
+    /// The command that runs this seed again.
+    pub fn command(&self) -> String {
+        format!(
+            "cargo run -p zk-tests --release --bin simulate -- --seeds 1 --from {} \
+             --profile {} --grade {} --story",
+            self.seed,
+            self.profile,
+            grade_name(self.grade)
+        )
+    }
+}
+
+impl Standing {
+    fn draw(rng: &mut fastrand::Rng) -> Self {
+        let on_loss = if rng.u8(0..4) == 0 { OnLoss::End } else { OnLoss::StandAgain };
+        Self {
+            from: Time::from_millis(rng.u64(0..3_000)),
+            policy: Policy { on_loss, election_node: ElectionNode::CreateIfMissing },
+        }
+    }
+}
+
+/// What a story begins with.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "seed {}, profile {}, grade {}: {} servers (ticks of {} ms, syncLimit {}), {} clients \
+             with sessions of {} ms, clocks within {} %",
+            self.seed,
+            self.profile,
+            grade_name(self.grade),
+            self.servers,
+            self.tick.as_millis(),
+            self.sync_limit,
+            self.nominees.len(),
+            self.timeout.as_millis(),
+            self.drift / 10_000,
+        )?;
+        writeln!(f, "what happens:")?;
+        for incident in &self.incidents {
+            writeln!(f, "  {:>12}  {incident}", incident.at.to_string())?;
+        }
+        writeln!(f, "  {:>12}  everything is well again", self.calm_at.to_string())
+    }
+}

@@ -1,0 +1,75 @@
+//! Which faults there are, and which grades of evidence hold under them (design, section 3.4).
+
+use core::fmt;
+use core::str::FromStr;
+
+use zk_session::Grade;
+
+/// What fails in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Profile {
+    /// Clients, and the ways between them and the ensemble. The ensemble is healthy.
+    Clients,
+    /// Also one follower of the ensemble at a time, which is cut off from its leader or from all.
+    Follower,
+    /// Everything: any member is cut off, crashes, pauses.
+    Quorum,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Clients, Self::Follower, Self::Quorum];
+
+    /// The grades that hold.
+    pub const fn grades(self) -> &'static [Grade] {
+        match self {
+            Self::Clients => &[Grade::Contact, Grade::Sync, Grade::Quorum],
+            Self::Follower => &[Grade::Sync, Grade::Quorum],
+            Self::Quorum => &[Grade::Quorum],
+        }
+    }
+}
+
+/// A name on the command line that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of: {0}")]
+pub struct UnknownName(&'static str);
+
+impl FromStr for Profile {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|profile| profile.to_string() == text);
+        found.ok_or(UnknownName("clients, follower, quorum"))
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clients => "clients",
+            Self::Follower => "follower",
+            Self::Quorum => "quorum",
+        })
+    }
+}
+
+/// The grade that is called so on the command line.
+///
+/// # Errors
+///
+/// [`UnknownName`] if none is.
+pub fn parse_grade(text: &str) -> Result<Grade, UnknownName> {
+    let all = [Grade::Contact, Grade::Sync, Grade::Quorum];
+    let found = all.into_iter().find(|grade| grade_name(*grade) == text);
+    found.ok_or(UnknownName("contact, sync, quorum"))
+}
+
+pub(super) const fn grade_name(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Contact => "contact",
+        Grade::Sync => "sync",
+        Grade::Quorum => "quorum",
+        _ => "unknown",
+    }
+}

@@ -1,0 +1,137 @@
+//! Drawing what happens in a run.
+
+use core::time::Duration;
+
+use super::clock::Time;
+use super::incident::{Heading, Incident, Others, What, Who, Whom};
+use super::links::Impairment;
+use super::plan::Plan;
+use super::profile::Profile;
+
+/// Nothing happens before that: the nominees take their places.
+const FIRST: u64 = 2_500;
+
+type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
+
+/// What clients suffer and do.
+const OF_CLIENTS: [Draw; 15] = [
+    |rng, plan| What::LoseClient(who(rng, plan)),
+    |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
+    |rng, plan| What::ImpairClient(who(rng, plan), Heading::In, Impairment::Held),
+    |rng, plan| What::ImpairClient(who(rng, plan), Heading::Out, Impairment::Held),
+    |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Slow),
+    |rng, plan| What::CrashClient(who(rng, plan)),
+    |rng, plan| What::PauseClient(who(rng, plan)),
+    |rng, plan| What::Withdraw(who(rng, plan)),
+    |rng, plan| What::CloseClient(who(rng, plan)),
+    |rng, plan| What::Nominate(who(rng, plan)),
+    |rng, plan| What::Refuse(Whom::Number(rng.u8(0..plan.servers))),
+    |rng, _| What::Evict(rng.u8(0..4)),
+    |rng, _| What::WriteCandidate(rng.u8(0..4)),
+    |_, _| What::RemoveElectionNode,
+    |rng, _| What::CreateStranger(rng.u8(..)),
+];
+
+/// What a follower of the ensemble suffers.
+const OF_A_FOLLOWER: [Draw; 4] = [
+    |rng, _| What::ImpairMember(follower(rng), Others::Chief, Heading::Both, Impairment::Held),
+    |rng, _| What::ImpairMember(follower(rng), Others::All, Heading::Both, Impairment::Held),
+    |rng, _| What::ImpairMember(follower(rng), Others::Chief, heading(rng), Impairment::Held),
+    |rng, _| What::ImpairMember(follower(rng), Others::All, heading(rng), Impairment::Slow),
+];
+
+/// What the members of the ensemble suffer.
+const OF_MEMBERS: [Draw; 9] = [
+    |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Held),
+    |rng, plan| What::ImpairMember(whom(rng, plan), Others::Chief, heading(rng), Impairment::Held),
+    |rng, plan| {
+        let other = Others::Number(rng.u8(0..plan.servers));
+        What::ImpairMember(whom(rng, plan), other, heading(rng), Impairment::Held)
+    },
+    |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Slow),
+    |rng, plan| What::LosePeers(whom(rng, plan), Others::All),
+    |_, _| What::Depose,
+    |rng, plan| What::CrashMember(whom(rng, plan)),
+    |_, _| What::CrashAll,
+    |rng, plan| What::PauseMember(whom(rng, plan)),
+];
+
+/// A schedule for this plan. Each run has but some kinds of incidents, so that some runs have many
+/// of one.
+pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
+    let mut kinds = some_of(rng, &OF_CLIENTS);
+    if plan.profile == Profile::Quorum && plan.servers > 1 {
+        kinds.extend(some_of(rng, &OF_MEMBERS));
+        kinds.extend(some_of(rng, &OF_A_FOLLOWER));
+    }
+    let mut incidents = Vec::new();
+    for _ in 0..rng.u8(2..=18) {
+        if let Some(kind) = rng.choice(&kinds) {
+            let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+            incidents.push(incident(at, lasting(rng), kind(rng, plan), plan));
+        }
+    }
+    if plan.profile == Profile::Follower {
+        one_follower_at_a_time(rng, plan, &mut incidents);
+    }
+    incidents.sort_by_key(|incident| incident.at);
+    incidents
+}
+
+/// The ensemble's leader keeps its quorum throughout: a follower is given time to come back before
+/// the next one goes.
+fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut Vec<Incident>) {
+    let recovery = plan.tick * (plan.sync_limit + 1) + Duration::from_secs(2);
+    let mut at = Time::from_millis(FIRST + rng.u64(0..8_000));
+    while at < plan.calm_at {
+        let lasts = lasting(rng) + Duration::from_secs(rng.u64(0..8));
+        if let Some(kind) = rng.choice(OF_A_FOLLOWER) {
+            incidents.push(incident(at, lasts, kind(rng, plan), plan));
+        }
+        at = at + lasts + recovery + Duration::from_millis(rng.u64(0..4_000));
+    }
+}
+
+/// Nothing lasts beyond the calm.
+fn incident(at: Time, lasts: Duration, what: What, plan: &Plan) -> Incident {
+    Incident { at, lasts: lasts.min(plan.calm_at.since(at)), what }
+}
+
+fn some_of(rng: &mut fastrand::Rng, kinds: &[Draw]) -> Vec<Draw> {
+    let share = rng.u8(1..=4);
+    kinds.iter().copied().filter(|_| rng.u8(0..4) < share).collect()
+}
+
+/// Anything from an instant to several timeouts, short ones as often as long ones.
+fn lasting(rng: &mut fastrand::Rng) -> Duration {
+    let longest = 50_u64 << rng.u8(0..=8);
+    Duration::from_millis(rng.u64(longest / 2..=longest))
+}
+
+fn who(rng: &mut fastrand::Rng, plan: &Plan) -> Who {
+    match rng.u8(0..4) {
+        0 => Who::Leader,
+        1 => Who::Follower,
+        _ => Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1))),
+    }
+}
+
+fn whom(rng: &mut fastrand::Rng, plan: &Plan) -> Whom {
+    match rng.u8(0..4) {
+        0 | 1 => Whom::Chief,
+        2 => follower(rng),
+        _ => Whom::Number(rng.u8(0..plan.servers)),
+    }
+}
+
+fn follower(rng: &mut fastrand::Rng) -> Whom {
+    Whom::Follower(rng.u8(0..4))
+}
+
+fn heading(rng: &mut fastrand::Rng) -> Heading {
+    match rng.u8(0..3) {
+        0 => Heading::In,
+        1 => Heading::Out,
+        _ => Heading::Both,
+    }
+}

@@ -1,0 +1,265 @@
+//! The world: who there is, what is due, and what one step of it is.
+
+mod deliver;
+mod faults;
+mod phase;
+mod process;
+mod target;
+mod traffic;
+mod users;
+
+use core::num::NonZeroUsize;
+use std::collections::BTreeMap;
+
+use bytes::BytesMut;
+use zk_embedded::{Config as ServerConfig, Instant, Standalone};
+use zk_session::{Grade, WhileDisconnected};
+
+use self::faults::Undo;
+use self::phase::Phase;
+use self::process::Process;
+use super::agenda::Agenda;
+use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, name};
+use super::client::{Observed, Settings};
+use super::clock::{Clock, Time};
+use super::ensemble::{EnsembleConfig, Member, MemberRole};
+use super::links::NodeId;
+use super::network::{Network, PipeId};
+use super::outcome::{Law, Outcome, Stats, Violation};
+use super::plan::Plan;
+use super::server::{Condition, Host, Server, member_id};
+use super::story::{Recording, Story};
+
+/// What is on the agenda.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Deliver(PipeId),
+    Wake(NodeId),
+    Begin(usize),
+    End(usize),
+    /// A client nominates.
+    Nominate(usize),
+    /// A client's leader writes, if there is one.
+    Work(usize),
+    /// A nominee leaves, in the end.
+    Leave(usize),
+    /// Somebody looks whether a phase is over.
+    Look,
+}
+
+/// Many times what a run takes.
+const MOST_STEPS: u64 = 2_000_000;
+
+pub(super) struct World<'p> {
+    plan: &'p Plan,
+    now: Time,
+    rng: fastrand::Rng,
+    agenda: Agenda<Event>,
+    network: Network,
+    hosts: Vec<Host>,
+    /// Those that stand for election, and the operator behind them.
+    processes: Vec<Process>,
+    phase: Phase,
+    /// What ends with each incident that lasts.
+    undo: BTreeMap<usize, Vec<Undo>>,
+    leaders: Leaders,
+    candidates: Candidates,
+    conduct: Conduct,
+    roles: Vec<Option<MemberRole>>,
+    story: Story,
+    stats: Stats,
+    observed: Vec<Observed>,
+    buffer: BytesMut,
+}
+
+/// Runs a plan to its end, or to the first law that is broken.
+pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
+    let mut world = World::new(plan, recording);
+    let violation = world.run();
+    let World { mut stats, story, now, leaders, candidates, .. } = world;
+    stats.runs = 1;
+    stats.elections = leaders.elections;
+    stats.guarded_writes = candidates.guarded_writes;
+    stats.virtual_time = now.since(Time::ORIGIN);
+    Outcome { violation, stats, story }
+}
+
+impl<'p> World<'p> {
+    fn new(plan: &'p Plan, recording: Recording) -> Self {
+        let mut rng = fastrand::Rng::with_seed(plan.seed ^ 0x5eed_0f7e_3071_d000);
+        let servers = usize::from(plan.servers);
+        let clients = plan.nominees.len();
+        let network = Network::new(servers + clients + 1, rng.u64(..));
+        let hosts = (0..servers).map(|node| host(plan, NodeId(node), &mut rng)).collect();
+        let count = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
+        let mut process = |number: usize, while_disconnected| {
+            let settings = Settings {
+                servers: count,
+                timeout: plan.timeout,
+                grade: plan.grade,
+                while_disconnected,
+                seed: rng.u64(..),
+            };
+            let mut clocks = fastrand::Rng::with_seed(rng.u64(..));
+            let clock = Clock::draw(&mut clocks, plan.drift);
+            Process::new(NodeId(servers + number), settings, clock)
+        };
+        let mut processes: Vec<_> =
+            (0..clients).map(|number| process(number, WhileDisconnected::Refuse)).collect();
+        processes.push(process(clients, WhileDisconnected::Queue));
+        let mut world = Self {
+            plan,
+            now: Time::ORIGIN,
+            agenda: Agenda::new(),
+            network,
+            hosts,
+            processes,
+            phase: Phase::Incidents,
+            undo: BTreeMap::new(),
+            leaders: Leaders::default(),
+            candidates: Candidates::default(),
+            conduct: Conduct::new(clients + 1),
+            roles: vec![None; servers],
+            story: Story::new(recording),
+            stats: Stats::default(),
+            observed: Vec::new(),
+            buffer: BytesMut::new(),
+            rng,
+        };
+        world.begin();
+        world
+    }
+
+    fn begin(&mut self) {
+        let plan = self.plan;
+        for node in 0..self.hosts.len() {
+            self.agenda.add(Time::ORIGIN, Event::Wake(NodeId(node)));
+        }
+        for (client, standing) in plan.nominees.iter().enumerate() {
+            self.agenda.add(standing.from, Event::Nominate(client));
+            if let Some(interval) = plan.work_every {
+                self.agenda.add(standing.from + interval, Event::Work(client));
+            }
+        }
+        for (index, incident) in plan.incidents.iter().enumerate() {
+            self.agenda.add(incident.at, Event::Begin(index));
+        }
+        self.agenda.add(plan.calm_at, Event::Look);
+        let operator = self.operator();
+        self.start_process(operator);
+        self.create_resource();
+    }
+
+    fn run(&mut self) -> Option<Violation> {
+        loop {
+            let (at, event) = self.agenda.pop()?;
+            self.now = at;
+            self.stats.events += 1;
+            let result = self.step(event).and_then(|()| self.check_leaders());
+            let result = result.and_then(|()| self.check_progress());
+            if let Err((law, detail)) = result {
+                self.tell("LAW", || format!("{law}: {detail}"));
+                return Some(Violation { at, law, detail });
+            }
+            if matches!(self.phase, Phase::Over) {
+                return None;
+            }
+        }
+    }
+
+    fn step(&mut self, event: Event) -> Result<(), Broken> {
+        match event {
+            Event::Deliver(pipe) => self.deliver(pipe)?,
+            Event::Wake(node) => self.wake(node)?,
+            Event::Begin(index) => self.incident_begins(index)?,
+            Event::End(index) => self.incident_ends(index)?,
+            Event::Nominate(client) if self.now < self.plan.calm_at => self.nominate(client)?,
+            Event::Nominate(_) => {}
+            Event::Work(client) => self.work(client)?,
+            Event::Leave(client) => self.leave(client)?,
+            Event::Look => self.look()?,
+        }
+        while let Some((at, pipe)) = self.network.due.pop() {
+            self.agenda.add(at, Event::Deliver(pipe));
+        }
+        Ok(())
+    }
+
+    /// Paused processes count too: theirs is what they would do next. A leader whose candidate was
+    /// deleted by an operator does not: but under `Quorum`, no evidence of its lease can be later
+    /// than that.
+    fn check_leaders(&mut self) -> Result<(), Broken> {
+        let (now, candidates) = (self.now, &self.candidates);
+        let longest = self.plan.timeout;
+        for process in &self.processes {
+            for (nominee, token) in process.valid(now) {
+                let evicted_at = candidates.evicted_at(token);
+                if self.plan.grade == Grade::Quorum
+                    && evicted_at.is_some_and(|at| now > at + longest)
+                {
+                    let detail = format!("{}, longer than its session timeout", name(nominee));
+                    return Err((Law::EvictionHeard, detail));
+                }
+            }
+        }
+        let valid = self.processes.iter().flat_map(|process| process.valid(now));
+        let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
+        self.leaders.check(valid.map(|(nominee, token)| Valid { nominee, token }))
+    }
+
+    fn check_progress(&self) -> Result<(), Broken> {
+        if self.stats.events < MOST_STEPS {
+            return Ok(());
+        }
+        Err((Law::Progress, format!("{MOST_STEPS} steps")))
+    }
+
+    fn operator(&self) -> usize {
+        self.processes.len().saturating_sub(1)
+    }
+
+    fn tell(&mut self, who: &str, what: impl FnOnce() -> String) {
+        self.story.tell(self.now, || (who.to_owned(), what()));
+    }
+}
+
+fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
+    let clock = Clock::draw(rng, plan.drift);
+    let now = Instant::since_origin(clock.reading(Time::ORIGIN));
+    let mut server = ServerConfig::with_tick_time(plan.tick);
+    server.seed = rng.u64(..);
+    server.limits.max_client_connections = 0;
+    let server = if plan.servers == 1 {
+        Server::Alone(Box::new(Standalone::new(now, &server)))
+    } else {
+        let config = EnsembleConfig {
+            size: plan.servers,
+            server,
+            init_limit: plan.init_limit,
+            sync_limit: plan.sync_limit,
+        };
+        Server::Member(Box::new(Member::new(member_id(node), &config, rng.u64(..), now)))
+    };
+    Host::new(server, clock)
+}
+
+impl World<'_> {
+    fn host(&mut self, node: NodeId) -> Option<&mut Host> {
+        self.hosts.get_mut(node.0)
+    }
+
+    /// The number of the client whose process this is.
+    fn client_of(&self, node: NodeId) -> Option<usize> {
+        node.0.checked_sub(self.hosts.len()).filter(|client| *client < self.processes.len())
+    }
+
+    fn condition(&self, node: NodeId) -> Condition {
+        match (self.hosts.get(node.0), self.client_of(node)) {
+            (Some(host), _) => host.condition,
+            (None, Some(client)) => {
+                self.processes.get(client).map_or(Condition::Down, |process| process.condition)
+            }
+            (None, None) => Condition::Down,
+        }
+    }
+}

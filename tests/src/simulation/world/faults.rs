@@ -1,0 +1,277 @@
+//! Incidents: how each begins, and what ends it.
+
+use core::time::Duration;
+
+use super::{Event, Process, World};
+use crate::simulation::checker::Broken;
+use crate::simulation::client::{Chore, ELECTION, child};
+use crate::simulation::incident::{Heading, Incident, Others, What};
+use crate::simulation::links::{Impairment, NodeId, Way};
+use crate::simulation::network::ConnKey;
+use crate::simulation::server::Condition;
+
+/// What ends with an incident.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Undo {
+    Repair(Way, Impairment),
+    /// Let a process go on.
+    Resume(NodeId),
+    /// Start a process again.
+    Restart(NodeId),
+    /// Let a server take connections again.
+    Accept(NodeId),
+}
+
+impl World<'_> {
+    pub(super) fn incident_begins(&mut self, index: usize) -> Result<(), Broken> {
+        let Some(Incident { lasts, what, .. }) = self.plan.incidents.get(index).copied() else {
+            return Ok(());
+        };
+        *self.stats.incidents.entry(what.kind()).or_default() += 1;
+        self.tell("***", || what.to_string());
+        let undo = self.befall(what)?;
+        if !undo.is_empty() {
+            self.undo.insert(index, undo);
+            self.agenda.add(self.now + lasts, Event::End(index));
+        }
+        Ok(())
+    }
+
+    pub(super) fn incident_ends(&mut self, index: usize) -> Result<(), Broken> {
+        if let Some(incident) = self.plan.incidents.get(index) {
+            self.tell("***", || format!("over: {}", incident.what));
+        }
+        for undo in self.undo.remove(&index).unwrap_or_default() {
+            match undo {
+                Undo::Repair(way, impairment) => self.network.repair(self.now, way, impairment),
+                Undo::Resume(node) => self.resume(node),
+                Undo::Restart(node) => self.restart(node)?,
+                Undo::Accept(node) => {
+                    if let Some(host) = self.host(node) {
+                        host.refusals = host.refusals.saturating_sub(1);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn befall(&mut self, what: What) -> Result<Vec<Undo>, Broken> {
+        let servers = self.hosts.len();
+        match what {
+            What::LoseClient(who) => {
+                let node = NodeId(servers + self.who(who));
+                self.lose_connections(node);
+            }
+            What::ImpairClient(who, heading, impairment) => {
+                let node = NodeId(servers + self.who(who));
+                let all = (0..servers).map(NodeId).collect();
+                return Ok(self.impair(node, all, heading, impairment));
+            }
+            What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
+            What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
+            What::Withdraw(who) => self.withdraw(self.who(who))?,
+            What::CloseClient(who) => return self.close_client(self.who(who)),
+            What::Nominate(who) => self.nominate(self.who(who))?,
+            What::Refuse(whom) => {
+                let node = self.whom(whom);
+                if let Some(host) = self.host(node) {
+                    host.refusals += 1;
+                    return Ok(vec![Undo::Accept(node)]);
+                }
+            }
+            What::Evict(_)
+            | What::WriteCandidate(_)
+            | What::RemoveElectionNode
+            | What::CreateStranger(_) => self.operate(what)?,
+            What::ImpairMember(whom, others, heading, impairment) => {
+                let node = self.whom(whom);
+                let others = self.others(node, others);
+                return Ok(self.impair(node, others, heading, impairment));
+            }
+            What::LosePeers(whom, others) => {
+                let node = self.whom(whom);
+                for other in self.others(node, others) {
+                    self.network.lose_peer(self.now, Way { from: node, to: other });
+                }
+            }
+            What::Depose => return Ok(self.depose()),
+            What::CrashMember(whom) => return Ok(self.crash(self.whom(whom))),
+            What::CrashAll => {
+                return Ok((0..servers).flat_map(|node| self.crash(NodeId(node))).collect());
+            }
+            What::PauseMember(whom) => return Ok(self.pause(self.whom(whom))),
+        }
+        Ok(Vec::new())
+    }
+
+    fn impair(
+        &mut self,
+        node: NodeId,
+        others: Vec<NodeId>,
+        heading: Heading,
+        impairment: Impairment,
+    ) -> Vec<Undo> {
+        let ways = others.into_iter().flat_map(|other| Self::ways(node, other, heading));
+        ways.map(|way| {
+            self.network.impair(way, impairment);
+            Undo::Repair(way, impairment)
+        })
+        .collect()
+    }
+
+    fn depose(&mut self) -> Vec<Undo> {
+        let Some(chief) = self.chief() else {
+            return Vec::new();
+        };
+        let others = self.others(chief, Others::All);
+        for other in &others {
+            self.network.lose_peer(self.now, Way { from: chief, to: *other });
+        }
+        self.impair(chief, others, Heading::In, Impairment::Held)
+    }
+
+    fn lose_connections(&mut self, node: NodeId) {
+        for key in self.network.connections_of(node) {
+            self.network.lose(self.now, key);
+        }
+    }
+
+    fn pause(&mut self, node: NodeId) -> Vec<Undo> {
+        if self.condition(node) != Condition::Running {
+            return Vec::new();
+        }
+        self.set_condition(node, Condition::Paused);
+        vec![Undo::Resume(node)]
+    }
+
+    /// The first that a process does when it goes on is to answer whoever asks whether it leads;
+    /// then it takes in what waited, and last it looks what is due.
+    fn resume(&mut self, node: NodeId) {
+        if self.condition(node) != Condition::Paused {
+            return;
+        }
+        self.set_condition(node, Condition::Running);
+        if let Some(process) = self.client_of(node).and_then(|client| self.processes.get(client)) {
+            let announced =
+                process.client.as_ref().is_some_and(|client| client.announced().count() > 0);
+            let valid = process.valid(self.now).next().is_some();
+            if announced {
+                let answer = if valid { "yes" } else { "no" };
+                let name = self.name(node);
+                self.tell(&name, || format!("asked whether it leads, says {answer}"));
+            }
+        }
+        self.network.resumed(self.now, node);
+        for (at, pipe) in core::mem::take(&mut self.network.due) {
+            self.agenda.add(at, Event::Deliver(pipe));
+        }
+        self.agenda.add(self.now, Event::Wake(node));
+    }
+
+    pub(super) fn crash(&mut self, node: NodeId) -> Vec<Undo> {
+        if self.condition(node) == Condition::Down {
+            return Vec::new();
+        }
+        let connections: Vec<ConnKey> = self.network.connections_of(node);
+        if let Some(client) = self.client_of(node) {
+            for key in connections {
+                self.network.close_client(self.now, key);
+            }
+            if let Some(process) = self.processes.get_mut(client) {
+                process.crash();
+                process.line = None;
+            }
+        } else {
+            for key in connections {
+                self.network.close_member(self.now, key);
+            }
+            for other in self.others(node, Others::All) {
+                self.network.reset_peer(self.now, Way { from: node, to: other });
+            }
+            if let Some(host) = self.host(node) {
+                host.crash();
+                host.wake_at = None;
+            }
+        }
+        vec![Undo::Restart(node)]
+    }
+
+    fn restart(&mut self, node: NodeId) -> Result<(), Broken> {
+        if let Some(client) = self.client_of(node) {
+            let is_over = self.processes.get(client).is_none_or(Process::is_over);
+            return if is_over { self.nominate(client) } else { Ok(()) };
+        }
+        if self.condition(node) != Condition::Down {
+            return Ok(());
+        }
+        let now = self.now;
+        if let Some(host) = self.host(node) {
+            host.restart(now);
+        }
+        self.settle_host(node)
+    }
+
+    fn set_condition(&mut self, node: NodeId, condition: Condition) {
+        if let Some(host) = self.hosts.get_mut(node.0) {
+            (host.condition, host.wake_at) = (condition, None);
+        } else if let Some(process) =
+            self.client_of(node).and_then(|client| self.processes.get_mut(client))
+        {
+            (process.condition, process.wake_at) = (condition, None);
+        }
+    }
+
+    fn operate(&mut self, what: What) -> Result<(), Broken> {
+        let candidates: Vec<_> =
+            self.candidates.in_order().into_iter().map(str::to_owned).collect();
+        let at = |place: u8| {
+            let index = usize::from(place) % candidates.len().max(1);
+            candidates.get(index)
+        };
+        let chores: Vec<Chore> = match what {
+            What::Evict(place) => {
+                let evicted = at(place).into_iter().inspect(|name| self.candidates.condemn(name));
+                evicted.map(|name| Chore::Delete(child(name))).collect()
+            }
+            What::WriteCandidate(place) => {
+                at(place).map(|name| Chore::Write(child(name))).into_iter().collect()
+            }
+            What::RemoveElectionNode => {
+                for name in &candidates {
+                    self.candidates.condemn(name);
+                }
+                let children = candidates.iter().map(child);
+                children.chain([ELECTION.to_owned()]).map(Chore::Delete).collect()
+            }
+            What::CreateStranger(number) => {
+                vec![Chore::Create(child(format_args!("stranger-{number}")))]
+            }
+            _ => Vec::new(),
+        };
+        self.give(&chores)
+    }
+
+    pub(super) fn create_resource(&mut self) {
+        let created = self.give(&[Chore::Create(crate::simulation::client::RESOURCE.to_owned())]);
+        debug_assert!(created.is_ok(), "nothing has happened yet");
+    }
+
+    fn give(&mut self, chores: &[Chore]) -> Result<(), Broken> {
+        let operator = self.operator();
+        if let Some(process) = self.processes.get_mut(operator) {
+            let now = process.now(self.now);
+            if let Some(client) = &mut process.client {
+                for chore in chores {
+                    client.operate(now, chore);
+                }
+            }
+        }
+        self.settle_client(operator)
+    }
+
+    /// When something that ended by itself is tried once more.
+    pub(super) fn a_while(&mut self) -> Duration {
+        Duration::from_millis(self.rng.u64(200..3_000))
+    }
+}

@@ -1,0 +1,201 @@
+//! The course of a run: incidents, then a settled election, then silence, then everybody leaves.
+
+use core::time::Duration;
+
+use election_core::Role;
+
+use super::{Event, World};
+use crate::simulation::checker::{Broken, name};
+use crate::simulation::client::Client;
+use crate::simulation::clock::Time;
+use crate::simulation::outcome::Law;
+use crate::simulation::server::Condition;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Phase {
+    /// Until the plan's calm.
+    Incidents,
+    /// Until the election is settled and stays so. It has been settled since the one moment, and
+    /// is to be at the other.
+    Settling {
+        since: Time,
+        until: Time,
+    },
+    /// Nothing happens, until this moment.
+    Silence {
+        from: Time,
+        until: Time,
+    },
+    /// Until nobody is left, at the latest at this moment.
+    Leaving {
+        until: Time,
+    },
+    Over,
+}
+
+/// How often somebody looks whether a phase is over.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+impl World<'_> {
+    /// Whether users still start, restart and nominate by themselves.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Leaving { .. } | Phase::Over)
+    }
+
+    pub(super) fn look(&mut self) -> Result<(), Broken> {
+        let now = self.now;
+        match self.phase {
+            Phase::Incidents => {
+                self.tell("***", || "everything is well again".to_owned());
+                let until = now + self.plan.settling_time();
+                self.phase = Phase::Settling { since: now, until };
+            }
+            Phase::Settling { since, until } => self.look_at_election(since, until)?,
+            Phase::Silence { from, until } if now >= until => {
+                self.check_silence(from)?;
+                self.check_watches()?;
+                self.tell("***", || "everybody leaves".to_owned());
+                self.begin_leaving();
+            }
+            Phase::Leaving { until } => match self.remaining() {
+                None => self.phase = Phase::Over,
+                Some(why) if now >= until => return Err((Law::EmptyInTheEnd, why)),
+                Some(_) => {}
+            },
+            Phase::Silence { .. } | Phase::Over => {}
+        }
+        self.agenda.add(now + LOOK_EVERY, Event::Look);
+        Ok(())
+    }
+
+    /// What was under way at the calm may still come to light: a session that was not heard of for
+    /// too long, a lease that was not proved in time. After a timeout and two ticks it has.
+    fn look_at_election(&mut self, since: Time, until: Time) -> Result<(), Broken> {
+        let now = self.now;
+        let proof = self.plan.timeout * 11 / 10 + self.plan.tick * 2;
+        match self.unsettled() {
+            None if now.since(since) >= proof => {
+                self.stats.slowest_settling = since.since(self.plan.calm_at);
+                self.tell("***", || "settled".to_owned());
+                self.begin_silence();
+            }
+            Some(why) if now >= until => return Err((Law::LeaderInTime, why)),
+            None if since >= until => {
+                return Err((Law::LeaderInTime, "it goes on changing".to_owned()));
+            }
+            None => {}
+            Some(_) => self.note_change(),
+        }
+        Ok(())
+    }
+
+    /// The election is not settled, or not any more.
+    pub(super) fn note_change(&mut self) {
+        if let Phase::Settling { since, .. } = &mut self.phase {
+            *since = self.now;
+        }
+    }
+
+    /// Why the election is not settled: it is when one nominee leads validly, all others follow,
+    /// and nothing is left of those that are gone.
+    fn unsettled(&self) -> Option<String> {
+        let (mut standing, mut leading) = (0, 0);
+        let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
+        for (nominee, role) in clients.flat_map(Client::nominees) {
+            standing += 1;
+            match role {
+                Role::Leading { .. } => leading += 1,
+                Role::Following { .. } => {}
+                other => return Some(format!("{} is {other:?}", name(nominee))),
+            }
+        }
+        let valid = self.processes.iter().flat_map(|process| process.valid(self.now)).count();
+        let candidates = self.candidates.known().len();
+        if leading != standing.min(1) || valid != leading {
+            return Some(format!("{leading} lead, {valid} of them validly, of {standing}"));
+        }
+        if candidates != standing {
+            return Some(format!("{standing} nominees have {candidates} candidates"));
+        }
+        self.stale_member()
+    }
+
+    /// A member that does not show what the others do. Those that watch something on it are not
+    /// settled.
+    fn stale_member(&self) -> Option<String> {
+        let applied = self.hosts.iter().map(|host| host.database().last_zxid());
+        let most = applied.clone().max();
+        let stale = applied.enumerate().find(|(_, applied)| Some(*applied) != most);
+        stale.map(|(server, _)| format!("server {} lags", server + 1))
+    }
+
+    fn begin_silence(&mut self) {
+        for process in &mut self.processes {
+            process.traffic = super::process::Traffic::default();
+        }
+        let until = self.now + self.plan.timeout * 3;
+        self.phase = Phase::Silence { from: self.now, until };
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self.phase, Phase::Silence { .. })
+    }
+
+    /// At most one ping or heartbeat in a third of the timeout, and a confirmation with each
+    /// heartbeat.
+    fn check_silence(&self, from: Time) -> Result<(), Broken> {
+        let span = self.now.since(from);
+        for (client, process) in self.processes.iter().enumerate() {
+            let traffic = process.traffic;
+            let interval = process.heartbeat_interval().as_millis().max(1);
+            let most = u32::try_from(span.as_millis() / interval).unwrap_or(u32::MAX) + 2;
+            if traffic.others > 0
+                || traffic.notifications > 0
+                || traffic.pings > most
+                || traffic.heartbeats > 2 * most
+            {
+                let detail = format!(
+                    "client {} in {} ms: {traffic:?}, at most {most} pings expected",
+                    client + 1,
+                    span.as_millis()
+                );
+                return Err((Law::Silence, detail));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_leaving(&mut self) {
+        // A session that is abandoned lives on for its timeout, rounded up to a tick.
+        let until = self.now + self.plan.timeout * 3 / 2 + self.plan.tick * 2;
+        self.phase = Phase::Leaving { until: until + Duration::from_secs(5) };
+        for client in 0..self.plan.nominees.len() {
+            let at = self.now + Duration::from_millis(self.rng.u64(0..2_000));
+            self.agenda.add(at, Event::Leave(client));
+        }
+    }
+
+    /// In one way or another.
+    pub(super) fn leave(&mut self, client: usize) -> Result<(), Broken> {
+        match self.rng.u8(0..3) {
+            0 => self.withdraw(client),
+            1 => self.close_client(client).map(drop),
+            _ => {
+                self.crash_for_good(client);
+                Ok(())
+            }
+        }
+    }
+
+    /// What is left of those that left.
+    fn remaining(&self) -> Option<String> {
+        let clients = self.processes.iter().filter(|process| process.condition != Condition::Down);
+        let standing: usize = clients
+            .filter_map(|process| process.client.as_ref())
+            .map(|client| client.nominees().count())
+            .sum();
+        let candidates = self.candidates.known().len();
+        (standing > 0 || candidates > 0)
+            .then(|| format!("{standing} nominees and {candidates} candidates are left"))
+    }
+}

@@ -1,0 +1,110 @@
+//! A client's process, from one start to the next.
+
+use core::time::Duration;
+
+use election_core::{NomineeId, Token};
+use zk_jute::SessionId;
+use zk_session::Instant;
+
+use crate::simulation::client::{Client, Settings};
+use crate::simulation::clock::{Clock, Time};
+use crate::simulation::links::NodeId;
+use crate::simulation::network::ConnKey;
+use crate::simulation::server::Condition;
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) node: NodeId,
+    settings: Settings,
+    pub(super) clock: Clock,
+    pub(super) condition: Condition,
+    pub(super) wake_at: Option<Time>,
+    pub(super) client: Option<Client>,
+    /// The connection that the client has, or is opening.
+    pub(super) line: Option<ConnKey>,
+    starts: u64,
+    pub(super) nominees: u16,
+    pub(super) traffic: Traffic,
+    /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
+    /// predecessor.
+    pub(super) candidates_gone: usize,
+}
+
+/// What a client sends and receives while nothing happens.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) pings: u32,
+    pub(super) heartbeats: u32,
+    pub(super) others: u32,
+    pub(super) notifications: u32,
+}
+
+impl Process {
+    pub(super) const fn new(node: NodeId, settings: Settings, clock: Clock) -> Self {
+        Self {
+            node,
+            settings,
+            clock,
+            condition: Condition::Down,
+            wake_at: None,
+            client: None,
+            line: None,
+            starts: 0,
+            nominees: 0,
+            traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0 },
+            candidates_gone: 0,
+        }
+    }
+
+    pub(super) fn now(&self, now: Time) -> Instant {
+        Instant::since_origin(self.clock.reading(now))
+    }
+
+    /// A process starts that knows nothing of the one before.
+    pub(super) fn start(&mut self, now: Time) {
+        self.starts += 1;
+        let mut settings = self.settings.clone();
+        settings.seed = settings.seed.wrapping_add(self.starts << 32);
+        self.client = Some(Client::new(settings, self.now(now)));
+        self.condition = Condition::Running;
+    }
+
+    pub(super) fn crash(&mut self) {
+        self.client = None;
+        self.condition = Condition::Down;
+        self.wake_at = None;
+    }
+
+    /// The leaderships that this process would call valid at this moment, whatever it does.
+    pub(super) fn valid(&self, now: Time) -> impl Iterator<Item = (NomineeId, Token)> {
+        let now = self.now(now);
+        let client = self.client.as_ref();
+        let client = client.filter(|client| client.lease_deadline().is_some_and(|end| now < end));
+        client.into_iter().flat_map(Client::announced)
+    }
+
+    /// Until when that is so, if nothing more comes in.
+    pub(super) fn valid_until(&self) -> Option<Time> {
+        let deadline = self.client.as_ref()?.lease_deadline()?;
+        Some(self.clock.when(deadline.elapsed()))
+    }
+
+    pub(super) fn session(&self) -> Option<SessionId> {
+        self.client.as_ref()?.session()
+    }
+
+    /// Whether the client is gone, or has closed its session.
+    pub(super) fn is_over(&self) -> bool {
+        self.client.as_ref().is_none_or(|client| client.ended().is_some())
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.condition == Condition::Running
+    }
+
+    /// A third of the session timeout in true time at least, as this clock and the fastest one
+    /// may have it.
+    pub(super) fn heartbeat_interval(&self) -> Duration {
+        self.settings.timeout / 3 * 9 / 10
+    }
+}

@@ -1,0 +1,73 @@
+//! What passes while nothing happens, and the watches that remain.
+
+use zk_jute::{Decode, OpCode, ReplyHeader, RequestHeader, Xid};
+
+use super::{Process, World};
+use crate::simulation::checker::Broken;
+use crate::simulation::network::{ConnKey, PipeId};
+use crate::simulation::outcome::Law;
+
+impl World<'_> {
+    /// A client hands over whole frames.
+    pub(super) fn count_sent(&mut self, client: usize, bytes: &[u8]) {
+        if !self.is_silent() {
+            return;
+        }
+        let Some(process) = self.processes.get_mut(client) else {
+            return;
+        };
+        for frame in frames(bytes) {
+            let count = match RequestHeader::decode_prefix(frame).map(|header| header.opcode) {
+                Ok(OpCode::PING) => &mut process.traffic.pings,
+                Ok(OpCode::SYNC | OpCode::MULTI) => &mut process.traffic.heartbeats,
+                _ => &mut process.traffic.others,
+            };
+            *count += 1;
+        }
+    }
+
+    /// So does a server.
+    pub(super) fn count_received(&mut self, key: ConnKey, bytes: &[u8]) {
+        if !self.is_silent() {
+            return;
+        }
+        let client = self.network.way(PipeId::Down(key)).and_then(|way| self.client_of(way.to));
+        let Some(process) = client.and_then(|client| self.processes.get_mut(client)) else {
+            return;
+        };
+        for frame in frames(bytes) {
+            let xid = ReplyHeader::decode_prefix(frame).map(|header| header.xid);
+            process.traffic.notifications += u32::from(xid == Ok(Xid::NOTIFICATION));
+        }
+    }
+
+    /// Asks each server how many watches it keeps.
+    pub(super) fn check_watches(&mut self) -> Result<(), Broken> {
+        let count = |process: &Process| {
+            let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
+            (nominees, process.candidates_gone)
+        };
+        let (nominees, gone) = self
+            .processes
+            .iter()
+            .map(count)
+            .fold((0, 0), |(nominees, gone), (more, left)| (nominees + more, gone + left));
+        let now = self.now;
+        let watches: usize = self.hosts.iter_mut().map(|host| host.watches(now)).sum();
+        if watches > 2 * nominees + gone {
+            let detail = format!("{watches} watches of {nominees} nominees and {gone} before them");
+            return Err((Law::TwoWatches, detail));
+        }
+        Ok(())
+    }
+}
+
+fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    core::iter::from_fn(move || {
+        let (head, rest) = bytes.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*head)).ok()?;
+        let (frame, rest) = rest.split_at_checked(length)?;
+        bytes = rest;
+        Some(frame)
+    })
+}

@@ -1,0 +1,226 @@
+//! What users do, and what the world makes of what clients observe.
+
+use election_core::Notice;
+
+use super::faults::Undo;
+use super::{Event, Process, World};
+use crate::simulation::checker::{Broken, Change, name, nominee_id};
+use crate::simulation::client::Observed;
+use crate::simulation::ensemble::MemberRole;
+use crate::simulation::links::NodeId;
+
+impl World<'_> {
+    pub(super) fn start_process(&mut self, client: usize) {
+        let now = self.now;
+        if let Some(process) = self.processes.get_mut(client) {
+            process.start(now);
+            self.conduct.started(client);
+            let node = process.node;
+            self.agenda.add(now, Event::Wake(node));
+        }
+    }
+
+    /// Starts the client's process if need be.
+    pub(super) fn nominate(&mut self, client: usize) -> Result<(), Broken> {
+        if self.is_leaving() {
+            return Ok(());
+        }
+        if self.processes.get(client).is_none_or(Process::is_over) {
+            self.start_process(client);
+        }
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(());
+        };
+        process.nominees += 1;
+        let id = nominee_id(client, process.nominees);
+        let now = process.now(self.now);
+        let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
+        let mut observed = Vec::new();
+        if let Some(running) = &mut process.client {
+            running.nominate(now, (id, policy.unwrap_or_default()), &mut observed);
+        }
+        let node = process.node;
+        let who = self.name(node);
+        self.tell(&who, || format!("nominates {}", name(id)));
+        self.observe_all(client, &observed)?;
+        self.settle_client(client)
+    }
+
+    /// Withdraws all nominations of a client, those that lead resign.
+    pub(super) fn withdraw(&mut self, client: usize) -> Result<(), Broken> {
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(());
+        };
+        let now = process.now(self.now);
+        let mut observed = Vec::new();
+        if let Some(running) = &mut process.client {
+            let standing: Vec<_> = running.standing().collect();
+            for key in standing {
+                running.withdraw(now, key, &mut observed);
+            }
+        }
+        self.observe_all(client, &observed)?;
+        self.settle_client(client)
+    }
+
+    /// The client closes its session; what follows starts it again.
+    pub(super) fn close_client(&mut self, client: usize) -> Result<Vec<Undo>, Broken> {
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(Vec::new());
+        };
+        let now = process.now(self.now);
+        if let Some(running) = &mut process.client {
+            running.close(now);
+        }
+        let node = process.node;
+        self.settle_client(client)?;
+        Ok(vec![Undo::Restart(node)])
+    }
+
+    pub(super) fn crash_for_good(&mut self, client: usize) {
+        let node = NodeId(self.hosts.len() + client);
+        self.crash(node);
+    }
+
+    pub(super) fn work(&mut self, client: usize) -> Result<(), Broken> {
+        let Some(interval) = self.plan.work_every.filter(|_| self.now < self.plan.calm_at) else {
+            return Ok(());
+        };
+        self.agenda.add(self.now + interval, Event::Work(client));
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(());
+        };
+        let now = process.now(self.now);
+        if let Some(running) = &mut process.client {
+            running.work(now);
+        }
+        self.settle_client(client)
+    }
+
+    pub(super) fn observe_all(
+        &mut self,
+        client: usize,
+        observed: &[Observed],
+    ) -> Result<(), Broken> {
+        observed.iter().try_for_each(|what| self.observe(client, what))
+    }
+
+    pub(super) fn observe(&mut self, client: usize, what: &Observed) -> Result<(), Broken> {
+        self.tell_observed(client, what);
+        if let Some(process) = self.processes.get_mut(client) {
+            match what {
+                Observed::Connected { .. } => process.candidates_gone = 0,
+                Observed::Notice {
+                    notice: Notice::Unseated(_) | Notice::Lost(_) | Notice::Ended(_),
+                    ..
+                } => process.candidates_gone += 1,
+                _ => {}
+            }
+        }
+        match what {
+            Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
+            Observed::Notice { notice: Notice::Ended(_), .. }
+            | Observed::EndedWithClient { .. } => {
+                // Somebody wants this service to have a leader, and stands again.
+                let at = self.now + self.a_while();
+                self.agenda.add(at, Event::Nominate(client));
+                self.note_change();
+            }
+            Observed::Notice { .. } | Observed::Connected { .. } | Observed::Disconnected(_) => {
+                self.note_change();
+            }
+            _ => {}
+        }
+        let session = self.processes.get(client).and_then(Process::session);
+        self.conduct.take_in((client, session), what, &mut self.candidates)
+    }
+
+    fn tell_observed(&mut self, client: usize, what: &Observed) {
+        if !self.story.is_recorded() {
+            return;
+        }
+        let Some(process) = self.processes.get(client) else {
+            return;
+        };
+        let who = self.name(process.node);
+        let until = process.valid_until().map_or("-".to_owned(), |until| until.to_string());
+        let server = process
+            .line
+            .and_then(|line| self.network.way(crate::simulation::network::PipeId::Up(line)));
+        let server = server.map_or(0, |way| way.to.0 + 1);
+        let text = match what {
+            Observed::Connected { session, timeout } => format!(
+                "connected to server {server}, session {session} of {} ms",
+                timeout.as_millis()
+            ),
+            Observed::Disconnected(end) => format!("disconnected: {end}; lease until {until}"),
+            Observed::ConnectFailed
+            | Observed::Fired
+            | Observed::WatchLost
+            | Observed::Completed => return,
+            Observed::LeaseLapsed => "lease lapsed".to_owned(),
+            Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
+            Observed::Ended(end) => format!("session ended: {end}"),
+            Observed::Renewed => "begins another session".to_owned(),
+            Observed::Notice { nominee, notice } => format!("{}: {notice:?}", name(*nominee)),
+            Observed::Announced { nominee, token } => {
+                format!("{} LEADS with {token:?}, lease until {until}", name(*nominee))
+            }
+            Observed::EndedWithClient { nominee } => format!("{}: ended", name(*nominee)),
+            Observed::Woken { nominee, .. } => format!("{}: woken", name(*nominee)),
+        };
+        self.story.tell(self.now, || (who, text));
+    }
+
+    /// Takes in what a server shows after a step.
+    pub(super) fn note_progress(&mut self, node: NodeId) -> Result<(), Broken> {
+        let Some(host) = self.hosts.get(node.0) else {
+            return Ok(());
+        };
+        let role = host.role();
+        if let Some(known) = self.roles.get_mut(node.0)
+            && core::mem::replace(known, role) != role
+        {
+            self.stats.epochs += u64::from(role == Some(MemberRole::Leading));
+            let who = self.name(node);
+            self.tell(&who, || match role {
+                Some(MemberRole::Leading) => "leads the ensemble".to_owned(),
+                Some(MemberRole::Following(leader)) => format!("follows server {}", leader.0),
+                Some(MemberRole::Looking) | None => "looks for a leader".to_owned(),
+            });
+        }
+        let mut changes = Vec::new();
+        let Some(host) = self.hosts.get(node.0) else {
+            return Ok(());
+        };
+        let result = self.candidates.take_in(self.now, host.database(), &mut changes);
+        if !changes.is_empty() {
+            self.note_change();
+        }
+        for change in changes {
+            let who = self.name(node);
+            self.tell(&who, || match change {
+                Change::Created(candidate) => format!(
+                    "candidate of {} created in {:?} by session {}",
+                    name(candidate.nominee),
+                    candidate.czxid,
+                    candidate.owner
+                ),
+                Change::Deleted(candidate) => format!(
+                    "candidate of {} (created in {:?}) deleted",
+                    name(candidate.nominee),
+                    candidate.czxid
+                ),
+            });
+        }
+        result
+    }
+
+    pub(super) fn name(&self, node: NodeId) -> String {
+        match self.client_of(node) {
+            Some(client) if client == self.operator() => "operator".to_owned(),
+            Some(client) => format!("client {}", client + 1),
+            None => format!("server {}", node.0 + 1),
+        }
+    }
+}
