@@ -8,6 +8,7 @@
 //!
 //! All calls block; in async tests use a multi-thread runtime or `spawn_blocking`.
 
+mod command_line;
 mod ensemble;
 mod error;
 mod four_letter;
@@ -18,6 +19,7 @@ mod server;
 mod shared;
 mod supervisor;
 
+pub use command_line::{CommandLine, CommandLineError};
 pub use ensemble::{Ensemble, Member, PeerAddress};
 pub use error::{FourLetterError, InstallError, StartError};
 pub use four_letter::Mode;
