@@ -72,9 +72,9 @@ impl Arguments {
     /// A small tree, so that the same znodes are met again and again.
     fn usual_path(&mut self) -> String {
         let mut path = "~".to_owned();
-        for _ in 0..self.choose(&[1, 1, 2, 2, 3]) {
+        for _ in 0..self.choose(&[1, 1, 1, 1, 2, 2, 2, 3]) {
             path.push('/');
-            let name = self.choose(&["a", "b", "c", "p", "r", "s-", "s-"]);
+            let name = self.choose(&["a", "a", "a", "b", "b", "p", "r", "s-"]);
             path.push_str(name);
             // The names that sequential znodes get, too.
             if name == "s-" && self.below(2) == 0 {
@@ -132,11 +132,11 @@ impl Arguments {
 
     pub(crate) fn acl(&mut self) -> Field {
         Field::Acl(match self.below(40) {
-            0..26 => Some(vec![OPEN]),
-            26 => None,
-            27 => Some(Vec::new()),
-            28 => Some(vec![OPEN, OPEN, AclEntry { permissions: 1, ..OPEN }]),
-            _ => Some((0..=self.below(3)).map(|_| self.acl_entry()).collect()),
+            0..28 => Some(vec![OPEN]),
+            28 => None,
+            29 => Some(Vec::new()),
+            30 => Some(vec![OPEN, OPEN, AclEntry { permissions: 1, ..OPEN }]),
+            _ => Some((0..=self.below(2)).map(|_| self.acl_entry()).collect()),
         })
     }
 
@@ -146,7 +146,11 @@ impl Arguments {
             ("world", "anyone"),
             ("digest", ANN),
             ("digest", ANN),
+            ("digest", ANN),
             ("digest", BOB),
+            ("digest", BOB),
+            ("ip", "10.0.0.0/8"),
+            ("auth", ""),
             ("auth", ""),
             ("auth", "whoever"),
             ("ip", "127.0.0.1"),

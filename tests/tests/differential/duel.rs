@@ -85,17 +85,13 @@ impl Duel {
     }
 
     fn compare_trees(&mut self, step: usize) -> Result<(), Stop> {
-        let mut open = vec![crate::request::HOME.to_string()];
-        while let Some(path) = open.pop() {
-            for request in keeper::examine(&path) {
-                let apache = self.apache.keeper(&request)?;
-                for name in keeper::children(&apache) {
-                    open.push(format!("{path}/{name}"));
-                }
-                let embedded = self.embedded.keeper(&request)?;
-                let both = [&as_keeper(apache), &as_keeper(embedded)];
-                self.compare(step, core::slice::from_ref(&request), both.map(Vec::as_slice))?;
-            }
+        let mut level = vec![crate::request::HOME.to_string()];
+        while !level.is_empty() {
+            let requests: Vec<_> = level.iter().flat_map(|path| keeper::examine(path)).collect();
+            let apache = self.apache.keeper(&requests)?;
+            let embedded = self.embedded.keeper(&requests)?;
+            level = keeper::next_level(&level, &apache);
+            self.compare(step, &requests, [&as_keeper(apache), &as_keeper(embedded)])?;
         }
         Ok(())
     }

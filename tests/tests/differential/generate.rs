@@ -76,19 +76,22 @@ impl Generator {
     fn burst(&mut self) -> Vec<Request> {
         let length = self.arguments.choose(&[1, 1, 1, 2, 3, 5, 8]);
         let mut requests = Vec::new();
-        for _ in 0..length {
+        while requests.len() < length {
             let request = self.request();
-            let ends_burst = request.opcode == Opcode::EXISTS && !self.release.guards_exists();
-            requests.push(request);
-            // See `known::SINCE_EXISTS_IS_GUARDED`.
+            let ends_burst = match request.opcode {
+                // Another request has to follow: see `known::SINCE_EXISTS_IS_GUARDED`.
+                Opcode::EXISTS => !self.release.guards_exists(),
+                // Requests close behind are checked by the old list or by the new one.
+                Opcode::SET_ACL => true,
+                _ => false,
+            };
+            match (request.opcode, ends_burst) {
+                (Opcode::EXISTS, true) if !requests.is_empty() => continue,
+                _ => requests.push(request),
+            }
             if ends_burst {
                 break;
             }
-        }
-        if requests.last().is_some_and(|last| last.opcode == Opcode::EXISTS)
-            && !self.release.guards_exists()
-        {
-            requests.drain(..requests.len() - 1);
         }
         requests
     }
@@ -140,7 +143,7 @@ impl Generator {
         let mut body = vec![path, data, acl, Field::Int(flags)];
         if opcode == Opcode::CREATE_TTL {
             const LONGEST: i64 = 0xff_ffff_ffff;
-            let times = [1, 60_000, 60_000, 0, -1, LONGEST, LONGEST + 1, i64::MIN];
+            let times = [1, 60_000, 60_000, 60_000, LONGEST, LONGEST + 1, 0, -1, i64::MIN];
             body.push(Field::Long(self.arguments.choose(&times)));
         }
         body

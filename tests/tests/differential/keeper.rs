@@ -30,21 +30,30 @@ pub(crate) fn examine(path: &str) -> [Request; 3] {
     ]
 }
 
+pub(crate) fn list(path: &str) -> Request {
+    let [.., list] = examine(path);
+    list
+}
+
 pub(crate) fn delete(path: &str) -> Request {
     Request::new(Opcode::DELETE, [Field::Path(Some(path.to_owned())), Field::Int(-1)])
 }
 
-/// The names in the reply to a request for a list.
-pub(crate) fn children(seen: &[Seen]) -> impl Iterator<Item = &String> {
+/// The children of these znodes, from the replies to the requests for their lists.
+pub(crate) fn next_level(level: &[String], seen: &[Seen]) -> Vec<String> {
     let bodies = seen.iter().filter_map(|seen| match seen {
         Seen::Reply { body, .. } => Some(body),
         _ => None,
     });
-    let names = bodies.flatten().filter_map(|value| match value {
-        Value::Names(names) => Some(names),
+    let lists = bodies.filter_map(|body| match body.first() {
+        Some(Value::Names(names)) => Some(names),
         _ => None,
     });
-    names.flatten().flatten()
+    let children = level
+        .iter()
+        .zip(lists)
+        .flat_map(|(path, names)| names.iter().flatten().map(move |name| format!("{path}/{name}")));
+    children.collect()
 }
 
 fn home() -> Field {

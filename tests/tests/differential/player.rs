@@ -55,8 +55,8 @@ impl Player {
     pub(crate) fn begin(&mut self, home: &str) -> io::Result<Vec<Seen>> {
         home.clone_into(&mut self.home);
         self.context.base = i64::MAX;
-        let mut seen = self.keeper(&keeper::authenticate())?;
-        seen.extend(self.keeper(&keeper::create_home())?);
+        let mut seen = self.keeper(&[keeper::authenticate()])?;
+        seen.extend(self.keeper(&[keeper::create_home()])?);
         self.context.base = self.clients[KEEPER].session.map_or(0, |session| session.last_zxid);
         Ok(seen)
     }
@@ -69,22 +69,21 @@ impl Player {
             }
             self.clients[client] = Client::default();
         }
-        let mut paths = vec![HOME.to_string()];
-        let mut seen = 0;
-        while let Some(path) = paths.get(seen).cloned() {
-            let [.., list] = keeper::examine(&path);
-            let answer = self.keeper(&list)?;
-            paths.extend(keeper::children(&answer).map(|name| format!("{path}/{name}")));
-            seen += 1;
+        let mut level = vec![HOME.to_string()];
+        let mut deletions = Vec::new();
+        while !level.is_empty() {
+            deletions.extend(level.iter().map(|path| keeper::delete(path)));
+            let lists: Vec<_> = level.iter().map(|path| keeper::list(path)).collect();
+            level = keeper::next_level(&level, &self.keeper(&lists)?);
         }
-        let deletions: Vec<_> = paths.iter().rev().map(|path| keeper::delete(path)).collect();
-        self.ask(KEEPER, &deletions)?;
+        deletions.reverse();
+        self.keeper(&deletions)?;
         Ok(())
     }
 
     /// What the keeper sees.
-    pub(crate) fn keeper(&mut self, request: &Request) -> io::Result<Vec<Seen>> {
-        self.ask(KEEPER, core::slice::from_ref(request))
+    pub(crate) fn keeper(&mut self, requests: &[Request]) -> io::Result<Vec<Seen>> {
+        self.ask(KEEPER, requests)
     }
 
     pub(crate) fn play(&mut self, step: &Step) -> io::Result<Vec<Heard>> {
