@@ -1,118 +1,126 @@
 //! What must hold in every state of a world.
 
-use election_core::{Role, Token};
+use election_core::{End, NominationError, Role};
 
 use super::World;
 use super::client::Client;
-use super::server::Name;
-use super::step::is_former;
+use super::server::{Name, Znode};
 
 impl World {
     pub fn check(&self) -> Result<(), String> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        let leaders: Vec<usize> = self
-            .clients
-            .iter()
-            .filter(|client| self.leads_in_truth(client))
-            .map(|client| client.index)
-            .collect();
+        let leaders = self.valid_leaders();
         if leaders.len() > 1 {
             return Err(format!("several lead: {leaders:?}"));
         }
         for client in &self.clients {
-            self.check_client(client).map_err(|fault| format!("{}: {fault}", client.index))?;
+            let leads = leaders.contains(&client.index);
+            self.check_client(client, leads)
+                .map_err(|fault| format!("{}: {fault}", client.index))?;
         }
-        self.check_herd()?;
-        let contends = self.clients.iter().any(|client| !client.is_ended());
-        if contends && leaders.is_empty() && self.is_at_rest() {
+        self.check_herd()
+    }
+
+    /// What must hold besides where nothing happens any more unless something goes wrong: exactly
+    /// one leads, everybody else follows, and the queue holds nothing but their candidates.
+    pub fn check_rest(&self) -> Result<(), String> {
+        let contenders: Vec<&Client> =
+            self.clients.iter().filter(|client| !client.is_ended()).collect();
+        if contenders.is_empty() {
+            let left = self.server.tip.znodes.len();
+            return if left == 0 { Ok(()) } else { Err(format!("all ended, {left} znodes left")) };
+        }
+        if self.valid_leaders().len() != 1 {
             return Err("nobody leads and nothing is on its way".into());
         }
-        Ok(())
+        for client in &contenders {
+            if !matches!(client.nominee.role(), Role::Leading { .. } | Role::Following { .. }) {
+                return Err(format!("{}: {:?} at rest", client.index, client.nominee.role()));
+            }
+        }
+        let mut queue: Vec<Name> = self.server.tip.znodes.iter().map(|znode| znode.name).collect();
+        let mut candidates: Vec<Name> = contenders.iter().filter_map(|it| it.candidate()).collect();
+        queue.sort_unstable();
+        candidates.sort_unstable();
+        if queue == candidates { Ok(()) } else { Err(format!("{queue:?} for {candidates:?}")) }
     }
 
-    /// It believes that it leads, its session lives, and its znode stands.
-    fn leads_in_truth(&self, client: &Client) -> bool {
-        match client.nominee.role() {
-            Role::Leading { token } => {
-                client.is_up() && client.session_lives && self.stands(client, token)
+    /// Who believes to lead, in a session that lives and by a znode that no operator deleted. The
+    /// lease covers the time between the end of a session and the news of it; against an operator
+    /// only the token helps.
+    fn valid_leaders(&self) -> Vec<usize> {
+        let leads = |client: &&Client| match client.nominee.role() {
+            Role::Leading { token } | Role::Suspended { token } => {
+                client.session_lives && !self.evicted.iter().any(|(_, evicted)| *evicted == token)
             }
             _ => false,
-        }
+        };
+        self.clients.iter().filter(leads).map(|client| client.index).collect()
     }
 
-    fn stands(&self, client: &Client, token: Token) -> bool {
-        self.server.znodes.iter().any(|znode| znode.token == token && znode.owner == client.session)
+    fn stands(&self, client: &Client) -> bool {
+        let is_own = |znode: &Znode| znode.owner == client.session;
+        client.candidate().is_some_and(|name| self.server.find(name).is_some_and(is_own))
     }
 
-    fn check_client(&self, client: &Client) -> Result<(), String> {
-        let own = self
-            .server
-            .znodes
-            .iter()
-            .filter(|znode| znode.name.client == client.index && znode.owner == client.session)
-            .count();
+    fn check_client(&self, client: &Client, leads: bool) -> Result<(), String> {
+        let znodes = &self.server.tip.znodes;
+        let is_own =
+            |znode: &&Znode| znode.name.client == client.index && znode.owner == client.session;
+        let own = znodes.iter().filter(is_own).count();
         if own > 1 {
             return Err(format!("{own} znodes in one session"));
         }
-        let nothing_on_its_way = client.requests.is_empty() && client.deliveries.is_empty();
-        if client.is_ended() && own > 0 && nothing_on_its_way && client.in_doubt.is_empty() {
+        if leads && !self.stands(client) {
+            return Err("leads by a znode that is gone".into());
+        }
+        if client.is_idle_for_good() && own > 0 {
             return Err("a ghost is left after the end".into());
         }
-        if client.is_up() && nothing_on_its_way {
-            match client.nominee.role() {
-                Role::Leading { token } if !self.stands(client, token) => {
-                    return Err("believes to lead by a znode that is gone".into());
-                }
-                Role::Following { predecessor, .. }
-                    if self.server.find(Name::parse(predecessor.as_str())).is_none() =>
-                {
-                    return Err("follows a znode that is gone".into());
-                }
-                Role::Standing | Role::Suspended { .. } | Role::Leaving => {
-                    return Err("is on its way, and nothing is on its way".into());
-                }
-                _ => {}
+        if client.watchers.len() > 2 {
+            return Err(format!("{} watches", client.watchers.len()));
+        }
+        match client.nominee.role() {
+            Role::Ended(End::Failed(NominationError::NoElectionNode)) => {}
+            Role::Ended(End::Failed(error)) => return Err(format!("failed: {error}")),
+            _ => {}
+        }
+        if self.is_quiet(client) { self.check_quiet_client(client) } else { Ok(()) }
+    }
+
+    /// Nothing is on its way to the client, so what it believes must be so.
+    fn check_quiet_client(&self, client: &Client) -> Result<(), String> {
+        match client.nominee.role() {
+            Role::Leading { .. } if !self.stands(client) => {
+                Err("believes to lead by a znode that is gone".into())
             }
+            Role::Following { predecessor, .. }
+                if self.server.find(Name::parse(predecessor.as_str())).is_none() =>
+            {
+                Err("follows a znode that is gone".into())
+            }
+            Role::Standing | Role::Suspended { .. } | Role::Leaving => {
+                Err("is on its way, and nothing is on its way".into())
+            }
+            _ => Ok(()),
         }
-        let watches =
-            self.server.watchers.iter().filter(|watcher| watcher.client == client.index).count();
-        if watches > 2 {
-            return Err(format!("{watches} watches"));
-        }
-        Ok(())
     }
 
     /// A deletion wakes one follower at most.
     fn check_herd(&self) -> Result<(), String> {
-        for znode in &self.server.znodes {
-            let followers = self
-                .server
-                .watchers
-                .iter()
-                .filter(|watcher| watcher.name == znode.name && watcher.client != znode.name.client)
-                .filter(|watcher| {
-                    let follower = &self.clients[watcher.client];
-                    follower.nominee.awaits_change(watcher.ticket)
-                        && follower.candidate().is_some_and(|own| self.server.find(own).is_some())
-                })
-                .count();
+        for znode in &self.server.tip.znodes {
+            let follows = |client: &&Client| {
+                client.index != znode.name.client
+                    && self.stands(client)
+                    && client.watchers.iter().any(|watcher| watcher.name == znode.name)
+            };
+            let followers = self.clients.iter().filter(follows).count();
             if followers > 1 {
                 return Err(format!("herd: {followers} followers watch {:?}", znode.name));
             }
         }
         Ok(())
-    }
-
-    /// A former session that still owns a znode is not at rest: its expiry is on its way.
-    fn is_at_rest(&self) -> bool {
-        self.clients.iter().all(|client| {
-            client.is_up()
-                && !self.server.znodes.iter().any(|znode| is_former(client, znode.owner))
-                && client.requests.is_empty()
-                && client.deliveries.is_empty()
-                && client.in_doubt.is_empty()
-        })
     }
 }

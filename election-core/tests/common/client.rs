@@ -9,6 +9,10 @@ use election_core::{
 
 use super::server::{Answer, Name, Request};
 
+/// Sessions are numbered by client, so that they are told from tokens at a glance.
+pub const FIRST_SESSION: i64 = 1_000_000;
+pub const SESSIONS: i64 = 1_000;
+
 pub fn nominee_id(client: usize) -> NomineeId {
     NomineeId::from_bytes([u8::try_from(client).expect("few clients") + 0xa0; 16])
 }
@@ -19,8 +23,24 @@ pub enum Delivery {
     Changed(Ticket, Change),
 }
 
-/// A request that was sent on a connection that is lost: it may still be applied.
+/// The reply to a write or a `sync`: it comes once the client's server has applied the log up to
+/// this position.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Due {
+    pub position: usize,
+    pub ticket: Ticket,
+    pub answer: Answer,
+}
+
+/// A watch at the client's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Watcher {
+    pub ticket: Ticket,
+    pub name: Name,
+}
+
+/// A request that was sent on a connection that is lost: it may still be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InDoubt {
     pub session: SessionId,
     pub request: Request,
@@ -28,7 +48,7 @@ pub struct InDoubt {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// Never connected.
+    /// Never connected in this session.
     New,
     Up,
     Down,
@@ -72,10 +92,18 @@ pub struct Client {
     pub nominee: Nominee,
     pub link: Link,
     pub session: SessionId,
+    /// At the server; the client may not know yet.
     pub session_lives: bool,
+    /// What the server of this connection has applied.
+    pub applied: usize,
+    /// What the session has seen for certain: it goes to no server that is behind.
+    pub seen: usize,
+    pub watchers: Vec<Watcher>,
+    /// Sent, and not executed yet.
     pub requests: VecDeque<(Ticket, Request)>,
+    /// Executed, and not answered yet.
+    pub due: VecDeque<Due>,
     pub in_doubt: Vec<InDoubt>,
-    pub deliveries: VecDeque<Delivery>,
     pub stragglers: Vec<Delivery>,
     pub told: Told,
     /// The own znode, as read on this connection.
@@ -92,11 +120,16 @@ impl Client {
             index,
             nominee: Nominee::new(nominee_id(index), policy),
             link: Link::New,
-            session: SessionId::new(i64::try_from(index).expect("few clients") * 1000 + 1),
+            session: SessionId::new(
+                i64::try_from(index).expect("few clients") * SESSIONS + FIRST_SESSION,
+            ),
             session_lives: true,
+            applied: 0,
+            seen: 0,
+            watchers: Vec::new(),
             requests: VecDeque::new(),
+            due: VecDeque::new(),
             in_doubt: Vec::new(),
-            deliveries: VecDeque::new(),
             stragglers: Vec::new(),
             told: Told::NotLeading,
             verified: None,
@@ -110,8 +143,26 @@ impl Client {
         self.link == Link::Up
     }
 
+    /// Whether a server answers it from what it has applied, now or after a reconnect.
+    pub fn has_a_server(&self) -> bool {
+        match self.link {
+            Link::New => false,
+            Link::Up => true,
+            Link::Down => self.session_lives,
+        }
+    }
+
     pub fn is_ended(&self) -> bool {
         matches!(self.nominee.role(), Role::Ended(_))
+    }
+
+    /// Over, and nothing of it is left on its way.
+    pub fn is_idle_for_good(&self) -> bool {
+        self.is_ended()
+            && self.requests.is_empty()
+            && self.due.is_empty()
+            && self.in_doubt.is_empty()
+            && self.stragglers.is_empty()
     }
 
     pub fn candidate(&self) -> Option<Name> {
@@ -135,6 +186,21 @@ impl Client {
         self.take_in(request, notice)
     }
 
+    /// Delivers the answer to a read on this connection.
+    pub fn deliver_read(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+    ) -> Result<Option<Notice>, String> {
+        if let Answer::Read(name, stat) = &answer
+            && name.client == self.index
+            && stat.owner == Some(self.session)
+        {
+            self.verified = Some(stat.token);
+        }
+        self.deliver(Delivery::Reply(ticket, answer))
+    }
+
     pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<Notice>, String> {
         let (ticket, answer) = match delivery {
             Delivery::Changed(ticket, change) => {
@@ -151,15 +217,29 @@ impl Client {
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(&mut { names })))
             }
-            Answer::Read(name, stat) => {
-                if name.client == self.index && stat.owner == Some(self.session) {
-                    self.verified = Some(stat.token);
-                }
-                self.reply(ticket, Ok(Reply::Read(stat)))
-            }
+            Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read(stat))),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
             Answer::Failed(failure) => self.reply(ticket, Err(failure)),
         }
+    }
+
+    /// The driver takes down what is no longer waited for. A change may be on its way all the
+    /// same, and must not matter.
+    pub fn take_down_watches(&mut self) -> Result<(), String> {
+        let nominee = &self.nominee;
+        let awaited = |watcher: &Watcher| nominee.awaits_change(watcher.ticket);
+        for Watcher { ticket, .. } in self.watchers.iter().filter(|watcher| !awaited(watcher)) {
+            for change in [Change::Deleted, Change::Data] {
+                let mut late = nominee.clone();
+                let output = late.handle_event(Event::Changed { ticket: *ticket, change });
+                let is_silent = (output.command, output.notice) == (None, None);
+                if !is_silent || late != *nominee {
+                    return Err(format!("{change:?} of {ticket} matters, and is not awaited"));
+                }
+            }
+        }
+        self.watchers.retain(awaited);
+        Ok(())
     }
 
     fn reply(
@@ -192,12 +272,7 @@ impl Client {
         if !self.is_up() {
             return Err(format!("{request:?} is asked for while the link is down"));
         }
-        let others = self.requests.iter().map(|(ticket, _)| *ticket);
-        let answers = self.deliveries.iter().filter_map(|delivery| match delivery {
-            Delivery::Reply(ticket, _) => Some(*ticket),
-            Delivery::Changed(..) => None,
-        });
-        if !ticket.is_cleanup() && others.chain(answers).any(|ticket| !ticket.is_cleanup()) {
+        if !ticket.is_cleanup() && self.unanswered().any(|ticket| !ticket.is_cleanup()) {
             return Err(format!("{request:?} is asked for while another request is in flight"));
         }
         if request == Request::Create {
@@ -212,6 +287,12 @@ impl Client {
         }
         self.requests.push_back((ticket, request));
         Ok(())
+    }
+
+    /// The requests whose replies did not come yet.
+    pub fn unanswered(&self) -> impl Iterator<Item = Ticket> {
+        let due = self.due.iter().map(|due| due.ticket);
+        due.chain(self.requests.iter().map(|(ticket, _)| *ticket))
     }
 
     fn compare_role_with_notices(&self) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! A model of a server and of the links to it, for tests: nothing happens but the steps that a
+//! A model of an ensemble and of the links to it, for tests: nothing happens but the steps that a
 //! test takes, so a test decides every order of events.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
@@ -10,6 +10,7 @@
     reason = "a model for tests: it fails by panicking, and its rules are listed one by one"
 )]
 
+pub mod canonical;
 pub mod check;
 pub mod client;
 pub mod server;
@@ -17,15 +18,21 @@ pub mod step;
 
 use client::Client;
 use election_core::{Notice, Policy, Role, Sequence, Token};
-use server::{Name, Request, Server};
+use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
+
+/// Of [`Step::Execute`]: by a server that lacks nothing.
+pub const NEWEST: usize = 0;
+
+/// Of faults: without a limit.
+pub const ANY_NUMBER: u8 = u8::MAX;
 
 /// How many faults a run may still contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// Connections lost.
     pub losses: u8,
-    /// Sessions expired while their client is disconnected.
+    /// Sessions expired by the ensemble.
     pub expiries: u8,
     /// Reconnects that are handed another session, while the old one still lives (C-15).
     pub swaps: u8,
@@ -46,6 +53,12 @@ pub struct World {
     pub server: Server,
     pub clients: Vec<Client>,
     pub budget: Budget,
+    /// How many committed changes a server may lack.
+    pub max_lag: usize,
+    /// Whether sequence numbers come around again, so that more than their order matters.
+    pub numbers_matter: bool,
+    /// What an operator deleted, as long as its nominee may not know it.
+    pub evicted: Vec<(Name, Token)>,
     /// The first rule that was broken.
     pub fault: Option<String>,
     /// The greatest token that anybody was elected with.
@@ -63,6 +76,9 @@ impl World {
             server: Server::new(),
             clients: (0..clients).map(|index| Client::new(index, policy)).collect(),
             budget,
+            max_lag: 100,
+            numbers_matter: budget.wipes > 0,
+            evicted: Vec::new(),
             fault: None,
             greatest_token: 0,
         }
@@ -83,6 +99,7 @@ impl World {
     /// The same world, with faults to come and without its record.
     pub fn facing(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self.numbers_matter |= budget.wipes > 0;
         for client in &mut self.clients {
             client.log = None;
         }
@@ -103,12 +120,10 @@ impl World {
 
     fn next_of(&self, index: usize) -> Option<Step> {
         let client = &self.clients[index];
-        if !client.is_up() {
-            None
-        } else if !client.requests.is_empty() {
-            Some(Step::Execute(index))
-        } else if !client.deliveries.is_empty() {
-            Some(Step::Deliver(index))
+        if self.has_news(index) {
+            Some(Step::Hear(index))
+        } else if client.is_up() && !client.requests.is_empty() {
+            Some(Step::Execute(index, NEWEST))
         } else {
             None
         }
@@ -139,7 +154,7 @@ impl World {
         let mut requests = Vec::new();
         while let Some(step) = self.next_of(client) {
             assert!(requests.len() < 100, "never comes to rest: {requests:?}");
-            if let (Step::Execute(_), Some((_, request))) =
+            if let (Step::Execute(..), Some((_, request))) =
                 (step, self.clients[client].requests.front())
             {
                 requests.push(*request);
@@ -149,9 +164,23 @@ impl World {
         requests
     }
 
+    /// The same world, with servers that lag behind no more than so many changes.
+    pub fn lagging(mut self, max_lag: usize) -> Self {
+        self.max_lag = max_lag;
+        self
+    }
+
+    /// The same world, with a znode in it that nobody created.
+    pub fn with_znode(mut self, znode: Znode) -> Self {
+        self.server.zxid = self.server.zxid.max(znode.token.get());
+        self.server.commit(Entry::Created(znode));
+        self
+    }
+
     /// The same world, with the server's counter at `next`.
     pub fn counting_from(mut self, next: i32) -> Self {
         self.server.next = Sequence::new(next);
+        self.numbers_matter = true;
         self
     }
 }

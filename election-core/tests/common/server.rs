@@ -1,13 +1,15 @@
-//! One ZooKeeper server with one election node, linearizable.
+//! An ensemble with one election node: a log of committed changes, and the tree at any point of it.
+//!
+//! Each session is served by a server that has applied a prefix of the log. A read is answered from
+//! that prefix; a write goes to the end of the log, and its reply comes once the server has applied
+//! it. So whatever a session hears is a function of its prefix, and of nothing else.
 
-use election_core::{
-    Change, DeleteVersion, Failure, Op, Sequence, SessionId, Stat, Ticket, Token, Version,
-};
+use election_core::{DeleteVersion, Failure, Op, Sequence, SessionId, Stat, Token, Version};
 
 use super::client::nominee_id;
 
 /// A candidate's name, kept small: whose id it carries, and the sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     pub client: usize,
     pub sequence: i32,
@@ -29,7 +31,7 @@ impl Name {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Znode {
     pub name: Name,
     pub owner: SessionId,
@@ -37,7 +39,13 @@ pub struct Znode {
     pub version: i32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+impl Znode {
+    fn stat(&self) -> Stat {
+        Stat { owner: Some(self.owner), token: self.token, version: Version::new(self.version) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
     Create,
     CreateElectionNode,
@@ -45,7 +53,8 @@ pub enum Request {
     List,
     Read(Name),
     Inspect(Name),
-    Delete(Name, DeleteVersion),
+    /// Which version, or any.
+    Delete(Name, Option<Version>),
 }
 
 impl Request {
@@ -57,12 +66,22 @@ impl Request {
             Op::List => Self::List,
             Op::Read { name, .. } => Self::Read(Name::parse(name)),
             Op::Inspect { name } => Self::Inspect(Name::parse(name)),
-            Op::Delete { name, version } => Self::Delete(Name::parse(name), version),
+            Op::Delete { name, version: DeleteVersion::Any } => {
+                Self::Delete(Name::parse(name), None)
+            }
+            Op::Delete { name, version: DeleteVersion::Exactly(version) } => {
+                Self::Delete(Name::parse(name), Some(version))
+            }
         }
     }
 
     pub fn writes(self) -> bool {
         matches!(self, Self::Create | Self::CreateElectionNode | Self::Delete(..))
+    }
+
+    /// Whether the session's own server answers it, from what it has applied.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::List | Self::Read(_) | Self::Inspect(_))
     }
 }
 
@@ -78,21 +97,54 @@ pub enum Answer {
     Failed(Failure),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Watcher {
-    pub client: usize,
-    pub ticket: Ticket,
-    pub name: Name,
+/// A committed change. Each touches one znode at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    Created(Znode),
+    Deleted(Name),
+    Written(Name),
+    /// The session's server drops its connection.
+    SessionClosed(SessionId),
+    ElectionNodeCreated,
+    ElectionNodeDeleted,
 }
 
-/// A watch that fired, for a client to be told of.
-pub type Fired = (usize, Ticket, Change);
+/// What is below the election node, after some prefix of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tree {
+    pub has_election_node: bool,
+    pub znodes: Vec<Znode>,
+}
+
+impl Tree {
+    pub fn find(&self, name: Name) -> Option<&Znode> {
+        self.znodes.iter().find(|znode| znode.name == name)
+    }
+
+    fn apply(&mut self, entry: Entry) {
+        match entry {
+            Entry::Created(znode) => self.znodes.push(znode),
+            Entry::Deleted(name) => self.znodes.retain(|znode| znode.name != name),
+            Entry::Written(name) => {
+                for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
+                    znode.version += 1;
+                }
+            }
+            Entry::SessionClosed(_) => {}
+            Entry::ElectionNodeCreated => self.has_election_node = true,
+            Entry::ElectionNodeDeleted => self.has_election_node = false,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Server {
-    pub has_election_node: bool,
-    pub znodes: Vec<Znode>,
-    pub watchers: Vec<Watcher>,
+    /// What every session's server has applied.
+    pub base: Tree,
+    /// What was committed after that, oldest first.
+    pub log: Vec<Entry>,
+    /// The tree after the whole log.
+    pub tip: Tree,
     pub next: Sequence,
     pub zxid: i64,
     /// Children that are no candidates.
@@ -103,10 +155,11 @@ pub struct Server {
 
 impl Server {
     pub fn new() -> Self {
+        let empty = Tree { has_election_node: true, znodes: Vec::new() };
         Self {
-            has_election_node: true,
-            znodes: Vec::new(),
-            watchers: Vec::new(),
+            base: empty.clone(),
+            log: Vec::new(),
+            tip: empty,
             next: Sequence::new(0),
             zxid: 100,
             foreign: &[],
@@ -114,107 +167,122 @@ impl Server {
         }
     }
 
-    pub fn find(&self, name: Name) -> Option<&Znode> {
-        self.znodes.iter().find(|znode| znode.name == name)
+    /// One in which nobody created the election node yet.
+    pub fn without_election_node() -> Self {
+        let nothing = Tree { has_election_node: false, znodes: Vec::new() };
+        Self { base: nothing.clone(), tip: nothing, ..Self::new() }
     }
 
-    /// Carries out a request of `client`, whose session is `session`.
-    pub fn execute(
-        &mut self,
-        (client, session): (usize, SessionId),
-        ticket: Option<Ticket>,
-        request: Request,
-    ) -> (Answer, Vec<Fired>) {
-        let answer = match request {
-            Request::Create => self.create(client, session),
-            Request::CreateElectionNode if self.has_election_node => {
+    /// The position of a server that lags behind nothing.
+    pub fn end(&self) -> usize {
+        self.log.len()
+    }
+
+    /// The znode as committed.
+    pub fn find(&self, name: Name) -> Option<&Znode> {
+        self.tip.find(name)
+    }
+
+    pub fn commit(&mut self, entry: Entry) {
+        self.tip.apply(entry);
+        self.log.push(entry);
+    }
+
+    /// Forgets that a server may lag behind the first `applied` entries of the log.
+    pub fn fold(&mut self, applied: usize) {
+        for entry in self.log.drain(..applied) {
+            self.base.apply(entry);
+        }
+    }
+
+    fn at(&self, position: usize) -> Tree {
+        let mut tree = self.base.clone();
+        for entry in &self.log[..position] {
+            tree.apply(*entry);
+        }
+        tree
+    }
+
+    /// Answers a read from what a server has applied.
+    pub fn read(&self, position: usize, request: Request) -> Answer {
+        let tree = self.at(position);
+        let found = match request {
+            Request::List if tree.has_election_node => {
+                let names = tree.znodes.iter().map(|znode| znode.name).collect();
+                return Answer::Children(names, self.foreign);
+            }
+            Request::Read(name) | Request::Inspect(name) => tree.find(name),
+            _ => None,
+        };
+        match found {
+            Some(znode) => Answer::Read(znode.name, znode.stat()),
+            None => Answer::Failed(Failure::NoNode),
+        }
+    }
+
+    /// Carries out what does not depend on the server that it was sent to: a write or a `sync`.
+    pub fn write(&mut self, (client, owner): (usize, SessionId), request: Request) -> Answer {
+        match request {
+            Request::Create => self.create(client, owner),
+            Request::CreateElectionNode if self.tip.has_election_node => {
                 Answer::Failed(Failure::NodeExists)
             }
             Request::CreateElectionNode => {
-                self.has_election_node = true;
+                self.commit(Entry::ElectionNodeCreated);
                 Answer::ElectionNodeCreated
             }
-            Request::Sync => Answer::Synced,
-            Request::List if self.has_election_node => {
-                let names = self.znodes.iter().map(|znode| znode.name).collect();
-                Answer::Children(names, self.foreign)
+            Request::Delete(name, expected) => {
+                let version = self.find(name).map(|znode| Version::new(znode.version));
+                match (version, expected) {
+                    (None, _) => Answer::Failed(Failure::NoNode),
+                    (Some(version), Some(expected)) if version != expected => {
+                        Answer::Failed(Failure::BadVersion)
+                    }
+                    (Some(_), _) => {
+                        self.commit(Entry::Deleted(name));
+                        Answer::Deleted
+                    }
+                }
             }
-            Request::List => Answer::Failed(Failure::NoNode),
-            Request::Read(name) | Request::Inspect(name) => match self.find(name) {
-                Some(znode) => Answer::Read(name, stat(znode)),
-                None => Answer::Failed(Failure::NoNode),
-            },
-            Request::Delete(name, version) => return self.delete_if(name, version),
-        };
-        if let (Request::Read(name), Answer::Read(..), Some(ticket)) = (request, &answer, ticket) {
-            self.watchers.push(Watcher { client, ticket, name });
+            Request::Sync | Request::List | Request::Read(_) | Request::Inspect(_) => {
+                Answer::Synced
+            }
         }
-        (answer, Vec::new())
     }
 
-    fn create(&mut self, client: usize, session: SessionId) -> Answer {
+    fn create(&mut self, client: usize, owner: SessionId) -> Answer {
         if let Some(failure) = self.create_fails {
             return Answer::Failed(failure);
         }
-        if !self.has_election_node {
+        if !self.tip.has_election_node {
             return Answer::Failed(Failure::NoNode);
         }
         let name = Name { client, sequence: self.next.get() };
         self.next = Sequence::new(self.next.get().wrapping_add(1));
         self.zxid += 1;
         let token = Token::new(self.zxid);
-        self.znodes.push(Znode { name, owner: session, token, version: 0 });
+        self.commit(Entry::Created(Znode { name, owner, token, version: 0 }));
         Answer::Created(name)
     }
 
-    fn delete_if(&mut self, name: Name, version: DeleteVersion) -> (Answer, Vec<Fired>) {
-        match (self.find(name).map(stat), version) {
-            (None, _) => (Answer::Failed(Failure::NoNode), Vec::new()),
-            (Some(stat), DeleteVersion::Exactly(version)) if stat.version != version => {
-                (Answer::Failed(Failure::BadVersion), Vec::new())
-            }
-            (Some(_), _) => (Answer::Deleted, self.delete(name)),
-        }
-    }
-
-    pub fn delete(&mut self, name: Name) -> Vec<Fired> {
-        self.znodes.retain(|znode| znode.name != name);
-        self.fire(name, Change::Deleted)
-    }
-
-    pub fn write(&mut self, name: Name) -> Vec<Fired> {
-        for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
-            znode.version += 1;
-        }
-        self.fire(name, Change::Data)
-    }
-
     /// Deletes the ephemeral znodes of each session that `is_dead`.
-    pub fn expire(&mut self, is_dead: impl Fn(SessionId) -> bool) -> Vec<Fired> {
-        let gone: Vec<Name> = self
+    pub fn expire(&mut self, is_dead: impl Fn(SessionId) -> bool) {
+        let dead: Vec<Name> = self
+            .tip
             .znodes
             .iter()
             .filter(|znode| is_dead(znode.owner))
             .map(|znode| znode.name)
             .collect();
-        gone.into_iter().flat_map(|name| self.delete(name)).collect()
+        for name in dead {
+            self.commit(Entry::Deleted(name));
+        }
     }
 
     /// Deletes the election node with all that is in it; its successor counts from 0 again.
-    pub fn wipe(&mut self) -> Vec<Fired> {
-        self.has_election_node = false;
+    pub fn wipe(&mut self) {
+        self.expire(|_| true);
+        self.commit(Entry::ElectionNodeDeleted);
         self.next = Sequence::new(0);
-        self.expire(|_| true)
     }
-
-    fn fire(&mut self, name: Name, change: Change) -> Vec<Fired> {
-        let (fired, kept) = self.watchers.drain(..).partition(|watcher| watcher.name == name);
-        self.watchers = kept;
-        let fired: Vec<Watcher> = fired;
-        fired.into_iter().map(|watcher| (watcher.client, watcher.ticket, change)).collect()
-    }
-}
-
-fn stat(znode: &Znode) -> Stat {
-    Stat { owner: Some(znode.owner), token: znode.token, version: Version::new(znode.version) }
 }

@@ -2,32 +2,36 @@
 
 use core::mem;
 
-use election_core::{Event, Failure, Notice, SessionId, Token};
+use election_core::{Change, Event, Failure, Notice, Role, SessionId, Token};
 
-use super::World;
-use super::client::{Client, Delivery, InDoubt, Link};
-use super::server::{Answer, Fired, Name, Request};
+use super::client::{Client, Delivery, Due, InDoubt, Link, SESSIONS, Watcher};
+use super::server::{Answer, Entry, Name, Request};
+use super::{ANY_NUMBER, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The client's link comes up; with a new session if the old one is dead.
+    /// The client's link comes up: in a session that it had, at a server that has applied no more
+    /// than this session has seen.
     Connect(usize),
     /// The same, but the server hands out a new session while the old one lives on.
     ConnectToNewSession(usize),
+    /// The client asks for its session, and learns that it is dead.
+    LearnOfExpiry(usize),
     Disconnect(usize),
-    /// The server executes the client's next request.
-    Execute(usize),
-    /// The client receives the next reply or change.
-    Deliver(usize),
-    /// The server applies a request of a lost connection.
+    /// The client's next request is executed; a read by a server that lacks so many of the
+    /// committed changes, which is also when its reply arrives.
+    Execute(usize, usize),
+    /// The next reply or change that the client's server has for it arrives.
+    Hear(usize),
+    /// A request of a lost connection is executed.
     ApplyInDoubt(usize, usize),
-    /// The requests of lost connections will never be applied.
+    /// The requests of lost connections will never be executed.
     DropInDoubt(usize),
     /// The client receives what came on a lost connection.
     DeliverStraggler(usize, usize),
-    /// The server expires the session of a disconnected client.
+    /// The session of a client expires, whether it is connected or not.
     Expire(usize),
-    /// The server expires sessions that the client had before.
+    /// Sessions expire that the client had before.
     ExpireFormer(usize),
     Withdraw(usize),
     LeaseLapse(usize),
@@ -36,14 +40,52 @@ pub enum Step {
     OperatorWipes,
 }
 
+impl Step {
+    /// Whether the step is none of the world's budget: it happens by itself, sooner or later.
+    pub fn is_calm(self, world: &World) -> bool {
+        match self {
+            Self::Connect(_)
+            | Self::LearnOfExpiry(_)
+            | Self::Execute(..)
+            | Self::Hear(_)
+            | Self::ApplyInDoubt(..)
+            | Self::DropInDoubt(_)
+            | Self::ExpireFormer(_) => true,
+            Self::Disconnect(i) => !world.clients[i].session_lives,
+            Self::ConnectToNewSession(_)
+            | Self::DeliverStraggler(..)
+            | Self::Expire(_)
+            | Self::Withdraw(_)
+            | Self::LeaseLapse(_)
+            | Self::OperatorDeletes(_)
+            | Self::OperatorWrites(_)
+            | Self::OperatorWipes => false,
+        }
+    }
+}
+
+/// The next thing that a client hears.
+enum Heard {
+    Reply,
+    /// The server applies the log up to and with the entry at this position.
+    Entry(usize),
+}
+
 impl World {
     /// Every step that can be taken.
     pub fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
-        for client in &self.clients {
-            self.steps_of(client, &mut steps);
+        for client in self.clients.iter().filter(|client| !client.is_idle_for_good()) {
+            self.calm_steps_of(client, &mut steps);
+            self.faults_of(client, &mut steps);
         }
-        for znode in &self.server.znodes {
+        for client in &self.clients {
+            let owners = || self.server.tip.znodes.iter().map(|znode| znode.owner);
+            if owners().any(|owner| is_former(client, owner)) {
+                steps.push(Step::ExpireFormer(client.index));
+            }
+        }
+        for znode in &self.server.tip.znodes {
             if self.budget.deletions > 0 {
                 steps.push(Step::OperatorDeletes(znode.name));
             }
@@ -51,13 +93,63 @@ impl World {
                 steps.push(Step::OperatorWrites(znode.name));
             }
         }
-        if self.budget.wipes > 0 && self.server.has_election_node {
+        if self.budget.wipes > 0 && self.server.tip.has_election_node {
             steps.push(Step::OperatorWipes);
         }
         steps
     }
 
-    fn steps_of(&self, client: &Client, steps: &mut Vec<Step>) {
+    fn calm_steps_of(&self, client: &Client, steps: &mut Vec<Step>) {
+        let i = client.index;
+        match client.link {
+            Link::Up => {
+                if self.next_heard(client).is_some() {
+                    steps.push(Step::Hear(i));
+                }
+                self.executions(client, steps);
+            }
+            Link::New => steps.push(Step::Connect(i)),
+            Link::Down if client.session_lives => steps.push(Step::Connect(i)),
+            Link::Down => steps.push(Step::LearnOfExpiry(i)),
+        }
+        for k in 0..client.in_doubt.len() {
+            steps.push(Step::ApplyInDoubt(i, k));
+        }
+        if !client.in_doubt.is_empty() {
+            steps.push(Step::DropInDoubt(i));
+        }
+    }
+
+    /// A read is offered once for each answer that it can get, by the server that is farthest
+    /// behind: whatever a server can do that is ahead of it, that one can do later.
+    fn executions(&self, client: &Client, steps: &mut Vec<Step>) {
+        let Some((_, request)) = client.requests.front() else {
+            return;
+        };
+        if !request.reads() {
+            if client.session_lives {
+                steps.push(Step::Execute(client.index, 0));
+            }
+            return;
+        }
+        if !client.due.is_empty() {
+            return;
+        }
+        let nearest = match self.next_heard(client) {
+            Some(Heard::Entry(position)) => position,
+            Some(Heard::Reply) | None => self.server.end(),
+        };
+        let mut answers = Vec::new();
+        for position in client.applied..=nearest {
+            let answer = self.server.read(position, *request);
+            if !answers.contains(&answer) {
+                answers.push(answer);
+                steps.push(Step::Execute(client.index, self.server.end() - position));
+            }
+        }
+    }
+
+    fn faults_of(&self, client: &Client, steps: &mut Vec<Step>) {
         let i = client.index;
         let mut offer = |step, is_possible: bool| {
             if is_possible {
@@ -65,92 +157,120 @@ impl World {
             }
         };
         let budget = self.budget;
+        let (up, lives) = (client.is_up(), client.session_lives);
         let down = client.link == Link::Down;
-        offer(Step::Execute(i), client.is_up() && !client.requests.is_empty());
-        offer(Step::Deliver(i), client.is_up() && !client.deliveries.is_empty());
-        offer(Step::Connect(i), !client.is_up());
-        offer(Step::ConnectToNewSession(i), down && client.session_lives && budget.swaps > 0);
-        offer(Step::Disconnect(i), client.is_up() && budget.losses > 0);
-        offer(Step::Expire(i), down && client.session_lives && budget.expiries > 0);
-        offer(
-            Step::ExpireFormer(i),
-            self.server.znodes.iter().any(|znode| is_former(client, znode.owner)),
-        );
-        for k in 0..client.in_doubt.len() {
-            offer(Step::ApplyInDoubt(i, k), true);
-        }
-        offer(Step::DropInDoubt(i), !client.in_doubt.is_empty());
+        offer(Step::ConnectToNewSession(i), down && lives && budget.swaps > 0);
+        offer(Step::Disconnect(i), up && (budget.losses > 0 || !lives));
+        offer(Step::Expire(i), (up || down) && lives && budget.expiries > 0);
         for k in 0..client.stragglers.len() {
             offer(Step::DeliverStraggler(i, k), budget.stragglers > 0);
         }
         let stands = !client.withdrawn && !client.is_ended();
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
-        offer(Step::LeaseLapse(i), stands && budget.lapses > 0);
+        let leads = matches!(client.nominee.role(), Role::Leading { .. } | Role::Suspended { .. });
+        offer(Step::LeaseLapse(i), leads && budget.lapses > 0);
+    }
+
+    fn next_heard(&self, client: &Client) -> Option<Heard> {
+        if !client.is_up() {
+            return None;
+        }
+        let due = client.due.front().map_or(usize::MAX, |due| due.position);
+        for position in client.applied..=self.server.end() {
+            if due <= position {
+                return Some(Heard::Reply);
+            }
+            let concerns = match self.server.log.get(position) {
+                Some(Entry::Deleted(name) | Entry::Written(name)) => {
+                    client.watchers.iter().any(|watcher| watcher.name == *name)
+                }
+                Some(Entry::SessionClosed(session)) => *session == client.session,
+                _ => false,
+            };
+            if concerns {
+                return Some(Heard::Entry(position));
+            }
+        }
+        None
+    }
+
+    /// Whether nothing that the client asked for or watches is on its way.
+    pub fn is_quiet(&self, client: &Client) -> bool {
+        client.is_up() && client.requests.is_empty() && self.next_heard(client).is_none()
+    }
+
+    /// Whether the client's server has something for it.
+    pub fn has_news(&self, client: usize) -> bool {
+        self.next_heard(&self.clients[client]).is_some()
     }
 
     /// Takes a step, which must be one of [`steps`](Self::steps); panics in a test if it is not.
     pub fn take(&mut self, step: Step) {
         match step {
-            Step::Connect(i) => self.connect(i),
-            Step::ConnectToNewSession(i) => {
-                self.budget.swaps = self.budget.swaps.saturating_sub(1);
-                self.clients[i].session = next_session(self.clients[i].session);
+            Step::Connect(i) => {
+                let client = &mut self.clients[i];
+                client.applied =
+                    if client.link == Link::New { self.server.end() } else { client.seen };
                 self.connect(i);
             }
-            Step::Disconnect(i) => self.disconnect(i),
-            Step::Execute(i) => self.execute(i),
-            Step::Deliver(i) => {
-                let delivery = self.clients[i].deliveries.pop_front().expect("a delivery");
-                self.tell(i, |client| client.deliver(delivery));
+            Step::ConnectToNewSession(i) => {
+                spend(&mut self.budget.swaps);
+                let client = &mut self.clients[i];
+                client.session = next_session(client.session);
+                client.applied = self.server.end();
+                self.connect(i);
             }
+            Step::LearnOfExpiry(i) => {
+                let client = &mut self.clients[i];
+                client.session = next_session(client.session);
+                client.session_lives = true;
+                client.link = Link::New;
+                self.tell(i, |client| client.feed(Event::SessionExpired));
+            }
+            Step::Disconnect(i) => {
+                if self.clients[i].session_lives {
+                    spend(&mut self.budget.losses);
+                }
+                self.disconnect(i);
+            }
+            Step::Execute(i, behind) => self.execute(i, behind),
+            Step::Hear(i) => self.hear(i),
             Step::ApplyInDoubt(i, k) => {
                 let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
-                let (_, fired) = self.server.execute((i, session), None, request);
-                self.announce(fired);
+                self.server.write((i, session), request);
             }
             Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
             Step::DeliverStraggler(i, k) => {
-                self.budget.stragglers -= 1;
+                spend(&mut self.budget.stragglers);
                 let delivery = self.clients[i].stragglers.remove(k);
                 self.tell(i, |client| client.deliver(delivery));
             }
-            Step::Expire(i) => {
-                self.budget.expiries = self.budget.expiries.saturating_sub(1);
-                self.clients[i].session_lives = false;
-                self.expire(i, |client, owner| owner == client.session);
+            Step::Expire(i) => self.expire(i),
+            Step::ExpireFormer(i) => {
+                let client = &mut self.clients[i];
+                client.in_doubt.retain(|lost| lost.session == client.session);
+                let client = &self.clients[i];
+                self.server.expire(|owner| is_former(client, owner));
             }
-            Step::ExpireFormer(i) => self.expire(i, is_former),
             Step::Withdraw(i) => {
-                self.budget.withdrawals = self.budget.withdrawals.saturating_sub(1);
+                spend(&mut self.budget.withdrawals);
                 self.tell(i, Client::withdraw);
             }
             Step::LeaseLapse(i) => {
-                self.budget.lapses = self.budget.lapses.saturating_sub(1);
+                spend(&mut self.budget.lapses);
                 self.tell(i, |client| client.feed(Event::LeaseLapsed));
             }
-            Step::OperatorDeletes(name) => {
-                self.budget.deletions = self.budget.deletions.saturating_sub(1);
-                let fired = self.server.delete(name);
-                self.announce(fired);
-            }
-            Step::OperatorWrites(name) => {
-                self.budget.writes = self.budget.writes.saturating_sub(1);
-                let fired = self.server.write(name);
-                self.announce(fired);
-            }
-            Step::OperatorWipes => {
-                self.budget.wipes = self.budget.wipes.saturating_sub(1);
-                let fired = self.server.wipe();
-                self.announce(fired);
+            Step::OperatorDeletes(_) | Step::OperatorWrites(_) | Step::OperatorWipes => {
+                self.operate(step);
             }
         }
+        self.bound_the_lag();
     }
 
     /// Takes every step that is no fault, until none is left.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
-            let calm = Self { budget: super::Budget::default(), ..self.clone() };
-            let Some(step) = calm.steps().into_iter().next() else {
+            let Some(step) = self.steps().into_iter().find(|step| step.is_calm(self)) else {
                 return;
             };
             self.take(step);
@@ -163,47 +283,28 @@ impl World {
 
     fn connect(&mut self, i: usize) {
         let client = &mut self.clients[i];
-        let expired = !client.session_lives;
-        if expired {
-            client.session = next_session(client.session);
-            client.session_lives = true;
-        }
         client.verified = None;
+        client.link = Link::Up;
+        client.seen = client.applied;
         let session = client.session;
-        if expired {
-            self.tell(i, |client| client.feed(Event::SessionExpired));
-        }
-        self.clients[i].link = Link::Up;
         self.tell(i, |client| client.feed(Event::Connected { session }));
     }
 
     fn disconnect(&mut self, i: usize) {
-        self.budget.losses = self.budget.losses.saturating_sub(1);
-        self.server.watchers.retain(|watcher| watcher.client != i);
+        self.set_stragglers_aside(i);
         let client = &mut self.clients[i];
         client.link = Link::Down;
+        client.applied = client.seen;
         client.verified = None;
-        let received = mem::take(&mut client.deliveries);
-        let unanswered: Vec<_> = received
-            .iter()
-            .filter_map(|delivery| match delivery {
-                Delivery::Reply(ticket, _) => Some(*ticket),
-                Delivery::Changed(..) => None,
-            })
-            .chain(client.requests.iter().map(|(ticket, _)| *ticket))
-            .collect();
-        if self.budget.stragglers > 0 {
-            client.stragglers.extend(received.into_iter().filter(|delivery| {
-                matches!(
-                    delivery,
-                    Delivery::Changed(..)
-                        | Delivery::Reply(_, Answer::Created(_) | Answer::Read(..))
-                )
-            }));
+        client.watchers.clear();
+        let unanswered: Vec<_> = client.unanswered().collect();
+        client.due.clear();
+        for (_, request) in mem::take(&mut client.requests) {
+            let lost = InDoubt { session: client.session, request };
+            if request.writes() && client.session_lives && !client.in_doubt.contains(&lost) {
+                client.in_doubt.push(lost);
+            }
         }
-        let session = client.session;
-        let lost = client.requests.drain(..).map(|(_, request)| InDoubt { session, request });
-        client.in_doubt.extend(lost.filter(|lost| lost.request.writes()));
         self.tell(i, |client| client.feed(Event::Disconnected));
         for ticket in unanswered {
             let result = Err(Failure::ConnectionLoss);
@@ -211,78 +312,222 @@ impl World {
         }
     }
 
-    fn execute(&mut self, i: usize) {
+    /// What the client's server may have sent on the connection that is about to be lost.
+    fn set_stragglers_aside(&mut self, i: usize) {
+        if self.budget.stragglers == 0 {
+            return;
+        }
+        let client = &self.clients[i];
+        let mut stragglers = Vec::new();
+        for Due { ticket, answer, .. } in &client.due {
+            if matches!(answer, Answer::Created(_)) {
+                stragglers.push(Delivery::Reply(*ticket, answer.clone()));
+            }
+        }
+        if let Some((ticket, request @ Request::Read(_))) = client.requests.front() {
+            let answer = self.server.read(client.applied, *request);
+            if matches!(answer, Answer::Read(..)) {
+                stragglers.push(Delivery::Reply(*ticket, answer));
+            }
+        }
+        for Watcher { ticket, name } in &client.watchers {
+            let change = self.server.log[client.applied..].iter().find_map(|entry| match entry {
+                Entry::Deleted(deleted) if deleted == name => Some(Change::Deleted),
+                Entry::Written(written) if written == name => Some(Change::Data),
+                _ => None,
+            });
+            stragglers.extend(change.map(|change| Delivery::Changed(*ticket, change)));
+        }
+        self.clients[i].stragglers.extend(stragglers);
+    }
+
+    fn execute(&mut self, i: usize, behind: usize) {
         let client = &mut self.clients[i];
         let (ticket, request) = client.requests.pop_front().expect("a request");
         let session = client.session;
+        if request.reads() {
+            client.applied = self.server.end() - behind;
+            client.seen = client.applied;
+            let answer = self.server.read(client.applied, request);
+            if let (Request::Read(name), Answer::Read(..)) = (request, &answer) {
+                client.watchers.push(Watcher { ticket, name });
+            }
+            self.tell(i, |client| client.deliver_read(ticket, answer));
+            return;
+        }
         if request == Request::Sync {
             // What this session sent before is applied or refused by now.
             client.in_doubt.retain(|lost| lost.session != session);
         }
-        let (answer, fired) = self.server.execute((i, session), Some(ticket), request);
-        // The watchers of a deletion hear of it no later than the one who asked for it.
-        self.announce(fired);
-        self.clients[i].deliveries.push_back(Delivery::Reply(ticket, answer));
+        let answer = self.server.write((i, session), request);
+        self.clients[i].due.push_back(Due { position: self.server.end(), ticket, answer });
     }
 
-    fn expire(&mut self, i: usize, is_dead: impl Fn(&Client, SessionId) -> bool) {
-        let client = &self.clients[i];
-        let fired = self.server.expire(|owner| is_of(client, owner) && is_dead(client, owner));
-        let client = &mut self.clients[i];
-        let (dead, lives) = (client.clone(), client.session_lives);
-        client.in_doubt.retain(|lost| {
-            !is_dead(&dead, lost.session) && (lives || lost.session != dead.session)
-        });
-        self.announce(fired);
-    }
-
-    fn announce(&mut self, fired: Vec<Fired>) {
-        for (i, ticket, change) in fired {
-            self.clients[i].deliveries.push_back(Delivery::Changed(ticket, change));
+    fn hear(&mut self, i: usize) {
+        match self.next_heard(&self.clients[i]).expect("something to hear") {
+            Heard::Reply => {
+                let client = &mut self.clients[i];
+                let Due { position, ticket, answer } = client.due.pop_front().expect("a reply");
+                client.applied = client.applied.max(position);
+                client.seen = client.applied;
+                self.tell(i, |client| client.deliver(Delivery::Reply(ticket, answer)));
+            }
+            // A notification does not count as seen (protocol, section 3.4).
+            Heard::Entry(position) => {
+                self.clients[i].applied = position + 1;
+                let (name, change) = match self.server.log[position] {
+                    Entry::Deleted(name) => (name, Change::Deleted),
+                    Entry::Written(name) => (name, Change::Data),
+                    _ => return self.disconnect(i),
+                };
+                let watchers = mem::take(&mut self.clients[i].watchers);
+                let (fired, kept): (Vec<_>, Vec<_>) =
+                    watchers.into_iter().partition(|watcher| watcher.name == name);
+                self.clients[i].watchers = kept;
+                for Watcher { ticket, .. } in fired {
+                    self.tell(i, |client| client.deliver(Delivery::Changed(ticket, change)));
+                }
+            }
         }
     }
 
+    fn expire(&mut self, i: usize) {
+        spend(&mut self.budget.expiries);
+        let client = &mut self.clients[i];
+        client.session_lives = false;
+        let (session, is_up) = (client.session, client.is_up());
+        client.in_doubt.retain(|lost| lost.session != session);
+        self.server.expire(|owner| owner == session);
+        if is_up {
+            self.server.commit(Entry::SessionClosed(session));
+        }
+    }
+
+    fn operate(&mut self, step: Step) {
+        let evicted = |name| self.server.find(name).map(|znode| (name, znode.token));
+        match step {
+            Step::OperatorDeletes(name) => {
+                spend(&mut self.budget.deletions);
+                self.evicted.extend(evicted(name));
+                self.server.commit(Entry::Deleted(name));
+            }
+            Step::OperatorWrites(name) => {
+                spend(&mut self.budget.writes);
+                self.server.commit(Entry::Written(name));
+            }
+            _ => {
+                spend(&mut self.budget.wipes);
+                let all = self.server.tip.znodes.iter().map(|znode| (znode.name, znode.token));
+                self.evicted.extend(all);
+                self.server.wipe();
+            }
+        }
+    }
+
+    /// No server lags more than `max_lag` changes behind, and what none of them lags behind is
+    /// forgotten.
+    fn bound_the_lag(&mut self) {
+        for i in 0..self.clients.len() {
+            loop {
+                let end = self.server.end();
+                let client = &mut self.clients[i];
+                if client.is_idle_for_good() {
+                    client.watchers.clear();
+                    (client.applied, client.seen) = (end, end);
+                }
+                if !client.has_a_server() {
+                    (client.applied, client.seen) = (end, end);
+                }
+                let least = end.saturating_sub(self.max_lag);
+                client.seen = client.seen.max(least);
+                if !client.is_up() {
+                    client.applied = client.seen;
+                }
+                let client = &self.clients[i];
+                if client.applied >= least {
+                    break;
+                }
+                match self.next_heard(client) {
+                    Some(Heard::Entry(position)) if position < least => self.hear(i),
+                    Some(Heard::Reply)
+                        if client.due.front().is_some_and(|due| due.position < least) =>
+                    {
+                        self.hear(i);
+                    }
+                    _ => self.clients[i].applied = least,
+                }
+            }
+        }
+        self.forget_vain_deletions();
+        let end = self.server.end();
+        let reach = |client: &Client| {
+            if client.session_lives { client.seen } else { client.applied }
+        };
+        let folded = self.clients.iter().map(reach).min().unwrap_or(end);
+        self.server.fold(folded);
+        for client in &mut self.clients {
+            client.applied -= folded;
+            client.seen = client.seen.saturating_sub(folded);
+            for due in &mut client.due {
+                due.position = due.position.saturating_sub(folded);
+            }
+        }
+        self.forget_evictions();
+    }
+
+    /// A deletion in doubt of a znode that is gone can do nothing any more, unless its name comes
+    /// around again.
+    fn forget_vain_deletions(&mut self) {
+        if self.numbers_matter {
+            return;
+        }
+        for client in &mut self.clients {
+            client.in_doubt.retain(|lost| match lost.request {
+                Request::Delete(name, _) => self.server.find(name).is_some(),
+                _ => true,
+            });
+        }
+    }
+
+    /// An eviction counts until the evicted can know of it no longer.
+    fn forget_evictions(&mut self) {
+        let (clients, log) = (&self.clients, &self.server.log);
+        self.evicted.retain(|(name, _)| {
+            log.contains(&Entry::Deleted(*name))
+                || clients[name.client].candidate() == Some(*name)
+                || clients[name.client].due.iter().any(|due| due.answer == Answer::Created(*name))
+        });
+    }
+
     fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<Notice>, String>) {
-        match act(&mut self.clients[i]) {
+        let client = &mut self.clients[i];
+        let told = act(client);
+        let told = client.take_down_watches().and(told);
+        match told {
             Ok(Some(Notice::Elected(token))) => self.elected(i, token),
             Ok(_) => {}
             Err(fault) => self.fault = Some(format!("{i}: {fault}")),
         }
-        let client = &self.clients[i];
-        self.server.watchers.retain(|watcher| {
-            watcher.client != i
-                || client.nominee.awaits_change(watcher.ticket)
-                || client.deliveries.iter().any(|delivery| {
-                    matches!(delivery, Delivery::Reply(ticket, _) if *ticket == watcher.ticket)
-                })
-        });
     }
 
     /// Tokens grow from leader to leader, unless the newer one's znode is gone when it hears of
     /// its election.
     fn elected(&mut self, i: usize, token: Token) {
-        let stands = self.server.znodes.iter().any(|znode| znode.token == token);
+        let stands = self.server.tip.znodes.iter().any(|znode| znode.token == token);
         if stands && token.get() <= self.greatest_token {
             self.fault = Some(format!("{i}: elected with {token}, after {}", self.greatest_token));
         }
         self.greatest_token = self.greatest_token.max(token.get());
-        if !self.has_watch_on_itself(i) {
+        let client = &self.clients[i];
+        if !client.watchers.iter().any(|watcher| Some(watcher.name) == client.candidate()) {
             self.fault = Some(format!("{i}: elected without a watch on the own znode"));
         }
     }
 }
 
-impl World {
-    /// Whether the client will hear if its own znode goes.
-    fn has_watch_on_itself(&self, i: usize) -> bool {
-        let client = &self.clients[i];
-        let stands = self.server.watchers.iter().any(|watcher| {
-            Some(watcher.name) == client.candidate() && client.nominee.awaits_change(watcher.ticket)
-        });
-        let fired = client.deliveries.iter().any(|delivery| {
-            matches!(delivery, Delivery::Changed(ticket, _) if client.nominee.awaits_change(*ticket))
-        });
-        stands || fired
+fn spend(budget: &mut u8) {
+    if *budget != ANY_NUMBER {
+        *budget = budget.saturating_sub(1);
     }
 }
 
@@ -290,10 +535,6 @@ fn next_session(session: SessionId) -> SessionId {
     SessionId::new(session.get() + 1)
 }
 
-fn is_of(client: &Client, session: SessionId) -> bool {
-    session.get() / 1000 == client.session.get() / 1000
-}
-
 pub fn is_former(client: &Client, session: SessionId) -> bool {
-    is_of(client, session) && session < client.session
+    session.get() / SESSIONS == client.session.get() / SESSIONS && session < client.session
 }

@@ -1,8 +1,8 @@
 //! From the first create to a candidate that is known.
 
-use election_core::{DeleteVersion, End, Event, Failure, NominationError, Notice, Role};
+use election_core::{End, Event, Failure, NominationError, Notice, Role};
 
-use crate::common::server::Request;
+use crate::common::server::{Request, Server};
 use crate::common::step::Step;
 use crate::common::{Budget, World};
 use crate::{END, create_in_doubt, is_read};
@@ -18,8 +18,8 @@ fn connection_lost_after_create_was_sent_and_it_was_done() {
         requests[..],
         [Request::Sync, Request::List, Request::Read(_), Request::List]
     ));
-    assert_eq!(world.server.znodes.len(), 1);
-    assert_eq!(world.token(0), world.server.znodes[0].token);
+    assert_eq!(world.server.tip.znodes.len(), 1);
+    assert_eq!(world.token(0), world.server.tip.znodes[0].token);
 }
 
 /// C-28: exactly one more create, and only after a `sync` and a list.
@@ -33,7 +33,7 @@ fn connection_lost_after_create_was_sent_and_it_was_not_done() {
         requests[..],
         [Request::Sync, Request::List, Request::Create, Request::Read(_), Request::List]
     ));
-    assert_eq!(world.server.znodes.len(), 1);
+    assert_eq!(world.server.tip.znodes.len(), 1);
 }
 
 /// C-22: the server applies the create between the reconnect and the search.
@@ -43,7 +43,7 @@ fn connection_lost_after_create_was_sent_and_it_is_done_late() {
     world.take(Step::Connect(0));
     world.take(Step::ApplyInDoubt(0, 0));
     world.requests_until_rest(0);
-    assert_eq!(world.server.znodes.len(), 1);
+    assert_eq!(world.server.tip.znodes.len(), 1);
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
@@ -52,15 +52,13 @@ fn connection_lost_after_create_was_sent_and_it_is_done_late() {
 fn connection_lost_after_create_and_the_session_expired_meanwhile() {
     let mut world = create_in_doubt();
     world.take(Step::ApplyInDoubt(0, 0));
-    let ghost = world.server.znodes[0].clone();
+    let ghost = world.server.tip.znodes[0];
     world.take(Step::ConnectToNewSession(0));
     let requests = world.requests_until_rest(0);
     assert_eq!(requests[0], Request::Create);
     assert!(requests.contains(&Request::Inspect(ghost.name)));
-    assert!(
-        matches!(requests[4], Request::Delete(name, DeleteVersion::Exactly(_)) if name == ghost.name)
-    );
-    assert_eq!(world.server.znodes.len(), 1);
+    assert!(matches!(requests[4], Request::Delete(name, Some(_)) if name == ghost.name));
+    assert_eq!(world.server.tip.znodes.len(), 1);
     assert!(world.token(0) > ghost.token);
 }
 
@@ -69,16 +67,14 @@ fn connection_lost_after_create_and_the_session_expired_meanwhile() {
 fn a_search_does_not_adopt_the_znode_of_another_session() {
     let mut world = create_in_doubt();
     world.take(Step::ApplyInDoubt(0, 0));
-    let ghost = world.server.znodes[0].clone();
+    let ghost = world.server.tip.znodes[0];
     world.take(Step::ConnectToNewSession(0));
     world.take(Step::Disconnect(0));
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
     assert_eq!(requests[..3], [Request::Sync, Request::List, Request::Read(ghost.name)]);
-    assert!(
-        matches!(requests[3], Request::Delete(name, DeleteVersion::Exactly(_)) if name == ghost.name)
-    );
-    assert_eq!(world.server.znodes.len(), 1);
+    assert!(matches!(requests[3], Request::Delete(name, Some(_)) if name == ghost.name));
+    assert_eq!(world.server.tip.znodes.len(), 1);
     assert!(world.token(0) > ghost.token);
 }
 
@@ -87,13 +83,13 @@ fn a_search_does_not_adopt_the_znode_of_another_session() {
 fn a_ghost_that_changed_is_looked_at_again() {
     let mut world = create_in_doubt();
     world.take(Step::ApplyInDoubt(0, 0));
-    let ghost = world.server.znodes[0].name;
+    let ghost = world.server.tip.znodes[0].name;
     world.take(Step::ConnectToNewSession(0));
     world.run_until(0, |request| matches!(request, Request::Delete(..)));
     world.take(Step::OperatorWrites(ghost));
     let requests = world.requests_until_rest(0);
     assert_eq!(requests[1], Request::Inspect(ghost));
-    assert_eq!(world.server.znodes.len(), 1);
+    assert_eq!(world.server.tip.znodes.len(), 1);
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
@@ -101,7 +97,7 @@ fn a_ghost_that_changed_is_looked_at_again() {
 #[test]
 fn election_node_does_not_exist() {
     let mut world = World::new(1, Budget::default());
-    world.server.has_election_node = false;
+    world.server = Server::without_election_node();
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
     assert_eq!(requests[..3], [Request::Create, Request::CreateElectionNode, Request::Create]);
@@ -112,7 +108,7 @@ fn election_node_does_not_exist() {
 #[test]
 fn election_node_does_not_exist_and_must() {
     let mut world = World::with_policy(1, Budget::default(), END);
-    world.server.has_election_node = false;
+    world.server = Server::without_election_node();
     world.take(Step::Connect(0));
     assert_eq!(world.requests_until_rest(0), [Request::Create]);
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
@@ -155,5 +151,5 @@ fn an_unexpected_refusal_ends_the_nomination_and_cleans_up() {
     let end = End::Failed(NominationError::Rejected(NO_AUTH));
     assert_eq!(notice, Ok(Some(Notice::Ended(end))));
     world.settle();
-    assert_eq!(world.server.znodes, []);
+    assert_eq!(world.server.tip.znodes, []);
 }

@@ -1,10 +1,10 @@
 //! Resigning and withdrawing.
 
-use election_core::{DeleteVersion, Departure, End, Notice, Role};
+use election_core::{Departure, End, Notice, Role};
 
 use crate::common::server::Request;
 use crate::common::step::Step;
-use crate::common::{Budget, World};
+use crate::common::{Budget, NEWEST, World};
 use crate::{STAND_AGAIN, create_in_doubt};
 
 /// C-23, C-25: the deletion is sent once the session is back.
@@ -17,7 +17,7 @@ fn resign_while_disconnected_and_the_session_resumes() {
     assert_eq!(world.role(0), Role::Leaving);
     world.notices(0);
     world.take(Step::Connect(0));
-    assert_eq!(world.requests_until_rest(0), [Request::Delete(own, DeleteVersion::Any)]);
+    assert_eq!(world.requests_until_rest(0), [Request::Delete(own, None)]);
     assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::Deleted))]);
 }
 
@@ -29,6 +29,7 @@ fn resign_while_disconnected_and_the_session_expires() {
     world.take(Step::Withdraw(0));
     world.take(Step::Expire(0));
     world.notices(0);
+    world.take(Step::LearnOfExpiry(0));
     world.take(Step::Connect(0));
     assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::WithSession))]);
     world.settle();
@@ -65,14 +66,14 @@ fn reply_lost_after_delete() {
         let own = world.candidate(1);
         world.take(Step::Withdraw(1));
         if is_applied {
-            world.take(Step::Execute(1));
+            world.take(Step::Execute(1, NEWEST));
         }
         world.take(Step::Disconnect(1));
         world.take(Step::Connect(1));
         world.notices(1);
-        assert_eq!(world.requests_until_rest(1), [Request::Delete(own, DeleteVersion::Any)]);
+        assert_eq!(world.requests_until_rest(1), [Request::Delete(own, None)]);
         assert_eq!(world.notices(1), [Notice::Ended(End::Withdrawn(Departure::Deleted))]);
-        assert_eq!(world.server.znodes.len(), 1);
+        assert_eq!(world.server.tip.znodes.len(), 1);
     }
 }
 
@@ -85,7 +86,7 @@ fn withdraw_while_the_create_is_in_flight() {
     world.take(Step::Withdraw(0));
     assert_eq!(world.role(0), Role::Leaving);
     world.settle();
-    assert_eq!(world.server.znodes, []);
+    assert_eq!(world.server.tip.znodes, []);
     assert_eq!(world.notices(0), [Notice::Ended(End::Withdrawn(Departure::Deleted))]);
 }
 
@@ -98,7 +99,7 @@ fn withdraw_while_the_create_is_in_doubt() {
         world.take(Step::Withdraw(0));
         world.take(Step::Connect(0));
         world.settle();
-        assert_eq!(world.server.znodes, []);
+        assert_eq!(world.server.tip.znodes, []);
         assert_eq!(world.notices(0), [Notice::Ended(End::Withdrawn(departure))]);
     }
 }

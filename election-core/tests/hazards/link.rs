@@ -1,6 +1,6 @@
 //! The link, the session and the lease.
 
-use election_core::{Cause, DeleteVersion, End, Notice, Role, SessionId, Token};
+use election_core::{Cause, Change, End, Event, Notice, Role, SessionId, Token};
 
 use crate::common::World;
 use crate::common::server::{Request, Znode};
@@ -35,7 +35,7 @@ fn connection_lost_while_leading_and_the_lease_deadline_passes() {
     assert_eq!(world.role(0), Role::Connecting);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..2], [Request::Delete(old, DeleteVersion::Any), Request::Create]);
+    assert_eq!(requests[..2], [Request::Delete(old, None), Request::Create]);
     world.settle();
     assert!(world.token(1) > token);
     assert!(matches!(world.role(0), Role::Following { .. }));
@@ -49,7 +49,7 @@ fn lease_deadline_passes_and_the_policy_is_to_end() {
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
     world.settle();
     assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::LeaseLapsed))]);
-    assert_eq!(world.server.znodes, []);
+    assert_eq!(world.server.tip.znodes, []);
 }
 
 /// C-6, C-14.
@@ -61,8 +61,10 @@ fn session_is_expired() {
         world.take(Step::Disconnect(client));
         world.take(Step::Expire(client));
     }
+    world.take(Step::LearnOfExpiry(0));
     world.take(Step::Connect(0));
     assert_eq!(world.notices(0), [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]);
+    world.take(Step::LearnOfExpiry(1));
     world.take(Step::Connect(1));
     assert_eq!(world.notices(1), [Notice::Unseated(Cause::SessionExpired)]);
     world.settle();
@@ -77,6 +79,7 @@ fn session_is_expired_and_the_policy_is_to_end() {
         world.notices(client);
         world.take(Step::Disconnect(client));
         world.take(Step::Expire(client));
+        world.take(Step::LearnOfExpiry(client));
         world.take(Step::Connect(client));
         let end = Notice::Ended(End::Lost(Cause::SessionExpired));
         assert_eq!(world.notices(client).last(), Some(&end));
@@ -95,7 +98,7 @@ fn another_session_is_handed_out() {
     assert_eq!(world.notices(0), [Notice::Lost(Cause::SessionExpired)]);
     world.settle();
     assert!(world.token(0) > token);
-    assert_eq!(world.server.znodes.len(), 1);
+    assert_eq!(world.server.tip.znodes.len(), 1);
 }
 
 /// The driver's clock is looked at before its sockets: the lapse is fed first, whatever waits
@@ -103,11 +106,12 @@ fn another_session_is_handed_out() {
 #[test]
 fn process_was_paused() {
     let mut world = World::settled(2, STAND_AGAIN);
+    let ticket = world.clients[0].watchers[0].ticket;
     world.take(Step::OperatorWrites(world.candidate(0)));
     world.notices(0);
     world.take(Step::LeaseLapse(0));
     assert_eq!(world.notices(0), [Notice::Lost(Cause::LeaseLapsed)]);
-    world.take(Step::Deliver(0));
+    world.clients[0].feed(Event::Changed { ticket, change: Change::Data }).expect("no rule broken");
     assert_eq!(world.notices(0), [], "what waited does not bring it back");
     world.settle();
     assert!(matches!(world.role(1), Role::Leading { .. }));
@@ -149,13 +153,14 @@ fn own_znode_is_replaced_by_one_of_another_session() {
     let mut world = World::settled(1, STAND_AGAIN);
     let name = world.candidate(0);
     world.take(Step::Disconnect(0));
-    world.server.delete(name);
+    world.take(Step::OperatorDeletes(name));
     let owner = SessionId::new(77_000);
-    world.server.znodes.push(Znode { name, owner, token: Token::new(900), version: 0 });
-    world.server.zxid = 900;
+    let znode = Znode { name, owner, token: Token::new(900), version: 0 };
+    world = world.with_znode(znode);
     world.take(Step::Connect(0));
     world.notices(0);
-    world.settle();
+    world.requests_until_rest(0);
     assert_eq!(world.notices(0)[0], Notice::Lost(Cause::Evicted));
+    world.settle();
     assert!(world.token(0) > Token::new(900));
 }

@@ -1,0 +1,471 @@
+//! A fingerprint that is the same for worlds that differ in nothing that matters.
+//!
+//! What does not matter: how high sequence numbers, tokens, session ids and tickets have become, as
+//! long as their order is the same; which nominee is called which. The nominee's own fields are
+//! private, but it is [`Hash`]: a hasher sees each of them with its type, which tells them apart.
+//! `explore` holds the merged worlds against the unmerged ones.
+
+use core::hash::{Hash, Hasher};
+
+use election_core::{Role, SessionId, Stat, Ticket, Token};
+
+use super::World;
+use super::client::{Client, Delivery, FIRST_SESSION};
+use super::server::{Answer, Entry, Name, Request, Tree};
+
+impl World {
+    /// Worlds with the same fingerprint take the same steps to worlds with the same fingerprints.
+    pub fn fingerprint(&self) -> u64 {
+        let ranks = Ranks::of(self);
+        let mut world = Mix::default();
+        self.budget.hash(&mut world);
+        ranks.tree(&self.server.base, &mut world);
+        for entry in &self.server.log {
+            ranks.entry(*entry, &mut world);
+        }
+        world.number(ranks.token(self.greatest_token));
+        if ranks.exact {
+            self.server.next.hash(&mut world);
+        }
+        let mut sum = world.finish();
+        for client in &self.clients {
+            let mut mix = Mix::default();
+            ranks.client(self, client, &mut mix);
+            sum = sum.wrapping_add(mix.finish());
+        }
+        sum
+    }
+}
+
+/// Numbers of a world by rank.
+struct Ranks {
+    sequences: Vec<i32>,
+    tokens: Vec<i64>,
+    /// Whether numbers of znodes come around again, so that their values matter.
+    exact: bool,
+}
+
+impl Ranks {
+    fn of(world: &World) -> Self {
+        let mut ranks = Self {
+            sequences: Vec::with_capacity(16),
+            tokens: Vec::with_capacity(16),
+            exact: world.numbers_matter,
+        };
+        if ranks.exact {
+            return ranks;
+        }
+        ranks.tokens.push(world.greatest_token);
+        for (name, token) in &world.evicted {
+            ranks.sequences.push(name.sequence);
+            ranks.tokens.push(token.get());
+        }
+        let created = world.server.log.iter().filter_map(|entry| match entry {
+            Entry::Created(znode) => Some(znode),
+            _ => None,
+        });
+        for znode in world.server.base.znodes.iter().chain(created) {
+            ranks.sequences.push(znode.name.sequence);
+            ranks.tokens.push(znode.token.get());
+        }
+        for client in &world.clients {
+            ranks.collect(client);
+        }
+        ranks.sequences.sort_unstable();
+        ranks.sequences.dedup();
+        ranks.tokens.sort_unstable();
+        ranks.tokens.dedup();
+        ranks
+    }
+
+    fn collect(&mut self, client: &Client) {
+        let mut fields = Fields::new(|field| match field {
+            Field::Name(name) => self.sequences.push(name.sequence),
+            Field::Token(token) => self.tokens.push(token),
+            _ => {}
+        });
+        client.nominee.hash(&mut fields);
+        self.tokens.extend(client.verified.map(Token::get));
+        self.sequences.extend(client.watchers.iter().map(|watcher| watcher.name.sequence));
+        let requests = client.requests.iter().map(|(_, request)| *request);
+        for request in requests.chain(client.in_doubt.iter().map(|lost| lost.request)) {
+            if let Request::Read(name) | Request::Inspect(name) | Request::Delete(name, _) = request
+            {
+                self.sequences.push(name.sequence);
+            }
+        }
+        let late = client.stragglers.iter().filter_map(|straggler| match straggler {
+            Delivery::Reply(_, answer) => Some(answer),
+            Delivery::Changed(..) => None,
+        });
+        for answer in late.chain(client.due.iter().map(|due| &due.answer)) {
+            match answer {
+                Answer::Created(name) => self.sequences.push(name.sequence),
+                Answer::Read(name, stat) => {
+                    self.sequences.push(name.sequence);
+                    self.tokens.push(stat.token.get());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn token(&self, token: i64) -> i64 {
+        if self.exact { token } else { rank(&self.tokens, &token) }
+    }
+
+    /// A candidate by its place among all that are known: that tells whose it is, too, unless the
+    /// numbers come around again.
+    fn name(&self, name: Name) -> i64 {
+        if self.exact {
+            i64::from(name.sequence) << 8 | i64::try_from(name.client).expect("few clients")
+        } else {
+            rank(&self.sequences, &name.sequence)
+        }
+    }
+
+    fn tree(&self, tree: &Tree, mix: &mut Mix) {
+        mix.number(i64::from(tree.has_election_node));
+        for znode in &tree.znodes {
+            mix.number(self.name(znode.name));
+            mix.number(self.token(znode.token.get()));
+            mix.number(i64::from(znode.version));
+        }
+        mix.number(-1);
+    }
+
+    fn entry(&self, entry: Entry, mix: &mut Mix) {
+        let (kind, name) = match entry {
+            Entry::Created(znode) => (10, self.name(znode.name)),
+            Entry::Deleted(name) => (11, self.name(name)),
+            Entry::Written(name) => (12, self.name(name)),
+            Entry::SessionClosed(_) => (13, 0),
+            Entry::ElectionNodeCreated => (14, 0),
+            Entry::ElectionNodeDeleted => (15, 0),
+        };
+        mix.number(kind);
+        mix.number(name);
+    }
+
+    /// Everything about one client, and about the world as far as it is this client's.
+    fn client(&self, world: &World, client: &Client, mix: &mut Mix) {
+        if self.exact {
+            mix.number(i64::try_from(client.index).expect("few clients"));
+        }
+        self.property(world, client, mix);
+        if client.is_idle_for_good() {
+            mix.number(-2);
+            return;
+        }
+        (client.link, client.session_lives, client.told, client.withdrawn).hash(mix);
+        (client.applied, client.seen).hash(mix);
+        mix.number(client.verified.map_or(-1, |token| self.token(token.get())));
+        let tickets = Tickets::of(client);
+        self.nominee(client, &tickets, mix);
+        self.connection(client, &tickets, mix);
+        let mut in_doubt: Vec<_> = client.in_doubt.clone();
+        in_doubt.sort_unstable();
+        for lost in in_doubt {
+            mix.number(age(client, lost.session));
+            self.request(lost.request, mix);
+        }
+    }
+
+    /// Which znodes and sessions of the world are this client's.
+    fn property(&self, world: &World, client: &Client, mix: &mut Mix) {
+        let created = world.server.log.iter().filter_map(|entry| match entry {
+            Entry::Created(znode) => Some(znode),
+            _ => None,
+        });
+        for znode in world.server.base.znodes.iter().chain(created) {
+            if znode.name.client == client.index {
+                mix.number(self.name(znode.name));
+                mix.number(age(client, znode.owner));
+            }
+        }
+        mix.number(-3);
+        for (position, entry) in world.server.log.iter().enumerate() {
+            if let Entry::SessionClosed(session) = entry
+                && *session == client.session
+            {
+                position.hash(mix);
+            }
+        }
+        let evicted = |token: Token| world.evicted.iter().any(|(_, evicted)| *evicted == token);
+        if let Role::Leading { token } | Role::Suspended { token } = client.nominee.role() {
+            evicted(token).hash(mix);
+        }
+        for (name, _) in world.evicted.iter().filter(|(name, _)| name.client == client.index) {
+            mix.number(self.name(*name));
+        }
+    }
+
+    fn nominee(&self, client: &Client, tickets: &Tickets, mix: &mut Mix) {
+        let mut fields = Fields::new(|field| match field {
+            Field::Name(name) => {
+                mix.number(self.name(name));
+                (name.client == client.index).hash(mix);
+            }
+            Field::Token(token) => mix.number(self.token(token)),
+            Field::Session(session) => mix.number(age(client, SessionId::new(session))),
+            Field::Ticket(ticket) => mix.number(tickets.rank(ticket)),
+            Field::Other(number) => mix.number(number),
+        });
+        client.nominee.hash(&mut fields);
+    }
+
+    fn connection(&self, client: &Client, tickets: &Tickets, mix: &mut Mix) {
+        for (ticket, request) in &client.requests {
+            mix.number(tickets.rank(number(*ticket)));
+            self.request(*request, mix);
+        }
+        mix.number(-4);
+        for due in &client.due {
+            due.position.hash(mix);
+            mix.number(tickets.rank(number(due.ticket)));
+            self.answer(client, &due.answer, mix);
+        }
+        mix.number(-5);
+        let mut watchers: Vec<_> = client.watchers.clone();
+        watchers.sort_unstable_by_key(|watcher| tickets.rank(number(watcher.ticket)));
+        for watcher in watchers {
+            mix.number(tickets.rank(number(watcher.ticket)));
+            mix.number(self.name(watcher.name));
+        }
+        mix.number(-6);
+        for straggler in &client.stragglers {
+            match straggler {
+                Delivery::Reply(ticket, answer) => {
+                    mix.number(tickets.rank(number(*ticket)));
+                    self.answer(client, answer, mix);
+                }
+                Delivery::Changed(ticket, change) => {
+                    mix.number(tickets.rank(number(*ticket)));
+                    change.hash(mix);
+                }
+            }
+        }
+        mix.number(-7);
+    }
+
+    fn request(&self, request: Request, mix: &mut Mix) {
+        core::mem::discriminant(&request).hash(mix);
+        match request {
+            Request::Read(name) | Request::Inspect(name) => mix.number(self.name(name)),
+            Request::Delete(name, version) => {
+                mix.number(self.name(name));
+                version.hash(mix);
+            }
+            Request::Create | Request::CreateElectionNode | Request::Sync | Request::List => {}
+        }
+    }
+
+    fn answer(&self, client: &Client, answer: &Answer, mix: &mut Mix) {
+        core::mem::discriminant(answer).hash(mix);
+        match answer {
+            Answer::Created(name) => mix.number(self.name(*name)),
+            Answer::Read(name, Stat { owner, token, version }) => {
+                mix.number(self.name(*name));
+                owner.map(|owner| age(client, owner)).hash(mix);
+                mix.number(self.token(token.get()));
+                version.hash(mix);
+            }
+            Answer::Failed(failure) => failure.hash(mix),
+            Answer::ElectionNodeCreated
+            | Answer::Synced
+            | Answer::Children(..)
+            | Answer::Deleted => {}
+        }
+    }
+}
+
+/// The tickets of a client that can still matter, oldest first. One of an earlier candidate is
+/// marked as such: a late reply to it is answered otherwise.
+struct Tickets(Vec<(u32, u32)>, u32);
+
+impl Tickets {
+    fn of(client: &Client) -> Self {
+        let mut tickets = Vec::with_capacity(8);
+        let mut fields = Fields::new(|field| {
+            if let Field::Ticket(ticket) = field {
+                tickets.push(ticket);
+            }
+        });
+        client.nominee.hash(&mut fields);
+        tickets.extend(client.unanswered().map(number));
+        tickets.extend(client.watchers.iter().map(|watcher| number(watcher.ticket)));
+        tickets.extend(client.stragglers.iter().map(|straggler| match straggler {
+            Delivery::Reply(ticket, _) | Delivery::Changed(ticket, _) => number(*ticket),
+        }));
+        tickets.sort_unstable();
+        tickets.dedup();
+        Self(tickets, client.nominee.incarnation().get())
+    }
+
+    fn rank(&self, ticket: (u32, u32)) -> i64 {
+        if ticket == CLEANUP {
+            return -8;
+        }
+        let is_present = i64::from(ticket.0 == self.1);
+        rank(&self.0, &ticket) << 1 | is_present
+    }
+}
+
+fn rank<T: Ord>(sorted: &[T], of: &T) -> i64 {
+    let rank = sorted.binary_search(of).expect("it was collected");
+    i64::try_from(rank).expect("few numbers")
+}
+
+/// Whether it is the present session, or one of those before it, which are all alike.
+fn age(client: &Client, session: SessionId) -> i64 {
+    i64::from(session != client.session)
+}
+
+const CLEANUP: (u32, u32) = (u32::MAX, u32::MAX);
+
+fn number(ticket: Ticket) -> (u32, u32) {
+    let mut found = CLEANUP;
+    let mut fields = Fields::after_counters(|field| {
+        if let Field::Ticket(ticket) = field {
+            found = ticket;
+        }
+    });
+    ticket.hash(&mut fields);
+    found
+}
+
+/// What a hasher is shown of a nominee.
+enum Field {
+    Name(Name),
+    Token(i64),
+    Session(i64),
+    Ticket((u32, u32)),
+    /// Which variant an enum is, or a small count.
+    Other(i64),
+}
+
+/// Sorts what a nominee hashes by what it is.
+struct Fields<F> {
+    sink: F,
+    /// The incarnation and the count of steps come first, and stand behind the tickets only.
+    counters: u8,
+    incarnation: Option<u32>,
+    /// After the text of a name comes its sequence, which the text says too.
+    is_after_name: bool,
+}
+
+impl<F: FnMut(Field)> Fields<F> {
+    fn new(sink: F) -> Self {
+        Self { sink, counters: 2, incarnation: None, is_after_name: false }
+    }
+
+    fn after_counters(sink: F) -> Self {
+        Self { counters: 0, ..Self::new(sink) }
+    }
+
+    fn other(&mut self, number: i64) {
+        (self.sink)(Field::Other(number));
+    }
+}
+
+impl<F: FnMut(Field)> Hasher for Fields<F> {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Ok(text) = core::str::from_utf8(bytes)
+            && text.starts_with("_c_")
+        {
+            (self.sink)(Field::Name(quick_parse(text)));
+            self.is_after_name = true;
+        }
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.other(i64::from(number));
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        if !core::mem::take(&mut self.is_after_name) {
+            self.other(i64::from(number));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        if self.counters > 0 {
+            self.counters -= 1;
+        } else if let Some(incarnation) = self.incarnation.take() {
+            (self.sink)(Field::Ticket((incarnation, number)));
+        } else {
+            self.incarnation = Some(number);
+        }
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        let field =
+            if number >= FIRST_SESSION { Field::Session(number) } else { Field::Token(number) };
+        (self.sink)(field);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.other(i64::try_from(number).expect("an enum is small"));
+    }
+
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+/// The id of a client repeats its number in its last digit.
+fn quick_parse(text: &str) -> Name {
+    let client = usize::from(text.as_bytes()[4] - b'0');
+    let digits = &text["_c_00000000-0000-0000-0000-000000000000-latch-".len()..];
+    Name { client, sequence: digits.parse().expect("a sequence") }
+}
+
+/// A quick hasher that every bit of its input goes through.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Mix {
+    fn number(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+}
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        self.number(i64::from(number));
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.number(number);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.number(i64::try_from(number).expect("64 bits"));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(u64::try_from(number).expect("64 bits"));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(23);
+    }
+
+    fn finish(&self) -> u64 {
+        let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ mixed >> 32
+    }
+}

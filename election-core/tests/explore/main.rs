@@ -1,0 +1,154 @@
+//! Every interleaving of a small world: nominees and their links, and an ensemble whose servers
+//! lag.
+//!
+//! What can happen, in any order: requests are executed; replies come, come late, or are lost with
+//! their connection, the request executed before, afterwards or never; watches fire; links go down
+//! and up again at a server that lags, though never behind what the session has seen; sessions
+//! expire, and their clients hear of it later; servers hand out another session while the old one
+//! lives; leases lapse; nominees resign and withdraw; an operator deletes candidates, writes to
+//! them, and deletes the election node. Earlier sessions leave ghosts.
+//!
+//! The ensemble is a log of committed changes. A session's server has applied a part of it: reads
+//! are answered from there, writes and `sync` go to the end, and their reply comes when the server
+//! has applied it (`common/server.rs`). A reply to a read that is late is one from a server that
+//! lags, so the two are one step. Of the servers that could answer a read alike, the one farthest
+//! behind is taken, since it can still do whatever the others can.
+//!
+//! In every state ([`common::check`]): never two valid leaders; a leader's znode stands, and is
+//! watched; tokens grow from leader to leader; two watches a nominee at most; one znode a session;
+//! no znode of a nominee that has ended; no two followers wait for one znode; one request in
+//! flight; nothing after the end; what is awaited no longer changes nothing. From every state: once
+//! nothing goes wrong any more, events end by themselves, in whatever order they come, and leave
+//! exactly one leader with everybody else behind it, unless all have ended.
+//!
+//! States that differ only in how high the numbers have become, and in which nominee is which, are
+//! one ([`common::canonical`]). Therefore most faults need no bound: `ANY_NUMBER` of connections
+//! may be lost, and the world is still finite. This is why the explorer is our own, and not
+//! stateright: what makes three nominees small is this merging, for which one has to see the fields
+//! of a nominee by kind; replies are borrowed, so that an action is not a value that can be kept;
+//! and the graph of calm steps is needed afterwards, to show that it has no circle.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    reason = "a test tool: it fails by panicking"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod long;
+#[expect(unreachable_pub, reason = "a module of a test binary")]
+mod search;
+
+use common::{ANY_NUMBER, Budget, World};
+use election_core::{ElectionNode, OnLoss, Policy};
+use search::{assert_that_merging_loses_nothing, explore};
+
+const NO_FAULTS: Budget = Budget {
+    losses: 0,
+    expiries: 0,
+    swaps: 0,
+    withdrawals: 0,
+    lapses: 0,
+    deletions: 0,
+    writes: 0,
+    wipes: 0,
+    stragglers: 0,
+};
+
+/// Connected, in their order, and at rest.
+fn settled(nominees: usize, budget: Budget) -> World {
+    World::settled(nominees, Policy::default()).facing(budget)
+}
+
+#[test]
+fn merging_loses_nothing() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    assert_that_merging_loses_nothing("2 nominees", World::new(2, budget).lagging(2));
+    assert_that_merging_loses_nothing("3 nominees", World::new(3, NO_FAULTS).lagging(1));
+}
+
+#[test]
+fn two_nominees() {
+    let budget = Budget { losses: ANY_NUMBER, expiries: 1, lapses: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).lagging(2);
+    explore("2 nominees, any losses, 1 expiry, 1 lapse", world);
+}
+
+#[test]
+fn two_nominees_a_withdrawal() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 loss, 1 expiry, 1 withdrawal", World::new(2, budget).lagging(2));
+}
+
+/// C-1, C-3: replies and changes of the old connection come when the new one is at work.
+#[test]
+fn two_nominees_a_straggler() {
+    let budget = Budget { losses: 1, stragglers: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 loss, 1 straggler", World::new(2, budget).lagging(2));
+}
+
+/// C-15.
+#[test]
+fn two_nominees_a_handed_out_session() {
+    let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 loss, 1 handed out session", World::new(2, budget).lagging(2));
+}
+
+/// C-2, C-3, C-19: creates in doubt in two sessions, of which the first lives on.
+#[test]
+fn one_nominee_a_handed_out_session_a_straggler() {
+    let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
+    let world = World::new(1, budget).lagging(2);
+    explore("1 nominee, 2 losses, 1 handed out session, 1 straggler", world);
+}
+
+/// C-11, C-36.
+#[test]
+fn two_nominees_an_operator() {
+    let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 deletion, 1 write", World::new(2, budget).lagging(2));
+}
+
+/// C-8, C-77: the counter wraps between the two.
+#[test]
+fn two_nominees_at_the_wrap_of_the_counter() {
+    let budget = Budget { losses: 1, lapses: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).counting_from(i32::MAX).lagging(1);
+    explore("2 nominees, wrap, 1 loss, 1 lapse", world);
+}
+
+/// C-30: the election node vanishes.
+#[test]
+fn two_settled_nominees_an_operator_wipes_the_election() {
+    let budget = Budget { wipes: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("2 settled, 1 wipe, 1 withdrawal", settled(2, budget).lagging(1));
+}
+
+#[test]
+fn two_nominees_that_end_with_their_candidate() {
+    let policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
+    let budget = Budget { losses: 1, expiries: 1, lapses: 1, ..NO_FAULTS };
+    let world = World::with_policy(2, budget, policy).lagging(2);
+    explore("2 nominees that end, 1 loss, 1 expiry, 1 lapse", world);
+}
+
+#[test]
+fn three_nominees() {
+    let budget = Budget { losses: 2, ..NO_FAULTS };
+    explore("3 nominees, 2 losses", World::new(3, budget).lagging(1));
+}
+
+#[test]
+fn three_settled_nominees_a_withdrawal() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 1 expiry, 1 withdrawal", settled(3, budget).lagging(2));
+}
+
+/// C-11, C-36.
+#[test]
+fn three_settled_nominees_an_operator() {
+    let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
+    explore("3 settled, 1 deletion, 1 write", settled(3, budget).lagging(2));
+}
