@@ -160,8 +160,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = DEMO_HELP, after_long_help = format!("{DEMO_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct DemoArgs {
-    /// The ZooKeeper servers, HOST:PORT[,HOST:PORT...][/CHROOT] [default: one in this process].
-    #[arg(long)]
+    #[arg(long, help = format!("{SERVERS_HELP} [default: one in this process]"))]
     pub(crate) servers: Option<Servers>,
     /// How many leaders go, in turn by resigning and by crashing.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -180,7 +179,7 @@ pub(crate) struct DemoArgs {
 const SERVER_HELP: &str = "\
 Examples:
   zkelect server
-  zkelect server --tick-time 100ms                  # sessions may expire within 200ms
+  zkelect server --tick-time 100ms                  # sessions that expire quickly
   zkelect server --listen 127.0.0.1:0 >address &    # any free port
 
 The first line of standard output is `listening on IP:PORT`; the server answers from then on.
