@@ -119,12 +119,15 @@ impl Nominee {
         self.stage.candidate()
     }
 
-    /// The candidate znode that heartbeats are to check while this nominee leads, or is the heir:
-    /// the follower whose predecessor is the lowest candidate. `None`: nothing rests on its lease,
-    /// and pings will do.
+    /// The candidate znode that heartbeats are to check while this nominee leads, or is near to it:
+    /// a follower that had four candidates ahead at most, at its last listing. `None`: nothing rests
+    /// on its lease, and pings will do.
     ///
-    /// The heir's lease is proved ahead of its promotion, so that it can act at once (design,
-    /// section 3.4).
+    /// Their leases are proved ahead of their promotion, so that they can act at once (design,
+    /// section 3.4). The heir alone would be enough, if a follower heard that it has become the
+    /// heir; but only the end of its predecessor wakes it. (A leader could tell its heir by writing
+    /// to its own znode, on which the heir has a watch. Participants of other libraries lose their
+    /// watch by that and are never promoted.)
     pub fn heartbeat(&self) -> Option<&CandidateName> {
         self.stage.needs_lease().then(|| self.candidate()).flatten()
     }

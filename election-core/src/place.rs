@@ -30,7 +30,10 @@ pub enum Remaining {
     /// It is: once it is gone, the way is free.
     Last,
     /// Others are in the way before it.
-    More,
+    More {
+        /// How many: at least one.
+        others: u32,
+    },
 }
 
 /// Finds the place of the znode called `own`, which has the sequence `sequence`.
@@ -92,7 +95,16 @@ impl<'a> Blockers<'a> {
         Self {
             nearest: if new.is_nearer_than(known.nearest) { new } else { known.nearest },
             farthest: if known.farthest.is_nearer_than(new) { new } else { known.farthest },
-            remaining: Remaining::More,
+            remaining: known.remaining.and_one_more(),
+        }
+    }
+}
+
+impl Remaining {
+    const fn and_one_more(self) -> Self {
+        match self {
+            Self::Last => Self::More { others: 1 },
+            Self::More { others } => Self::More { others: others.saturating_add(1) },
         }
     }
 }
@@ -118,8 +130,8 @@ mod tests {
     fn the_nearest_earlier_rival_is_in_the_way() {
         let names =
             ["c-latch-9", "x", "b-latch-3", "lock-1", "own-latch-7", "d-latch-5", "a-latch-4"];
-        let expected =
-            Place::Blocked { by: "d-latch-5", lowest: "b-latch-3", remaining: Remaining::More };
+        let remaining = Remaining::More { others: 2 };
+        let expected = Place::Blocked { by: "d-latch-5", lowest: "b-latch-3", remaining };
         assert_eq!(find("own-latch-7", &names), expected);
     }
 
@@ -150,7 +162,7 @@ mod tests {
         let expected = Place::Blocked {
             by: "c-latch-2147483647",
             lowest: "a-latch-2147483646",
-            remaining: Remaining::More,
+            remaining: Remaining::More { others: 1 },
         };
         assert_eq!(find("b-latch--2147483648", &names), expected);
         assert_eq!(find("a-latch-2147483646", &names), Place::Free);
@@ -196,7 +208,10 @@ mod tests {
                 _ => Place::Blocked {
                     by: &sorted[at - 1],
                     lowest: &sorted[0],
-                    remaining: if at == 1 { Remaining::Last } else { Remaining::More },
+                    remaining: match u32::try_from(at).unwrap() - 1 {
+                        0 => Remaining::Last,
+                        others => Remaining::More { others },
+                    },
                 },
             };
             prop_assert_eq!(find(&sorted[at], &shuffled), expected);

@@ -112,6 +112,7 @@ pub(super) enum Ahead {
     Nobody,
     Others {
         leader: CandidateName,
+        count: u32,
     },
 }
 
@@ -186,15 +187,15 @@ impl Stage {
         }
     }
 
-    /// Whether the nominee leads, or will as soon as its predecessor is gone.
+    /// Whether the nominee leads, or may do so soon.
     pub(super) fn needs_lease(&self) -> bool {
         match self {
-            Self::Leading(_)
-            | Self::Standing(Standing {
+            Self::Leading(_) => true,
+            Self::Standing(Standing {
                 own_watch: OwnWatch::Armed { .. },
-                position: Position::Behind(Behind { ahead: Ahead::Nobody, .. }),
+                position: Position::Behind(behind),
                 ..
-            }) => true,
+            }) => behind.is_near(),
             Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
@@ -273,11 +274,24 @@ impl Position {
     }
 }
 
+/// So many may have been ahead of the predecessor, at the last listing, of one that proves its lease
+/// before it is promoted. Who was not the heir then is not told when it becomes the heir: only the
+/// end of its predecessor wakes it, and then the lease has to be there. This many make elections of
+/// five nominees fast, at the price of as many that prove their leases.
+const OTHERS_AHEAD_OF_THE_NEAR: u32 = 3;
+
 impl Behind {
+    fn is_near(&self) -> bool {
+        match self.ahead {
+            Ahead::Nobody => true,
+            Ahead::Others { count, .. } => count <= OTHERS_AHEAD_OF_THE_NEAR,
+        }
+    }
+
     pub(super) fn leader(&self) -> &CandidateName {
         match &self.ahead {
             Ahead::Nobody => &self.predecessor,
-            Ahead::Others { leader } => leader,
+            Ahead::Others { leader, .. } => leader,
         }
     }
 }

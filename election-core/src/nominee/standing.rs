@@ -208,7 +208,9 @@ impl Nominee {
 fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, NameError> {
     let ahead = match remaining {
         Remaining::Last => Ahead::Nobody,
-        Remaining::More => Ahead::Others { leader: CandidateName::parse(lowest)? },
+        Remaining::More { others } => {
+            Ahead::Others { leader: CandidateName::parse(lowest)?, count: others }
+        }
     };
     Ok(Behind { predecessor: CandidateName::parse(by)?, watch: PredecessorWatch::Unset, ahead })
 }

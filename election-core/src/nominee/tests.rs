@@ -103,11 +103,9 @@ fn stat(owner: SessionId, czxid: i64) -> Stat {
     Stat { owner: Some(owner), token: Token::new(czxid), version: Version::new(4) }
 }
 
-const EARLIER: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000001";
-
-/// Design, section 3.4: the leader and its heir prove the lease, everyone else only pings.
+/// Design, section 3.4: the leader and those near to it prove the lease, everyone else only pings.
 #[test]
-fn the_leader_and_its_heir_want_heartbeats() {
+fn the_leader_and_those_near_to_it_want_heartbeats() {
     let mut heir = Script::verified();
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known yet");
     heir.list(&[OTHER, OWN]);
@@ -115,9 +113,15 @@ fn the_leader_and_its_heir_want_heartbeats() {
     heir.feed(Event::Disconnected);
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known any more");
 
-    let mut follower = Script::verified();
-    follower.list(&[EARLIER, OTHER, OWN]);
-    assert_eq!(follower.nominee.heartbeat(), None);
+    let names: Vec<String> = (0..5).map(|n| format!("other-latch-000000000{n}")).collect();
+    let mut queue: Vec<&str> = names.iter().map(String::as_str).collect();
+    queue.push(OWN);
+    let mut far = Script::verified();
+    far.list(&queue);
+    assert_eq!(far.nominee.heartbeat(), None);
+    let mut near = Script::verified();
+    near.list(&queue[1..]);
+    assert_eq!(near.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
 
     let mut leader = Script::leading();
     assert_eq!(leader.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
