@@ -1,9 +1,10 @@
 //! Each fault of the proxy, between hand-written protocol bytes and a real server.
 #![forbid(unsafe_code)]
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant;
 
@@ -343,6 +344,24 @@ fn four_letter_words_and_opaque_protocols_pass() -> TestResult {
         assert_eq!(proxy.counters().bytes_to_server, 4);
         assert_eq!(proxy.counters().passed(FrameKind::Opaque(Direction::ToClient)), 1);
     }
+    Ok(())
+}
+
+#[test]
+fn an_address_that_a_client_names_can_be_replaced() -> TestResult {
+    use std::io::{Read as _, Write as _};
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let proxy = Proxy::opaque_to(listener.local_addr()?)?;
+    let [named, read] = [20_001, 20_002].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    proxy.alias(named, read)?;
+    let mut stream = TcpStream::connect(proxy.addr())?;
+    stream.write_all(format!("call {named} or {named}").as_bytes())?;
+    drop(stream);
+    let mut heard = String::new();
+    listener.accept()?.0.read_to_string(&mut heard)?;
+    assert_eq!(heard, format!("call {read} or {read}"));
+    let longer = SocketAddr::from(([127, 0, 0, 10], 20_002));
+    proxy.alias(named, longer).expect_err("what follows would move");
     Ok(())
 }
 

@@ -28,7 +28,7 @@ use door::Door;
 pub use frame::{Direction, FrameKind};
 pub use plan::Cut;
 use plan::PlanId;
-use state::{Held, Protocol, Shared};
+use state::{Alias, Held, Protocol, Shared};
 
 /// Which way is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ impl Proxy {
     }
 
     /// [`Self::to`] for any other protocol (that between the members of an ensemble): nothing is
-    /// read as a frame, only bytes and connections are counted.
+    /// read as a frame, only bytes and connections are counted. A target that refuses is tried
+    /// again for a while: a member treats a refusal more patiently than the end of a connection.
     pub fn opaque_to(target: SocketAddr) -> io::Result<Self> {
         Self::start(target, Protocol::Opaque)
     }
@@ -81,6 +82,18 @@ impl Proxy {
     /// Sends connections accepted from now on to another server.
     pub fn set_target(&self, target: SocketAddr) {
         self.shared.lock().target = target;
+    }
+
+    /// Has servers read `read` wherever a client names `named`, its own address for instance: for
+    /// a proxy that reads no frames.
+    ///
+    /// # Errors
+    ///
+    /// If the two differ in length as text.
+    pub fn alias(&self, named: SocketAddr, read: SocketAddr) -> io::Result<()> {
+        let alias = Alias::new(named, read).ok_or(io::ErrorKind::InvalidInput)?;
+        self.shared.lock().aliases.push(alias);
+        Ok(())
     }
 
     /// Closes every connection now. New ones are welcome.

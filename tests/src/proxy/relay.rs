@@ -10,13 +10,15 @@ use std::time::Instant;
 
 use super::connection::{ConnectionId, Frame};
 use super::frame::{Direction, Piece};
-use super::state::{Accepted, Admission, Opening, Shared};
+use super::state::{Accepted, Admission, Opening, Protocol, Shared};
 
 /// Frames read ahead while a direction is held back; then the sender's socket fills up, as over a
 /// network that does not deliver.
 const READ_AHEAD: usize = 1024;
 const STACK: usize = 128 << 10;
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_millis(20);
 
 enum Parcel {
     Frame(Instant, Frame),
@@ -37,7 +39,7 @@ pub(super) fn start(client: TcpStream, shared: &Arc<Shared>) {
 }
 
 fn relay(accepted: Accepted, client: &TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    let server = TcpStream::connect_timeout(&accepted.target, CONNECT_BOUND)?;
+    let server = connect(accepted, shared)?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let id = accepted.id;
@@ -58,6 +60,25 @@ fn relay(accepted: Accepted, client: &TcpStream, shared: &Arc<Shared>) -> io::Re
         });
     }
     Ok(())
+}
+
+fn connect(accepted: Accepted, shared: &Shared) -> io::Result<TcpStream> {
+    let patience = match shared.protocol() {
+        Protocol::Client => Duration::ZERO,
+        Protocol::Opaque => PATIENCE,
+    };
+    let start = Instant::now();
+    loop {
+        match TcpStream::connect_timeout(&accepted.target, CONNECT_BOUND) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ConnectionRefused
+                    && start.elapsed() < patience =>
+            {
+                thread::sleep(RETRY);
+            }
+            connected => return connected,
+        }
+    }
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {

@@ -43,8 +43,17 @@ pub(super) struct State {
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
     /// Connections that have lost their client; the server has not been told.
     abandoned: Vec<Connection>,
+    /// Addresses that clients name, and what servers read instead.
+    pub(super) aliases: Vec<Alias>,
     /// How often all connections were cut.
     cuts: u64,
+}
+
+/// An address, and another one of the same length, as text.
+#[derive(Debug)]
+pub(super) struct Alias {
+    named: Vec<u8>,
+    read: Vec<u8>,
 }
 
 /// A connection from a client, with none to the server yet.
@@ -80,6 +89,7 @@ impl Shared {
             counters: Counters::default(),
             connections: BTreeMap::new(),
             abandoned: Vec::new(),
+            aliases: Vec::new(),
             cuts: 0,
         };
         Self { protocol, state: Mutex::new(state), changed: Condvar::new() }
@@ -93,6 +103,10 @@ impl Shared {
         let outcome = change(&mut self.lock());
         self.changed.notify_all();
         outcome
+    }
+
+    pub(super) const fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     pub(super) const fn splitter(&self) -> Splitter {
@@ -166,7 +180,12 @@ impl Shared {
         self.change(|state| {
             let connection = state.connections.get_mut(&id)?;
             let (label, bytes) = match (piece, direction) {
-                (Piece::Opaque(bytes), _) => (Label::Opaque, bytes),
+                (Piece::Opaque(mut bytes), _) => {
+                    if direction == Direction::ToServer {
+                        state.aliases.iter().for_each(|alias| alias.apply(&mut bytes));
+                    }
+                    (Label::Opaque, bytes)
+                }
                 (Piece::Frame(bytes), Direction::ToServer) if is_first => {
                     (Label::ConnectRequest, bytes)
                 }
@@ -270,6 +289,25 @@ impl Shared {
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Alias {
+    /// `None` if the texts differ in length: what follows them could not stay in its place.
+    pub(super) fn new(named: SocketAddr, read: SocketAddr) -> Option<Self> {
+        let [named, read] = [named, read].map(|address| address.to_string().into_bytes());
+        (named.len() == read.len()).then_some(Self { named, read })
+    }
+
+    fn apply(&self, bytes: &mut [u8]) {
+        let length = self.named.len();
+        for start in 0..(bytes.len() + 1).saturating_sub(length) {
+            if let Some(text) = bytes.get_mut(start..start + length)
+                && *text == *self.named
+            {
+                text.copy_from_slice(&self.read);
+            }
+        }
     }
 }
 

@@ -45,6 +45,11 @@ impl LinkedEnsemble {
         let ensemble = options.start_ensemble_routed(|member, peer, address| {
             let link = Link::to(address)?;
             let way = link.address();
+            // A member that is called by one with a smaller number hangs up and calls back, where
+            // that says that it is.
+            if let Some(back) = links.0.get(&(peer, member)) {
+                back.election.alias(address.election, way.election)?;
+            }
             links.0.insert((member, peer), link);
             Ok(way)
         })?;
