@@ -79,12 +79,23 @@ impl World {
         if client.is_idle_for_good() && own > 0 {
             return Err("a ghost is left after the end".into());
         }
+        if client.is_idle_for_good() && !client.is_silent_after_its_end() {
+            return Err("goes on after the end".into());
+        }
         if client.watchers.len() > 2 {
             return Err(format!("{} watches", client.watchers.len()));
         }
         match client.nominee.role() {
             Role::Ended(End::Failed(NominationError::NoElectionNode)) => {}
             Role::Ended(End::Failed(error)) => return Err(format!("failed: {error}")),
+            Role::Leading { .. } if !client.is_up() => {
+                return Err("leads without a link".into());
+            }
+            Role::Following { predecessor, .. }
+                if client.nominee.id().owns(predecessor.as_str()) =>
+            {
+                return Err("follows a ghost of its own".into());
+            }
             _ => {}
         }
         if self.is_quiet(client) { self.check_quiet_client(client) } else { Ok(()) }

@@ -156,6 +156,11 @@ impl Client {
         matches!(self.nominee.role(), Role::Ended(_))
     }
 
+    /// Also while suspended.
+    pub fn leads(&self) -> bool {
+        matches!(self.nominee.role(), Role::Leading { .. } | Role::Suspended { .. })
+    }
+
     /// Over, and nothing of it is left on its way.
     pub fn is_idle_for_good(&self) -> bool {
         self.is_ended()
@@ -240,6 +245,27 @@ impl Client {
         }
         self.watchers.retain(awaited);
         Ok(())
+    }
+
+    /// Whatever happens after the end, nothing is asked for or told any more.
+    pub fn is_silent_after_its_end(&self) -> bool {
+        let session = SessionId::new(self.session.get() + 1);
+        let known = Event::Connected { session: self.session };
+        let events = [
+            Event::Disconnected,
+            known,
+            Event::LeaseLapsed,
+            Event::SessionExpired,
+            Event::Connected { session },
+        ];
+        let mut nominee = self.nominee.clone();
+        let mut is_silent = |event| {
+            let output = nominee.handle_event(event);
+            (output.command, output.notice) == (None, None)
+        };
+        let is_silent = events.into_iter().all(&mut is_silent);
+        let output = nominee.withdraw();
+        is_silent && (output.command, output.notice) == (None, None)
     }
 
     fn reply(

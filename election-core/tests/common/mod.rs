@@ -13,8 +13,11 @@
 pub mod canonical;
 pub mod check;
 pub mod client;
+mod fields;
+mod lag;
 pub mod server;
 pub mod step;
+mod take;
 
 use client::Client;
 use election_core::{Notice, Policy, Role, Sequence, Token};

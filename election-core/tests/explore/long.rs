@@ -3,7 +3,7 @@
 use election_core::{ElectionNode, OnLoss, Policy};
 
 use crate::common::{ANY_NUMBER, Budget, World};
-use crate::search::explore;
+use crate::search::explore_long;
 use crate::{NO_FAULTS, settled};
 
 /// What needs neither an operator nor a bound.
@@ -14,27 +14,30 @@ const ANY_FAULTS: Budget =
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_any_faults_two_withdrawals() {
     let budget = Budget { withdrawals: 2, ..ANY_FAULTS };
-    explore("2 nominees, any faults, 2 withdrawals", World::new(2, budget).lagging(2));
+    explore_long("2 nominees, any faults, 2 withdrawals", World::new(2, budget).lagging(2));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_any_faults_far_behind() {
-    explore("2 nominees, any faults, lag of 5", World::new(2, ANY_FAULTS).lagging(5));
+    explore_long("2 nominees, any faults, lag of 5", World::new(2, ANY_FAULTS).lagging(5));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_any_faults_any_deletions() {
     let budget = Budget { deletions: ANY_NUMBER, withdrawals: 1, ..ANY_FAULTS };
-    explore("2 nominees, any faults and deletions, 1 withdrawal", World::new(2, budget).lagging(2));
+    explore_long(
+        "2 nominees, any faults and deletions, 1 withdrawal",
+        World::new(2, budget).lagging(2),
+    );
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_two_handed_out_sessions() {
     let budget = Budget { losses: ANY_NUMBER, swaps: 2, ..NO_FAULTS };
-    explore("2 nominees, any losses, 2 handed out sessions", World::new(2, budget).lagging(2));
+    explore_long("2 nominees, any losses, 2 handed out sessions", World::new(2, budget).lagging(2));
 }
 
 #[test]
@@ -42,7 +45,7 @@ fn long_two_nominees_two_handed_out_sessions() {
 fn long_two_nominees_two_stragglers() {
     let budget = Budget { losses: 2, expiries: 1, swaps: 1, stragglers: 2, ..NO_FAULTS };
     let world = World::new(2, budget).lagging(1);
-    explore("2 nominees, 2 losses, 1 expiry, 1 handed out session, 2 stragglers", world);
+    explore_long("2 nominees, 2 losses, 1 expiry, 1 handed out session, 2 stragglers", world);
 }
 
 #[test]
@@ -51,7 +54,7 @@ fn long_two_nominees_an_operator() {
     let budget =
         Budget { losses: 1, expiries: 1, deletions: 2, writes: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::new(2, budget).lagging(2);
-    explore("2 nominees, 1 loss, 1 expiry, 2 deletions, 1 write, 1 withdrawal", world);
+    explore_long("2 nominees, 1 loss, 1 expiry, 2 deletions, 1 write, 1 withdrawal", world);
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn long_two_nominees_an_operator() {
 fn long_two_nominees_at_the_wrap_of_the_counter() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::new(2, budget).counting_from(i32::MAX).lagging(2);
-    explore("2 nominees, wrap, 1 loss, 1 expiry, 1 withdrawal", world);
+    explore_long("2 nominees, wrap, 1 loss, 1 expiry, 1 withdrawal", world);
 }
 
 /// C-30: the election node vanishes.
@@ -67,7 +70,7 @@ fn long_two_nominees_at_the_wrap_of_the_counter() {
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_an_operator_wipes_the_election() {
     let budget = Budget { losses: 1, wipes: 1, ..NO_FAULTS };
-    explore("2 nominees, 1 loss, 1 wipe", World::new(2, budget).lagging(2));
+    explore_long("2 nominees, 1 loss, 1 wipe", World::new(2, budget).lagging(2));
 }
 
 #[test]
@@ -76,28 +79,28 @@ fn long_two_nominees_that_end_with_their_candidate() {
     let policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
     let budget = Budget { withdrawals: 2, deletions: 1, ..ANY_FAULTS };
     let world = World::with_policy(2, budget, policy).lagging(2);
-    explore("2 nominees that end, any faults, 2 withdrawals, 1 deletion", world);
+    explore_long("2 nominees that end, any faults, 2 withdrawals, 1 deletion", world);
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_any_losses_and_withdrawals() {
     let budget = Budget { losses: ANY_NUMBER, withdrawals: 3, ..NO_FAULTS };
-    explore("3 nominees, any losses, 3 withdrawals", World::new(3, budget).lagging(2));
+    explore_long("3 nominees, any losses, 3 withdrawals", World::new(3, budget).lagging(2));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_any_losses_and_lapses() {
     let budget = Budget { losses: ANY_NUMBER, lapses: ANY_NUMBER, ..NO_FAULTS };
-    explore("3 nominees, any losses and lapses", World::new(3, budget).lagging(2));
+    explore_long("3 nominees, any losses and lapses", World::new(3, budget).lagging(2));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_any_losses_and_expiries() {
     let budget = Budget { losses: ANY_NUMBER, expiries: ANY_NUMBER, ..NO_FAULTS };
-    explore("3 nominees, any losses and expiries", World::new(3, budget).lagging(1));
+    explore_long("3 nominees, any losses and expiries", World::new(3, budget).lagging(1));
 }
 
 #[test]
@@ -106,5 +109,5 @@ fn long_three_settled_nominees_an_operator() {
     let budget =
         Budget { losses: 1, expiries: 1, withdrawals: 1, deletions: 1, writes: 1, ..NO_FAULTS };
     let world = settled(3, budget).lagging(2);
-    explore("3 settled, 1 loss, 1 expiry, 1 withdrawal, 1 deletion, 1 write", world);
+    explore_long("3 settled, 1 loss, 1 expiry, 1 withdrawal, 1 deletion, 1 write", world);
 }

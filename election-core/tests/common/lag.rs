@@ -1,0 +1,83 @@
+//! How far servers may lag, and what nobody can see any more.
+
+use super::World;
+use super::client::Client;
+use super::server::{Answer, Entry, Request};
+use super::step::Heard;
+
+impl World {
+    /// No server lags more than `max_lag` changes behind, and what none of them lags behind is
+    /// forgotten.
+    pub fn bound_the_lag(&mut self) {
+        for i in 0..self.clients.len() {
+            loop {
+                let end = self.server.end();
+                let client = &mut self.clients[i];
+                if client.is_idle_for_good() {
+                    client.watchers.clear();
+                    (client.applied, client.seen) = (end, end);
+                }
+                if !client.has_a_server() {
+                    (client.applied, client.seen) = (end, end);
+                }
+                let least = end.saturating_sub(self.max_lag);
+                client.seen = client.seen.max(least);
+                if !client.is_up() {
+                    client.applied = client.seen;
+                }
+                let client = &self.clients[i];
+                if client.applied >= least {
+                    break;
+                }
+                match self.next_heard(client) {
+                    Some(Heard::Entry(position)) if position < least => self.hear(i),
+                    Some(Heard::Reply)
+                        if client.due.front().is_some_and(|due| due.position < least) =>
+                    {
+                        self.hear(i);
+                    }
+                    _ => self.clients[i].applied = least,
+                }
+            }
+        }
+        self.forget_vain_deletions();
+        let end = self.server.end();
+        let reach = |client: &Client| {
+            if client.session_lives { client.seen } else { client.applied }
+        };
+        let folded = self.clients.iter().map(reach).min().unwrap_or(end);
+        self.server.fold(folded);
+        for client in &mut self.clients {
+            client.applied -= folded;
+            client.seen = client.seen.saturating_sub(folded);
+            for due in &mut client.due {
+                due.position = due.position.saturating_sub(folded);
+            }
+        }
+        self.forget_evictions();
+    }
+
+    /// A deletion in doubt of a znode that is gone can do nothing any more, unless its name comes
+    /// around again.
+    fn forget_vain_deletions(&mut self) {
+        if self.numbers_matter {
+            return;
+        }
+        for client in &mut self.clients {
+            client.in_doubt.retain(|lost| match lost.request {
+                Request::Delete(name, _) => self.server.find(name).is_some(),
+                _ => true,
+            });
+        }
+    }
+
+    /// An eviction counts until the evicted can know of it no longer.
+    fn forget_evictions(&mut self) {
+        let (clients, log) = (&self.clients, &self.server.log);
+        self.evicted.retain(|(name, _)| {
+            log.contains(&Entry::Deleted(*name))
+                || clients[name.client].candidate() == Some(*name)
+                || clients[name.client].due.iter().any(|due| due.answer == Answer::Created(*name))
+        });
+    }
+}

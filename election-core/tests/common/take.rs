@@ -1,0 +1,272 @@
+//! What a step does to a world.
+
+use core::mem;
+
+use election_core::{Change, Event, Failure, Notice, SessionId, Token};
+
+use super::client::{Client, Delivery, Due, InDoubt, Link, Watcher};
+use super::server::{Answer, Entry, Request};
+use super::step::{Heard, Step, is_former};
+use super::{ANY_NUMBER, World};
+
+impl World {
+    /// Takes a step, which must be one of [`steps`](Self::steps); panics in a test if it is not.
+    pub fn take(&mut self, step: Step) {
+        match step {
+            Step::Connect(i) => {
+                let client = &mut self.clients[i];
+                client.applied =
+                    if client.link == Link::New { self.server.end() } else { client.seen };
+                self.connect(i);
+            }
+            Step::ConnectToNewSession(i) => {
+                spend(&mut self.budget.swaps);
+                let client = &mut self.clients[i];
+                client.session = next_session(client.session);
+                client.applied = self.server.end();
+                self.connect(i);
+            }
+            Step::LearnOfExpiry(i) => self.learn_of_expiry(i),
+            Step::Disconnect(i) => {
+                if self.clients[i].session_lives {
+                    spend(&mut self.budget.losses);
+                }
+                self.disconnect(i);
+            }
+            Step::Execute(i, behind) => self.execute(i, behind),
+            Step::Hear(i) => self.hear(i),
+            Step::ApplyInDoubt(i, k) => {
+                let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
+                self.server.write((i, session), request);
+            }
+            Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
+            Step::DeliverStraggler(i, k) => {
+                spend(&mut self.budget.stragglers);
+                let delivery = self.clients[i].stragglers.remove(k);
+                self.tell(i, |client| client.deliver(delivery));
+            }
+            Step::Expire(i) => self.expire(i),
+            Step::ExpireFormer(i) => {
+                let client = &mut self.clients[i];
+                client.in_doubt.retain(|lost| lost.session == client.session);
+                let client = &self.clients[i];
+                self.server.expire(|owner| is_former(client, owner));
+            }
+            Step::Withdraw(i) => {
+                spend(&mut self.budget.withdrawals);
+                self.tell(i, Client::withdraw);
+            }
+            Step::LeaseLapse(i) => {
+                spend(&mut self.budget.lapses);
+                self.tell(i, |client| client.feed(Event::LeaseLapsed));
+                if self.clients[i].leads() {
+                    self.fault = Some(format!("{i}: leads past its lease"));
+                }
+            }
+            Step::OperatorDeletes(_) | Step::OperatorWrites(_) | Step::OperatorWipes => {
+                self.operate(step);
+            }
+        }
+        self.bound_the_lag();
+    }
+
+    /// Takes every step that is no fault, until none is left.
+    pub fn settle(&mut self) {
+        for _ in 0..10_000 {
+            let Some(step) = self.steps().into_iter().find(|step| step.is_calm(self)) else {
+                return;
+            };
+            self.take(step);
+            if let Some(fault) = &self.fault {
+                panic!("{fault}");
+            }
+        }
+        panic!("never comes to rest");
+    }
+
+    fn connect(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        client.verified = None;
+        client.link = Link::Up;
+        client.seen = client.applied;
+        let session = client.session;
+        self.tell(i, |client| client.feed(Event::Connected { session }));
+    }
+
+    fn learn_of_expiry(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        client.session = next_session(client.session);
+        client.session_lives = true;
+        client.link = Link::New;
+        self.tell(i, |client| client.feed(Event::SessionExpired));
+    }
+
+    fn disconnect(&mut self, i: usize) {
+        self.set_stragglers_aside(i);
+        let client = &mut self.clients[i];
+        client.link = Link::Down;
+        client.applied = client.seen;
+        client.verified = None;
+        client.watchers.clear();
+        let unanswered: Vec<_> = client.unanswered().collect();
+        client.due.clear();
+        for (_, request) in mem::take(&mut client.requests) {
+            let lost = InDoubt { session: client.session, request };
+            if request.writes() && client.session_lives && !client.in_doubt.contains(&lost) {
+                client.in_doubt.push(lost);
+            }
+        }
+        self.tell(i, |client| client.feed(Event::Disconnected));
+        for ticket in unanswered {
+            let result = Err(Failure::ConnectionLoss);
+            self.tell(i, |client| client.feed(Event::Reply { ticket, result }));
+        }
+    }
+
+    /// What the client's server may have sent on the connection that is about to be lost.
+    fn set_stragglers_aside(&mut self, i: usize) {
+        if self.budget.stragglers == 0 {
+            return;
+        }
+        let client = &self.clients[i];
+        let mut stragglers = Vec::new();
+        for Due { ticket, answer, .. } in &client.due {
+            if matches!(answer, Answer::Created(_)) {
+                stragglers.push(Delivery::Reply(*ticket, answer.clone()));
+            }
+        }
+        if let Some((ticket, request @ Request::Read(_))) = client.requests.front() {
+            let answer = self.server.read(client.applied, *request);
+            if matches!(answer, Answer::Read(..)) {
+                stragglers.push(Delivery::Reply(*ticket, answer));
+            }
+        }
+        for Watcher { ticket, name } in &client.watchers {
+            let change = self.server.log[client.applied..].iter().find_map(|entry| match entry {
+                Entry::Deleted(deleted) if deleted == name => Some(Change::Deleted),
+                Entry::Written(written) if written == name => Some(Change::Data),
+                _ => None,
+            });
+            stragglers.extend(change.map(|change| Delivery::Changed(*ticket, change)));
+        }
+        self.clients[i].stragglers.extend(stragglers);
+    }
+
+    fn execute(&mut self, i: usize, behind: usize) {
+        let client = &mut self.clients[i];
+        let (ticket, request) = client.requests.pop_front().expect("a request");
+        let session = client.session;
+        if request.reads() {
+            client.applied = self.server.end() - behind;
+            client.seen = client.applied;
+            let answer = self.server.read(client.applied, request);
+            if let (Request::Read(name), Answer::Read(..)) = (request, &answer) {
+                client.watchers.push(Watcher { ticket, name });
+            }
+            self.tell(i, |client| client.deliver_read(ticket, answer));
+            return;
+        }
+        if request == Request::Sync {
+            // What this session sent before is applied or refused by now.
+            client.in_doubt.retain(|lost| lost.session != session);
+        }
+        let answer = self.server.write((i, session), request);
+        self.clients[i].due.push_back(Due { position: self.server.end(), ticket, answer });
+    }
+
+    pub fn hear(&mut self, i: usize) {
+        match self.next_heard(&self.clients[i]).expect("something to hear") {
+            Heard::Reply => {
+                let client = &mut self.clients[i];
+                let Due { position, ticket, answer } = client.due.pop_front().expect("a reply");
+                client.applied = client.applied.max(position);
+                client.seen = client.applied;
+                self.tell(i, |client| client.deliver(Delivery::Reply(ticket, answer)));
+            }
+            // A notification does not count as seen (protocol, section 3.4).
+            Heard::Entry(position) => {
+                self.clients[i].applied = position + 1;
+                let (name, change) = match self.server.log[position] {
+                    Entry::Deleted(name) => (name, Change::Deleted),
+                    Entry::Written(name) => (name, Change::Data),
+                    _ => return self.disconnect(i),
+                };
+                let watchers = mem::take(&mut self.clients[i].watchers);
+                let (fired, kept): (Vec<_>, Vec<_>) =
+                    watchers.into_iter().partition(|watcher| watcher.name == name);
+                self.clients[i].watchers = kept;
+                for Watcher { ticket, .. } in fired {
+                    self.tell(i, |client| client.deliver(Delivery::Changed(ticket, change)));
+                }
+            }
+        }
+    }
+
+    fn expire(&mut self, i: usize) {
+        spend(&mut self.budget.expiries);
+        let client = &mut self.clients[i];
+        client.session_lives = false;
+        let (session, is_up) = (client.session, client.is_up());
+        client.in_doubt.retain(|lost| lost.session != session);
+        self.server.expire(|owner| owner == session);
+        if is_up {
+            self.server.commit(Entry::SessionClosed(session));
+        }
+    }
+
+    fn operate(&mut self, step: Step) {
+        let evicted = |name| self.server.find(name).map(|znode| (name, znode.token));
+        match step {
+            Step::OperatorDeletes(name) => {
+                spend(&mut self.budget.deletions);
+                self.evicted.extend(evicted(name));
+                self.server.commit(Entry::Deleted(name));
+            }
+            Step::OperatorWrites(name) => {
+                spend(&mut self.budget.writes);
+                self.server.commit(Entry::Written(name));
+            }
+            _ => {
+                spend(&mut self.budget.wipes);
+                let all = self.server.tip.znodes.iter().map(|znode| (znode.name, znode.token));
+                self.evicted.extend(all);
+                self.server.wipe();
+            }
+        }
+    }
+
+    fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<Notice>, String>) {
+        let client = &mut self.clients[i];
+        let told = act(client);
+        let told = client.take_down_watches().and(told);
+        match told {
+            Ok(Some(Notice::Elected(token))) => self.elected(i, token),
+            Ok(_) => {}
+            Err(fault) => self.fault = Some(format!("{i}: {fault}")),
+        }
+    }
+
+    /// Tokens grow from leader to leader, unless the newer one's znode is gone when it hears of
+    /// its election.
+    fn elected(&mut self, i: usize, token: Token) {
+        let stands = self.server.tip.znodes.iter().any(|znode| znode.token == token);
+        if stands && token.get() <= self.greatest_token {
+            self.fault = Some(format!("{i}: elected with {token}, after {}", self.greatest_token));
+        }
+        self.greatest_token = self.greatest_token.max(token.get());
+        let client = &self.clients[i];
+        if !client.watchers.iter().any(|watcher| Some(watcher.name) == client.candidate()) {
+            self.fault = Some(format!("{i}: elected without a watch on the own znode"));
+        }
+    }
+}
+
+fn spend(budget: &mut u8) {
+    if *budget != ANY_NUMBER {
+        *budget = budget.saturating_sub(1);
+    }
+}
+
+fn next_session(session: SessionId) -> SessionId {
+    SessionId::new(session.get() + 1)
+}
