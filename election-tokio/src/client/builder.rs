@@ -81,12 +81,13 @@ impl ClientBuilder {
     }
 
     /// What the lease of a leadership rests on (default: [`Grade::Quorum`]): a stronger grade holds
-    /// under more failures of the ensemble, and costs a leader and its heir a transaction in place
-    /// of each ping.
+    /// under more failures of the ensemble, and costs two requests in place of each ping of a
+    /// leader and of those near to leading: who had at most four candidates ahead when they last
+    /// looked.
     ///
-    /// A session older than its first lease, which has not been heir, takes a third of the session
-    /// timeout to prove one: so much later it is reported elected. With [`Grade::Contact`] it is
-    /// reported at once.
+    /// Who is promoted without having been near, in a session older than its first lease, takes a
+    /// third of the session timeout to prove one: so much later it is reported elected. With
+    /// [`Grade::Contact`] it is reported at once.
     pub fn lease_grade(mut self, grade: Grade) -> Self {
         self.session.grade = grade;
         self

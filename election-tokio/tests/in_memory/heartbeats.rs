@@ -1,5 +1,5 @@
 //! The lease of the grade `Quorum`, which is the default: proved by heartbeats of the leader and of
-//! its heir.
+//! those near to leading.
 
 use core::time::Duration;
 
@@ -12,6 +12,9 @@ use crate::server::{Lie, Server, wait};
 
 const ELECTION: &str = "/election";
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Who had no more candidates ahead, when it last looked, proves its lease.
+const NEAR: usize = 4;
 
 async fn client(server: &Server) -> Client {
     server.builder().session_timeout(TIMEOUT).connect().await.expect("a session")
@@ -66,6 +69,29 @@ async fn a_leader_whose_heartbeats_are_refused_loses_the_lease() {
     assert!(matches!(client.exists(ELECTION).await, Ok(Some(_))), "the connection is well");
 }
 
+/// How long a leadership outlives its last proof, from the first to the last moment at which proofs
+/// can end. The README names these times.
+#[tokio::test(start_paused = true)]
+async fn a_leadership_outlives_the_end_of_proofs_for_a_known_time() {
+    for (grade, shortest, longest) in
+        [(Grade::Quorum, 0.23, 0.57), (Grade::Sync, 0.23, 0.57), (Grade::Contact, 0.56, 0.91)]
+    {
+        for phase in 0..20 {
+            let server = Server::new();
+            let builder = server.builder().session_timeout(TIMEOUT).lease_grade(grade);
+            let client = builder.connect().await.unwrap();
+            let mut nomination = client.election(ELECTION).on_loss(OnLoss::End).nominate().unwrap();
+            let leadership = nomination.elected().await.unwrap();
+            tokio::time::sleep(TIMEOUT * 2 + TIMEOUT * phase / 60).await;
+            server.read_only_next(0);
+            let silence = tokio::time::Instant::now();
+            leadership.lost().await;
+            let outlived = silence.elapsed().as_secs_f64() / TIMEOUT.as_secs_f64();
+            assert!((shortest..longest).contains(&outlived), "{grade:?}: {outlived}");
+        }
+    }
+}
+
 /// The heir's lease is proved ahead: it can act with the event that promotes it.
 #[tokio::test(start_paused = true)]
 async fn an_heir_takes_over_at_once() {
@@ -80,6 +106,39 @@ async fn an_heir_takes_over_at_once() {
     let leadership = heir.elected().await.unwrap();
     assert!(before.elapsed() < TIMEOUT / 100);
     assert!(leadership.is_valid());
+}
+
+/// A follower is told nothing of a change further ahead. One that was near when it last looked has
+/// proved its lease all the time; one that was not does so when it is promoted.
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_was_near_takes_over_at_once_and_one_that_was_not_later() {
+    let server = Server::new();
+    let mut queue = Vec::new();
+    for ahead in 0..=NEAR + 1 {
+        let client = client(&server).await;
+        let nomination = match ahead {
+            0 => client.election(ELECTION).nominate().unwrap(),
+            _ => follower(&client).await,
+        };
+        wait(1).await;
+        queue.push((client, nomination));
+    }
+    tokio::time::sleep(TIMEOUT * 3).await;
+    let mut clients = Vec::new();
+    for (ahead, (client, mut nomination)) in queue.into_iter().enumerate() {
+        let before = tokio::time::Instant::now();
+        let leadership = nomination.elected().await.unwrap();
+        assert!(leadership.is_valid());
+        let taken = before.elapsed();
+        if ahead <= NEAR {
+            assert!(taken < TIMEOUT / 100, "{taken:?} with {ahead} ahead");
+        } else {
+            assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?} with {ahead} ahead");
+        }
+        tokio::time::sleep(TIMEOUT * 3).await;
+        leadership.resign().await.unwrap();
+        clients.push(client);
+    }
 }
 
 /// Two heartbeats, a third of the timeout apart, prove the lease of a session that has none.
@@ -124,35 +183,38 @@ async fn with_the_grade_contact_an_old_session_is_elected_at_once() {
     assert_eq!(server.requests(OpCode::MULTI), 0);
 }
 
-/// A follower that is not the heir costs pings, and one heartbeat serves all elections of a
-/// session.
+/// A follower that is not near costs pings, and one heartbeat serves all elections of a session.
 #[tokio::test(start_paused = true)]
-async fn only_the_leader_and_its_heir_send_heartbeats() {
+async fn only_those_near_to_leading_send_heartbeats() {
     let server = Server::new();
-    let clients = [client(&server).await, client(&server).await, client(&server).await];
-    let mut leader = clients[0].election(ELECTION).nominate().unwrap();
-    let mut elsewhere = clients[0].election("/elsewhere").nominate().unwrap();
+    let first = client(&server).await;
+    let mut leader = first.election(ELECTION).nominate().unwrap();
+    let mut elsewhere = first.election("/elsewhere").nominate().unwrap();
     let _leaderships = (leader.elected().await.unwrap(), elsewhere.elected().await.unwrap());
-    let heir = follower(&clients[1]).await;
-    let last = follower(&clients[2]).await;
+    let mut followers = Vec::new();
+    for _ in 0..NEAR + 2 {
+        let client = client(&server).await;
+        followers.push((follower(&client).await, client));
+    }
     tokio::time::sleep(TIMEOUT).await;
-    let heartbeats = server.requests(OpCode::MULTI);
-    tokio::time::sleep(TIMEOUT * 10).await;
-    let heartbeats = server.requests(OpCode::MULTI) - heartbeats;
-    assert!((58..=62).contains(&heartbeats), "{heartbeats} of two sessions");
+    let in_ten_timeouts = async || {
+        let before = server.requests(OpCode::MULTI);
+        tokio::time::sleep(TIMEOUT * 10).await;
+        server.requests(OpCode::MULTI) - before
+    };
+    let heartbeats = in_ten_timeouts().await;
+    let sessions = 1 + NEAR;
+    assert!((28 * sessions..=31 * sessions).contains(&heartbeats), "{heartbeats} of {sessions}");
 
     // The one that remains goes on.
     leader.resign().await.unwrap();
-    heir.withdraw().await.unwrap();
-    last.withdraw().await.unwrap();
-    let heartbeats = server.requests(OpCode::MULTI);
-    tokio::time::sleep(TIMEOUT * 10).await;
-    let heartbeats = server.requests(OpCode::MULTI) - heartbeats;
+    for (follower, _) in followers {
+        follower.withdraw().await.unwrap();
+    }
+    let heartbeats = in_ten_timeouts().await;
     assert!((28..=32).contains(&heartbeats), "{heartbeats} of one session");
     elsewhere.resign().await.unwrap();
-    let heartbeats = server.requests(OpCode::MULTI);
-    tokio::time::sleep(TIMEOUT * 10).await;
-    assert_eq!(server.requests(OpCode::MULTI), heartbeats, "nobody needs the lease");
+    assert_eq!(in_ten_timeouts().await, 0, "nobody needs the lease");
 }
 
 #[tokio::test(start_paused = true)]

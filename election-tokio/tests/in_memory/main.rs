@@ -9,7 +9,10 @@ mod back_pressure;
 #[cfg(test)]
 mod cancellation;
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod frames;
+#[cfg(test)]
 mod heartbeats;
 #[cfg(test)]
 mod lease;

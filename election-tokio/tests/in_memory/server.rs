@@ -44,11 +44,31 @@ pub(crate) struct State {
     pub(crate) accepted: u64,
     pub(crate) sessions: BTreeMap<SessionId, Duration>,
     pub(crate) last_session: i64,
+    /// What each connection has carried so far.
+    pub(crate) traffic: BTreeMap<u64, Traffic>,
     /// Requests so far, without pings.
     pub(crate) requests: Vec<OpCode>,
     /// What the next request with this opcode is answered with, instead of the truth.
     pub(crate) lies: Vec<(OpCode, Lie)>,
     refuses: bool,
+}
+
+/// What a connection has carried: whole frames, with their lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) requests: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) bytes_sent: u64,
+}
+
+impl Traffic {
+    pub(crate) const fn since(self, before: Self) -> Self {
+        Self {
+            requests: self.requests - before.requests,
+            bytes_received: self.bytes_received - before.bytes_received,
+            bytes_sent: self.bytes_sent - before.bytes_sent,
+        }
+    }
 }
 
 /// A wrong answer.
@@ -76,6 +96,7 @@ impl Server {
                 watches: Watches::default(),
                 connections: BTreeMap::new(),
                 accepted: 0,
+                traffic: BTreeMap::new(),
                 sessions: BTreeMap::new(),
                 last_session: 0x1000,
                 requests: Vec::new(),
@@ -145,6 +166,11 @@ impl Server {
         state.requests.iter().filter(|sent| **sent == opcode).count()
     }
 
+    /// What the connections have carried, in the order in which they were made.
+    pub(crate) fn traffic(&self) -> Vec<Traffic> {
+        self.state().traffic.values().copied().collect()
+    }
+
     fn serve(&self, stream: DuplexStream) {
         let (read, write) = tokio::io::split(stream);
         let (outgoing, frames) = mpsc::unbounded_channel();
@@ -158,7 +184,7 @@ impl Server {
         let server = self.clone();
         tokio::spawn(async move {
             let reading = pin!(server.read_all(connection, read));
-            let writing = pin!(write_all(write, frames));
+            let writing = pin!(server.write_all(connection, write, frames));
             // The first of the two that ends takes the other one along.
             either(reading, writing).await;
             let mut state = server.state();
@@ -180,6 +206,10 @@ impl Server {
             if self.steps.available_permits() < MANY / 2 {
                 step.forget();
             }
+            self.count(connection, |traffic| {
+                traffic.requests += 1;
+                traffic.bytes_received += 4 + u64::from(length);
+            });
             let answered = self.state().answer(connection, &mut session, &frame);
             if answered == Answer::EndConnection {
                 let state = self.state();
@@ -189,16 +219,24 @@ impl Server {
             }
         }
     }
-}
 
-async fn write_all(
-    mut write: WriteHalf<DuplexStream>,
-    mut frames: mpsc::UnboundedReceiver<Option<BytesMut>>,
-) {
-    while let Some(Some(frame)) = frames.recv().await {
-        if write.write_all(&frame).await.is_err() {
-            return;
+    async fn write_all(
+        &self,
+        connection: u64,
+        mut write: WriteHalf<DuplexStream>,
+        mut frames: mpsc::UnboundedReceiver<Option<BytesMut>>,
+    ) {
+        while let Some(Some(frame)) = frames.recv().await {
+            if write.write_all(&frame).await.is_err() {
+                return;
+            }
+            let sent = u64::try_from(frame.len()).expect("64 bits");
+            self.count(connection, |traffic| traffic.bytes_sent += sent);
         }
+    }
+
+    fn count(&self, connection: u64, count: impl FnOnce(&mut Traffic)) {
+        count(self.state().traffic.entry(connection).or_default());
     }
 }
 

@@ -1,0 +1,155 @@
+//! What a lease costs while nothing happens: requests and bytes of an hour, as the README has them.
+
+use core::time::Duration;
+
+use election_tokio::{Client, Grade, Nomination, Role};
+
+use crate::server::{Server, Traffic};
+
+/// With the name of a candidate, 70 bytes.
+const ELECTION: &str = "/app/election";
+const PATH: u64 = 70;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+const README: &str = include_str!("../../README.md");
+
+/// A kind of request, and the answer to it: bytes of whole frames.
+#[derive(Clone, Copy)]
+struct Exchange {
+    sent: u64,
+    received: u64,
+}
+
+const PING: Exchange = Exchange { sent: 12, received: 20 };
+/// The path, and it back.
+const SYNC: Exchange = Exchange { sent: 16 + PATH, received: 24 + PATH };
+/// The check of a path between the headers of a transaction, and its result.
+const CHECK: Exchange = Exchange { sent: 38 + PATH, received: 38 };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The leader, or one that had four candidates ahead at most when it last looked.
+    Near,
+    Other,
+}
+
+/// What a client exchanges in each third of the session timeout.
+fn exchanges(grade: Grade, part: Part) -> &'static [Exchange] {
+    match (grade, part) {
+        (Grade::Quorum, Part::Near) => &[CHECK, SYNC],
+        (Grade::Sync, Part::Near) => &[SYNC, SYNC],
+        _ => &[PING],
+    }
+}
+
+fn cost_of(exchanges: &[Exchange], times: u64) -> Traffic {
+    let total = |bytes: fn(&Exchange) -> u64| times * exchanges.iter().map(bytes).sum::<u64>();
+    Traffic {
+        requests: times * u64::try_from(exchanges.len()).expect("few"),
+        bytes_received: total(|exchange| exchange.sent),
+        bytes_sent: total(|exchange| exchange.received),
+    }
+}
+
+fn hourly(grade: Grade, part: Part, timeout: Duration) -> Traffic {
+    cost_of(exchanges(grade, part), 3 * HOUR.as_secs() / timeout.as_secs())
+}
+
+/// A number as the README writes it.
+fn grouped(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
+    }
+}
+
+fn row(grade: Grade, part: Part) -> String {
+    let [ten, four] = [10, 4].map(|seconds| {
+        let Traffic { requests, bytes_received, bytes_sent } =
+            hourly(grade, part, Duration::from_secs(seconds));
+        let numbers = [requests, bytes_received, bytes_sent].map(grouped);
+        numbers.join(" | ")
+    });
+    let who = match part {
+        Part::Near => format!("leader and the next four, `{grade:?}`"),
+        Part::Other => "everyone else, and all under `Contact`".to_owned(),
+    };
+    format!("| {who} | {ten} | {four} |")
+}
+
+#[test]
+fn the_readme_has_these_numbers() {
+    for row in [
+        row(Grade::Quorum, Part::Near),
+        row(Grade::Sync, Part::Near),
+        row(Grade::Quorum, Part::Other),
+    ] {
+        assert!(README.contains(&row), "not in the README:\n{row}");
+    }
+    let of_contact = [Part::Near, Part::Other].map(|part| row(Grade::Contact, part));
+    let numbers =
+        of_contact.each_ref().map(|row| row.split_once("` |").map(|(_, numbers)| numbers));
+    assert_eq!(numbers[0], numbers[1]);
+}
+
+/// Five that are near to leading, or lead, and one that is not.
+const PARTS: [Part; 6] = [Part::Near, Part::Near, Part::Near, Part::Near, Part::Near, Part::Other];
+
+/// Nominees in their order.
+struct Queue {
+    server: Server,
+    _clients: Vec<Client>,
+    _nominations: Vec<Nomination>,
+}
+
+impl Queue {
+    async fn new(grade: Grade, timeout: Duration) -> Self {
+        let server = Server::new();
+        let (mut clients, mut nominations) = (Vec::new(), Vec::new());
+        for _ in PARTS {
+            let builder = server.builder().session_timeout(timeout).lease_grade(grade);
+            let client = builder.connect().await.expect("a session");
+            let nomination = client.election(ELECTION).nominate().expect("a nomination");
+            let mut status = nomination.watch();
+            let in_place =
+                |role: &Role| matches!(role, Role::Leading { .. } | Role::Following { .. });
+            status.until(|status| in_place(&status.role)).await.expect("a place");
+            let candidate = status.latest().candidate.expect("a candidate");
+            let path = format!("{ELECTION}/{candidate}");
+            assert_eq!(u64::try_from(path.len()), Ok(PATH));
+            clients.push(client);
+            nominations.push(nomination);
+        }
+        tokio::time::sleep(timeout).await;
+        Self { server, _clients: clients, _nominations: nominations }
+    }
+
+    /// What each has sent and received during an hour, in the order of the queue.
+    async fn hour(&self) -> Vec<Traffic> {
+        let before = self.server.traffic();
+        tokio::time::sleep(HOUR).await;
+        let pairs = before.into_iter().zip(self.server.traffic());
+        pairs.map(|(before, after)| after.since(before)).collect()
+    }
+}
+
+/// Timers are good to a millisecond, so that an hour may be some exchanges short.
+fn assert_costs(measured: Traffic, grade: Grade, part: Part, timeout: Duration) {
+    let exchanges = exchanges(grade, part);
+    let times = measured.requests / u64::try_from(exchanges.len()).expect("few");
+    let most = 3 * HOUR.as_secs() / timeout.as_secs();
+    assert!((most - most / 500..=most).contains(&times), "{times} of {most}: {measured:?}");
+    assert_eq!(measured, cost_of(exchanges, times), "{grade:?}, {part:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_hour_costs_what_the_readme_says() {
+    for grade in [Grade::Quorum, Grade::Sync, Grade::Contact] {
+        for timeout in [10, 4].map(Duration::from_secs) {
+            let queue = Queue::new(grade, timeout).await;
+            for (measured, part) in queue.hour().await.into_iter().zip(PARTS) {
+                assert_costs(measured, grade, part, timeout);
+            }
+        }
+    }
+}
