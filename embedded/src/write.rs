@@ -38,7 +38,7 @@ pub enum Write {
     CloseSession,
     /// A change of the ensemble, which is always refused.
     Reconfig,
-    /// A write whose body could not be read.
+    /// Several operations that could not be read.
     Undecodable,
 }
 
@@ -128,14 +128,19 @@ pub enum LifetimeError {
 }
 
 /// Reads the body of a write. `None`: the opcode is no write, or not one for clients.
-pub(crate) fn read(opcode: OpCode, body: &[u8], identities: &Identities) -> Option<Write> {
-    let write = match opcode {
+///
+/// Since 3.9 a single operation that cannot be read takes no transaction; a multi does.
+pub(crate) fn read(
+    opcode: OpCode,
+    body: &[u8],
+    identities: &Identities,
+) -> Option<Result<Write, DecodeError>> {
+    Some(match opcode {
         OpCode::CLOSE_SESSION => Ok(Write::CloseSession),
         OpCode::RECONFIG => Ok(Write::Reconfig),
-        OpCode::MULTI => read_multi(body, identities),
+        OpCode::MULTI => Ok(read_multi(body, identities).unwrap_or(Write::Undecodable)),
         _ => read_single(opcode, body, identities)?.map(Write::Single),
-    };
-    Some(write.unwrap_or(Write::Undecodable))
+    })
 }
 
 fn read_single(
@@ -171,8 +176,13 @@ fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError
     let mut operations = Vec::new();
     for entry in request {
         operations.push(match entry {
-            MultiOp::Create(r) | MultiOp::Create2(r) => create(r, Kind::Plain, identities),
-            MultiOp::CreateContainer(r) => create(r, Kind::Container, identities),
+            // Within a multi the mode of a container makes one, whatever the opcode.
+            MultiOp::Create(r) | MultiOp::Create2(r) if r.mode != CreateMode::CONTAINER => {
+                create(r, Kind::Plain, identities)
+            }
+            MultiOp::Create(r) | MultiOp::Create2(r) | MultiOp::CreateContainer(r) => {
+                create(r, Kind::Container, identities)
+            }
             MultiOp::CreateTtl(r) => create_ttl(r, identities),
             MultiOp::Delete(r) => delete(r),
             MultiOp::SetData(r) => set_data(r),

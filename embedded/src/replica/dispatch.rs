@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use zk_jute::records::{
-    AuthPacket, Credential, GetSaslRequest, MultiOp, MultiRequest, SetSaslResponse,
+    AuthPacket, CreateMode, Credential, GetSaslRequest, MultiOp, MultiRequest, SetSaslResponse,
 };
 use zk_jute::{Decode, ErrorCode, FrameError, OpCode, Reader, RequestHeader, Xid, Zxid, frame_len};
 
@@ -155,24 +155,29 @@ impl Replica {
             return Progress::Done;
         };
         let session = established.session;
-        let (forward, awaited) = if header.opcode == OpCode::SYNC {
-            let Ok(path) = Option::<&str>::decode_prefix(body) else {
-                if !established.pending.is_empty() {
-                    return Progress::Wait;
-                }
-                let zxid = self.database.last_zxid();
-                connection.refuse(header.xid, zxid, ErrorCode::MARSHALLING_ERROR);
-                return Progress::Done;
-            };
-            let path = path.map(ToString::to_string);
-            (Forward::Sync { session }, Awaited::Synced(path))
+        let read = if header.opcode == OpCode::SYNC {
+            Option::<&str>::decode_prefix(body).map(|path| {
+                let path = path.map(ToString::to_string);
+                (Forward::Sync { session }, Awaited::Synced(path))
+            })
         } else {
             let Some(write) = write::read(header.opcode, body, &established.identities) else {
                 return Progress::Done;
             };
-            let identities = established.identities.clone();
-            let request = WriteRequest { session, identities, write };
-            (Forward::Write(request), awaited(header.opcode, body))
+            write.map(|write| {
+                let identities = established.identities.clone();
+                let request = WriteRequest { session, identities, write };
+                (Forward::Write(request), awaited(header.opcode, body))
+            })
+        };
+        let Ok((forward, awaited)) = read else {
+            // Needs no transaction, but its turn.
+            if !established.pending.is_empty() {
+                return Progress::Wait;
+            }
+            let zxid = self.database.last_zxid();
+            connection.refuse(header.xid, zxid, ErrorCode::MARSHALLING_ERROR);
+            return Progress::Done;
         };
         established.pending.push_back(Pending { ticket, xid: header.xid, awaited });
         self.forwards.push_back((ticket, forward));
@@ -281,7 +286,9 @@ fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {
         OpCode::CLOSE_SESSION => Awaited::SessionClosed,
         OpCode::MULTI => {
             let reply = |operation: MultiOp<'_>| match operation {
-                MultiOp::Create(_) => CreateReply::Path,
+                MultiOp::Create(create) if create.mode != CreateMode::CONTAINER => {
+                    CreateReply::Path
+                }
                 _ => CreateReply::PathAndStat,
             };
             // What does not decode is refused as a whole.

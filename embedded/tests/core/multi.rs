@@ -1,5 +1,6 @@
 //! Transactions, and reads in one request (protocol sections 4.6, 4.7).
 
+use zk_embedded::{Lifetime, Znode};
 use zk_jute::records::{
     CheckVersionRequest, CreateMode, CreateRequest, GetChildrenRequest, MultiOp, MultiReadOp,
     MultiReadRequest, MultiReadResponse, MultiReadResult, MultiRequest, MultiResponse, MultiResult,
@@ -112,6 +113,20 @@ fn operations_fail_by_what_the_earlier_ones_did() {
         assert!(failed.iter().rev().skip(1).all(|code| *code == ErrorCode::OK));
     }
     assert_eq!(world.paths(), [""; 0]);
+}
+
+#[test]
+fn the_mode_of_a_container_makes_one_by_any_opcode() {
+    let mut world = world();
+    let mut client = world.client();
+    let operations = [MultiOp::Create(create_as("/c", CreateMode::CONTAINER))];
+    let (header, body) = client.request(&mut world, &MultiRequest::new(&operations));
+    assert_eq!(header.error, ErrorCode::OK);
+    let response = MultiResponse::decode_exact(&body).expect("a multi response");
+    let results: Vec<_> = response.iter().collect();
+    assert!(matches!(results[..], [MultiResult::Create2(_)]), "{results:?}");
+    let lifetime = world.server.database().znode("/c").map(Znode::lifetime);
+    assert_eq!(lifetime, Some(Lifetime::Container));
 }
 
 #[test]
