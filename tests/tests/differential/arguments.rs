@@ -135,6 +135,10 @@ impl Arguments {
             0..28 => Some(vec![OPEN]),
             28 => None,
             29 => Some(Vec::new()),
+            31..34 => Some(vec![
+                AclEntry { permissions: 31, scheme: "digest", id: ANN },
+                AclEntry { permissions: self.choose(&[1, 3, 16]), ..OPEN },
+            ]),
             30 => Some(vec![OPEN, OPEN, AclEntry { permissions: 1, ..OPEN }]),
             _ => Some((0..=self.below(2)).map(|_| self.acl_entry()).collect()),
         })
@@ -213,7 +217,7 @@ impl Arguments {
         let kind = self.below(2);
         let mode = i32::try_from(kind).unwrap_or_default();
         if self.release.mixes_watches() && self.below(2) == 0 {
-            return (self.path(), mode);
+            return (self.path_not_null(), mode);
         }
         (Field::Path(Some(self.lasting_path(kind))), mode)
     }

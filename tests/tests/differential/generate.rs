@@ -120,11 +120,25 @@ impl Generator {
             _ => self.other(),
         };
         request.end = match self.arguments.below(40) {
-            0 => End::Short(1 + self.arguments.below(12)),
+            0 if self.may_be_short(request.opcode) => End::Short(1 + self.arguments.below(12)),
             1 => End::Long(1 + self.arguments.below(9)),
             _ => End::Whole,
         };
         request
+    }
+
+    fn may_be_short(&self, opcode: Opcode) -> bool {
+        let is_single_write = matches!(
+            opcode,
+            Opcode::CREATE
+                | Opcode::CREATE2
+                | Opcode::CREATE_CONTAINER
+                | Opcode::CREATE_TTL
+                | Opcode::DELETE
+                | Opcode::SET_DATA
+                | Opcode::SET_ACL
+        );
+        !is_single_write || self.release.skips_the_unreadable()
     }
 
     fn create(&mut self) -> Request {
@@ -179,10 +193,9 @@ impl Generator {
         match self.arguments.below(60) {
             0..25 => {
                 let Request { opcode, mut body, .. } = self.create();
-                if opcode != Opcode::CREATE_CONTAINER && !self.release.goes_by_opcode() {
-                    body.iter_mut().filter(|field| **field == Field::Int(4)).for_each(|flags| {
-                        *flags = Field::Int(0);
-                    });
+                // A null list makes 3.9 refuse all of it, in passing.
+                for list in body.iter_mut().filter(|field| **field == Field::Acl(None)) {
+                    *list = Field::Acl(Some(Vec::new()));
                 }
                 (opcode, body)
             }

@@ -71,9 +71,9 @@ const SINCE_EXISTS_IS_GUARDED: Release = Release([3, 8, 4]);
 /// to mix kinds on a path, nor the others asked for.
 const SINCE_WATCHES_MIX: Release = Release([3, 9, 0]);
 
-/// Before, the mode of a container made one within a multi, whatever the opcode. That cannot be
-/// told by one reply, either.
-const SINCE_OPCODES_COUNT: Release = Release([3, 8, 2]);
+/// Before, a single write that cannot be read takes a transaction, so that all later ones have
+/// another number.
+const SINCE_UNREADABLE_IS_NOTHING: Release = Release([3, 9, 0]);
 
 impl Release {
     pub(crate) fn of(server: SocketAddr) -> io::Result<Self> {
@@ -96,8 +96,8 @@ impl Release {
         self >= SINCE_WATCHES_MIX
     }
 
-    pub(crate) fn goes_by_opcode(self) -> bool {
-        self >= SINCE_OPCODES_COUNT
+    pub(crate) fn skips_the_unreadable(self) -> bool {
+        self >= SINCE_UNREADABLE_IS_NOTHING
     }
 
     /// The known difference that this one is.

@@ -55,6 +55,8 @@ impl Player {
     pub(crate) fn begin(&mut self, home: &str) -> io::Result<Vec<Seen>> {
         home.clone_into(&mut self.home);
         self.context.base = i64::MAX;
+        // After a difference, one keeper may have had more to delete than the other.
+        self.clients[KEEPER].last_xid = 0;
         let mut seen = self.keeper(&[keeper::authenticate()])?;
         seen.extend(self.keeper(&[keeper::create_home()])?);
         self.context.base = self.clients[KEEPER].session.map_or(0, |session| session.last_zxid);
