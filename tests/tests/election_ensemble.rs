@@ -4,8 +4,9 @@
 extern crate alloc;
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
-use election_tokio::{Client, Leadership, Nomination, Role, Token};
+use election_tokio::{Client, ErrorKind, Leadership, Nomination, Role, Token, TransactionError};
 use tokio::sync::Mutex;
 use zk_tests::election::{ELECTION, LASTING, connect, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -137,6 +138,39 @@ async fn a_follower_that_comes_back_elsewhere_finds_its_predecessor_gone() -> Te
         assert_eq!(candidates.candidates().await?.len(), 1);
         soon("the successor has resigned", successor.resign()).await??;
         beside.sync(ELECTION).await?;
+    }
+    Ok(())
+}
+
+/// A leader confirms by way of any member, and of none once there is no quorum: it has not lost its
+/// leadership then, but nobody vouches for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn confirming_takes_a_quorum() -> TestResult {
+    // No lease is to end while this runs.
+    const TIMEOUT: Duration = Duration::from_secs(60);
+    let _alone = ALONE.lock().await;
+    let ensemble = Options::new().start_ensemble()?;
+    let zookeeper_leader = ensemble.wait_for_leader(SOON)?;
+    let mut leaders = Vec::new();
+    for member in Member::ALL {
+        let client = connect(&ensemble.member(member).connect_string(), TIMEOUT).await?;
+        let mut nomination = client.election(&format!("/elections/{member:?}")).nominate()?;
+        let leadership = leads(&mut nomination).await?;
+        soon("the leadership is confirmed", leadership.confirm()).await??;
+        leaders.push((leadership, nomination, client));
+    }
+    for member in Member::ALL.into_iter().filter(|member| *member != zookeeper_leader) {
+        ensemble.member(member).kill()?;
+    }
+    for (leadership, ..) in &leaders {
+        match soon("the confirmation ends", leadership.confirm()).await? {
+            Err(TransactionError::Request(error)) => assert!(
+                matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected),
+                "{error}"
+            ),
+            other => panic!("nothing can be known, and yet: {other:?}"),
+        }
+        assert!(leadership.is_valid());
     }
     Ok(())
 }
