@@ -19,6 +19,8 @@ struct Storm {
     /// What was answered: the path, and the transaction.
     acknowledged: BTreeMap<String, Zxid>,
     faults: usize,
+    /// One in so many moments brings a fault.
+    calmness: u8,
 }
 
 struct Writer {
@@ -37,13 +39,18 @@ enum Asked {
 impl Storm {
     fn new(size: u8, seed: u64) -> Self {
         let mut network = Network::with_bad_clocks(size, seed);
+        let slow = [5, 20, 60][network.random.usize(0..3)];
         for (from, to) in network.pairs() {
-            let slowest = network.random.u64(1..=20);
+            let slowest = network.random.u64(1..=slow);
             network.delay(from, to, 0..=slowest);
+        }
+        if network.random.bool() {
+            network.let_stragglers_arrive();
         }
         let writer = |id| Writer { id, asked: BTreeMap::new(), writes: 0 };
         let clients = (0..CLIENTS).map(|_| writer(network.client(10))).collect();
-        Self { network, clients, acknowledged: BTreeMap::new(), faults: 0 }
+        let calmness = network.random.u8(1..=8);
+        Self { network, clients, acknowledged: BTreeMap::new(), faults: 0, calmness }
     }
 
     fn rage(&mut self, span: Duration) {
@@ -54,7 +61,7 @@ impl Storm {
             for index in 0..CLIENTS {
                 self.act(index);
             }
-            if self.network.random.u8(0..4) == 0 {
+            if self.network.random.u8(0..self.calmness) == 0 {
                 self.faults += 1;
                 self.go_wrong();
             }

@@ -92,7 +92,7 @@ impl Network {
             now: 0,
             random,
             servers,
-            wires: Wires::default(),
+            wires: Wires::new(),
             clients: Vec::new(),
             agreement: Agreement::default(),
             said: Vec::new(),

@@ -167,6 +167,56 @@ fn a_paused_leader_wakes_up_deposed() {
     }
 }
 
+/// It does not wait for the limit when it sees the connections end.
+#[test]
+fn a_leader_whose_followers_are_gone_steps_down_at_its_next_heartbeat() {
+    for seed in 0..50 {
+        let mut network = Network::new(3, seed);
+        let leader = network.settle();
+        let client = network.established(leader);
+        for follower in followers_of(&network, leader) {
+            network.crash(follower);
+        }
+        network.pass(TICK * 3 / 4);
+        assert_eq!(network.member(leader).role(), MemberRole::Looking);
+        assert!(network[client].is_closed());
+    }
+}
+
+/// A member that stood in vain has promised more than the leader has: only a newer epoch can bring
+/// them together.
+#[test]
+fn a_member_that_stood_in_vain_comes_back() {
+    let mut stayed = 0;
+    for seed in 0..50 {
+        let mut network = Network::new(3, seed);
+        let leader = network.settle();
+        let followers = followers_of(&network, leader);
+        // The followers lose the leader, which does not see that.
+        for follower in &followers {
+            network.cut_one_way(*follower, leader);
+            network.break_connection(leader, *follower);
+        }
+        let stands = network.wait(TICK * 2, "one stands", |network| {
+            let leads = |id: &&MemberId| network.member(**id).role() == MemberRole::Leading;
+            followers.iter().find(leads).copied()
+        });
+        let other = followers.into_iter().find(|id| *id != stands).expect("the other one");
+        // Nobody hears of it.
+        network.break_connection(stands, other);
+        network.break_connection(stands, leader);
+        network.heal();
+        // The leader is found again before it has missed anybody, mostly.
+        network.pass(TICK / 4);
+        if network.leader() == Some(leader) {
+            assert_eq!(network.member(other).role(), MemberRole::Following(leader));
+            stayed += 1;
+        }
+        network.wait(TICK * 15, "all three together", Network::settled);
+    }
+    assert!(stayed > 20, "{stayed}");
+}
+
 /// All members end at once, and what was acknowledged is there when they start again.
 #[test]
 fn a_full_outage_loses_nothing() {

@@ -195,3 +195,22 @@ fn a_member_that_lags_refuses_who_has_seen_more() {
     assert!(network[client].session().is_some());
     assert_eq!(network[client].refusals, 0);
 }
+
+/// A process that starts again knows nothing of its clients of before.
+#[test]
+fn a_restart_frees_the_connections() {
+    let mut network = Network::new(1, 1);
+    let only = network.settle();
+    let address = "192.0.2.1:4000".parse().expect("an address");
+    for _ in 0..2 {
+        let opened = network.with(only, |member, now| {
+            let opened = core::iter::from_fn(|| member.open(now, address).ok()).take(100);
+            opened.collect::<Vec<_>>()
+        });
+        assert_eq!(opened.len(), 60, "as many as one address may have");
+        network.with(only, |member, now| {
+            member.restart(now);
+            assert_eq!(member.poll_ready(), None);
+        });
+    }
+}

@@ -12,14 +12,23 @@ pub(crate) type Micros = u64;
 pub(crate) type Link = (MemberId, MemberId);
 
 /// One connection for each pair of members, at a time.
-#[derive(Default)]
 pub(crate) struct Wires {
+    stragglers: Stragglers,
     links: BTreeMap<Link, VecDeque<Packet>>,
     delays: BTreeMap<Link, RangeInclusive<Micros>>,
     /// Nothing passes, and nothing is lost.
     cut: BTreeSet<Link>,
     /// Which connection with the second each first uses: what was sent on another is lost.
     connections: BTreeMap<Link, u64>,
+}
+
+/// What becomes of messages that were sent to an end which had closed the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stragglers {
+    /// They are lost, as with TCP.
+    Lost,
+    /// They arrive, as if a predecessor's messages were still being worked on.
+    Arrive,
 }
 
 struct Packet {
@@ -34,6 +43,20 @@ pub(crate) enum Content {
 }
 
 impl Wires {
+    pub(crate) fn new() -> Self {
+        Self {
+            stragglers: Stragglers::Lost,
+            links: BTreeMap::new(),
+            delays: BTreeMap::new(),
+            cut: BTreeSet::new(),
+            connections: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn set_stragglers(&mut self, stragglers: Stragglers) {
+        self.stragglers = stragglers;
+    }
+
     pub(crate) fn delay(&mut self, link: Link, delay: RangeInclusive<Micros>) {
         self.delays.insert(link, delay);
     }
@@ -96,7 +119,10 @@ impl Wires {
         let (from, to) = link;
         let known = self.connections.entry((to, from)).or_default();
         match packet.content {
-            Content::Message(_) => (packet.connection == *known).then_some(packet.content),
+            Content::Message(_) => {
+                let arrives = packet.connection == *known || self.stragglers == Stragglers::Arrive;
+                arrives.then_some(packet.content)
+            }
             Content::Reset if packet.connection <= *known => None,
             Content::Reset => {
                 *known = packet.connection;

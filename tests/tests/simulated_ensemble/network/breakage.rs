@@ -5,10 +5,16 @@ use core::ops::RangeInclusive;
 use zk_tests::simulation::ensemble::{Member, MemberId};
 
 use super::{Network, State};
+use crate::wires::Stragglers;
 
 impl Network {
     pub(crate) fn delay(&mut self, from: MemberId, to: MemberId, millis: RangeInclusive<u64>) {
         self.wires.delay((from, to), millis.start() * 1000..=millis.end() * 1000);
+    }
+
+    /// Messages may outlive the connection that they were sent on.
+    pub(crate) fn let_stragglers_arrive(&mut self) {
+        self.wires.set_stragglers(Stragglers::Arrive);
     }
 
     pub(crate) fn cut_one_way(&mut self, from: MemberId, to: MemberId) {
