@@ -4,10 +4,13 @@
 //! of it, each as soon as the way to it lets the news through. The members keep one connection
 //! between each two.
 
+mod peers;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use self::peers::Line;
 use super::clock::Time;
 use super::ensemble::PeerMessage;
 use super::links::{Impairment, Links, NodeId, Way};
@@ -71,15 +74,6 @@ struct Connection {
     /// Whether each end still wants to hear of it.
     client: bool,
     member: bool,
-}
-
-/// One direction between two members. Each end counts the connections that it knows of; what was
-/// sent on an earlier one is lost.
-#[derive(Debug)]
-struct Line {
-    pipe: Pipe<(u64, Peer)>,
-    /// The connection that the sender writes to.
-    generation: u64,
 }
 
 impl Network {
@@ -335,61 +329,3 @@ impl Network {
 
 /// One transmission in so many arrives in two pieces.
 const PIECES: usize = 16;
-
-/// The connections between members.
-impl Network {
-    pub(super) fn send_peer(&mut self, now: Time, way: Way, message: PeerMessage) {
-        let generation = self.line(way).generation;
-        self.push_peer(now, way, (generation, Peer::Message(message)));
-    }
-
-    /// One member ends its connection with another.
-    pub(super) fn reset_peer(&mut self, now: Time, way: Way) {
-        let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
-        self.line(way).generation = next;
-        self.line(way).pipe.clear();
-        self.line(way.back()).pipe.clear();
-        self.push_peer(now, way, (next, Peer::Reset));
-    }
-
-    /// The connection between two members breaks.
-    pub(super) fn lose_peer(&mut self, now: Time, way: Way) {
-        let next = self.line(way).generation.max(self.line(way.back()).generation) + 1;
-        for way in [way, way.back()] {
-            self.line(way).pipe.clear();
-            self.push_peer(now, way, (next, Peer::Reset));
-        }
-    }
-
-    pub(super) fn next_peer(&mut self, now: Time, way: Way) -> Option<Peer> {
-        loop {
-            let (generation, peer) = self.line(way).pipe.pop_due(now)?;
-            let known = self.line(way.back()).generation;
-            match peer {
-                // A connection that the receiver knows, or a new one that it hears of just now.
-                Peer::Message(message) if generation == known => {
-                    return Some(Peer::Message(message));
-                }
-                Peer::Reset if generation > known => {
-                    self.line(way.back()).generation = generation;
-                    return Some(Peer::Reset);
-                }
-                Peer::Message(_) | Peer::Reset => {}
-            }
-        }
-    }
-
-    fn line(&mut self, way: Way) -> &mut Line {
-        self.lines.entry(way).or_insert_with(|| Line { pipe: Pipe::new(), generation: 0 })
-    }
-
-    fn push_peer(&mut self, now: Time, way: Way, item: (u64, Peer)) {
-        let arrival = self.links.arrival(now, way);
-        let line = self.line(way);
-        line.pipe.push(arrival, item);
-        if let (false, Some(at)) = (line.pipe.armed, line.pipe.due()) {
-            line.pipe.armed = true;
-            self.due.push((at.max(now), PipeId::Peer(way)));
-        }
-    }
-}

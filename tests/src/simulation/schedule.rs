@@ -68,7 +68,16 @@ pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     for _ in 0..rng.u8(2..=18) {
         if let Some(kind) = rng.choice(&kinds) {
             let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
-            incidents.push(incident(at, lasting(rng), kind(rng, plan), plan));
+            let what = kind(rng, plan);
+            // To be of any consequence, it has to outlast a session.
+            let longer = if what == What::Depose { plan.timeout } else { Duration::ZERO };
+            incidents.push(incident(at, lasting(rng) + longer, what, plan));
+        }
+    }
+    if plan.profile == Profile::Quorum && plan.servers > 1 {
+        for _ in 0..rng.u8(0..=2) {
+            let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+            incidents.extend(burst(rng, plan, at));
         }
     }
     if plan.profile == Profile::Follower {
@@ -84,12 +93,31 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
     let recovery = plan.tick * (plan.sync_limit + 1) + Duration::from_secs(2);
     let mut at = Time::from_millis(FIRST + rng.u64(0..8_000));
     while at < plan.calm_at {
-        let lasts = lasting(rng) + Duration::from_secs(rng.u64(0..8));
-        if let Some(kind) = rng.choice(OF_A_FOLLOWER) {
-            incidents.push(incident(at, lasts, kind(rng, plan), plan));
-        }
-        at = at + lasts + recovery + Duration::from_millis(rng.u64(0..4_000));
+        let next = if rng.bool() {
+            burst(rng, plan, at)
+        } else {
+            let lasts = lasting(rng) + Duration::from_secs(rng.u64(0..8));
+            let kind = rng.choice(OF_A_FOLLOWER);
+            kind.map(|kind| incident(at, lasts, kind(rng, plan), plan)).into_iter().collect()
+        };
+        let over = next.iter().map(|incident| incident.at + incident.lasts).max().unwrap_or(at);
+        incidents.extend(next);
+        at = over + recovery + Duration::from_millis(rng.u64(0..4_000));
     }
+}
+
+/// Several impairments in short sequence between one member and the leader of the ensemble, so
+/// that what one of them lets pass meets the next.
+fn burst(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
+    let member = Whom::Number(rng.u8(0..plan.servers));
+    let count = rng.u8(2..=5);
+    let next = |_| {
+        let at = at + plan.timeout * rng.u32(0..1_000) / 1_000;
+        let impairment = if rng.u8(0..4) == 0 { Impairment::Slow } else { Impairment::Held };
+        let what = What::ImpairMember(member, Others::Chief, heading(rng), impairment);
+        incident(at.min(plan.calm_at), lasting(rng), what, plan)
+    };
+    (0..count).map(next).collect()
 }
 
 /// Nothing lasts beyond the calm.
