@@ -258,8 +258,8 @@ impl Generator {
     }
 
     fn set_watches(&mut self) -> Request {
-        let seen = Field::Zxid(i64::try_from(self.arguments.below(400)).unwrap_or_default());
-        let mut body = vec![seen];
+        let ago = self.arguments.choose(&[0, 0, 1, 1, 2, 3, 5, 10, 30, 1000, -1]);
+        let mut body = vec![Field::Ago(ago)];
         for _ in 0..3 {
             body.push(self.arguments.paths());
         }

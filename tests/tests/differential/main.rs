@@ -3,7 +3,7 @@
 //! Four clients, each with a session of its own, ask, close their sessions, lose their connections
 //! and come back, in one order for both servers. Compared are every reply, with its code,
 //! transaction, `Stat` and position among the replies and watch events of its connection; every
-//! watch event; the end of every connection; and at the end of an episode every znode.
+//! watch event; whether the server closes the connection; and at the end of an episode every znode.
 //!
 //! The short form takes one seed. The long form:
 //!

@@ -64,8 +64,8 @@ pub(crate) enum Field {
     Bytes(Option<Bytes>),
     Paths(Option<Vec<String>>),
     Acl(Option<Vec<AclEntry>>),
-    /// So many transactions after the episode's first.
-    Zxid(i64),
+    /// So many transactions before the latest that the client knows of.
+    Ago(i64),
     /// Before an operation of a multi.
     Operation(Opcode),
     /// After the operations of a multi.
@@ -80,13 +80,13 @@ pub(crate) struct AclEntry {
     pub(crate) id: &'static str,
 }
 
-/// What differs between servers and episodes.
+/// What differs between episodes, and clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// The episode's own znode.
     pub(crate) home: &'a str,
-    /// The transaction that created it.
-    pub(crate) base: i64,
+    /// The latest transaction that the client knows of.
+    pub(crate) latest: i64,
 }
 
 impl Request {
@@ -140,7 +140,7 @@ impl Field {
                     put_buffer(Some(entry.id.as_bytes()), into);
                 }
             }
-            Self::Zxid(after) => into.extend((place.base + after).to_be_bytes()),
+            Self::Ago(ago) => into.extend((place.latest - ago).to_be_bytes()),
             Self::Operation(opcode) => put_multi_header(opcode.0, false, into),
             Self::NoMoreOperations => put_multi_header(-1, true, into),
         }
