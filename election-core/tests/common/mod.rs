@@ -164,6 +164,7 @@ impl World {
             }
             self.take(step);
         }
+        assert_eq!(self.fault, None, "a broken rule");
         requests
     }
 

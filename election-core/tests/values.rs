@@ -1,0 +1,73 @@
+//! What the values that cross the border say, and what a driver may rely on.
+
+use election_core::place::{Place, Remaining, place};
+use election_core::{
+    CandidateName, DeleteVersion, Event, Nominee, NomineeId, Policy, Reply, SessionId, Ticket,
+    Version,
+};
+
+const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
+const SESSION: SessionId = SessionId::new(1);
+
+#[test]
+fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
+    let uuid = "abababab-abab-abab-abab-abababababab";
+    assert_eq!(format!("{ID:?}"), format!("NomineeId({uuid})"));
+    let name = format!("_c_{uuid}-latch-0000000007");
+    let candidate = CandidateName::parse(&name).expect("a candidate");
+    assert_eq!(format!("{candidate:?}"), format!("CandidateName({name})"));
+    let created = Reply::Created { name: "n" };
+    assert_eq!(format!("{created:?}"), r#"Created { name: "n" }"#);
+    assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
+    let mut names = core::iter::empty();
+    assert_eq!(format!("{:?}", Reply::Children(&mut names)), "Children(..)");
+}
+
+#[test]
+fn a_version_to_delete_is_on_the_wire_as_zookeeper_wants_it() {
+    assert_eq!(DeleteVersion::Any.number(), -1);
+    assert_eq!(DeleteVersion::Exactly(Version::new(7)).number(), 7);
+}
+
+/// A driver drops the replies to cleanups, and must not drop any other.
+#[test]
+fn only_a_cleanup_says_that_it_is_one() {
+    let mut nominee = Nominee::new(ID, Policy::default());
+    let asked = nominee.handle_event(Event::Connected { session: SESSION }).command;
+    let late = asked.expect("a create").ticket;
+    assert!(!late.is_cleanup());
+    let next = SessionId::new(2);
+    let asked = nominee.handle_event(Event::Connected { session: next }).command;
+    assert!(!asked.expect("another create").ticket.is_cleanup());
+    let name = format!("{}0000000001", ID.candidate_prefix());
+    let result = Ok(Reply::Created { name: &name });
+    let cleanup = nominee.handle_event(Event::Reply { ticket: late, result }).command;
+    assert!(cleanup.map(|command| command.ticket).is_some_and(Ticket::is_cleanup));
+}
+
+#[test]
+fn incarnations_are_counted_from_zero() {
+    let mut nominee = Nominee::new(ID, Policy::default());
+    for count in 0..4 {
+        assert_eq!(nominee.incarnation().get(), count);
+        let session = SessionId::new(i64::from(count));
+        let _ = nominee.handle_event(Event::Connected { session });
+        let _ = nominee.handle_event(Event::SessionExpired);
+    }
+}
+
+/// No server gives a sequence out twice, but a wiped election node starts anew: the names decide,
+/// in one way for everybody.
+#[test]
+fn rivals_of_equal_sequence_stand_in_the_order_of_their_names() {
+    let own = "own-latch-7";
+    let sequence = CandidateName::sequence_of(own).expect("a candidate");
+    for names in [["a-latch-5", "b-latch-5", own], ["b-latch-5", "a-latch-5", own]] {
+        let found = place(own, sequence, names, CandidateName::sequence_of);
+        let Place::Blocked { by, lowest, remaining } = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!((by, lowest), ("b-latch-5", "a-latch-5"));
+        assert!(matches!(remaining, Remaining::More { .. }));
+    }
+}
