@@ -78,6 +78,22 @@ fn a_search_does_not_adopt_the_znode_of_another_session() {
     assert!(world.token(0) > ghost.token);
 }
 
+/// C-2, C-19: the session that a search found a znode of expires before the look at it.
+#[test]
+fn a_ghost_that_vanishes_is_searched_for_again() {
+    let mut world = create_in_doubt();
+    world.take(Step::ApplyInDoubt(0, 0));
+    let ghost = world.server.tip.znodes[0].name;
+    world.take(Step::ConnectToNewSession(0));
+    world.take(Step::Disconnect(0));
+    world.take(Step::Connect(0));
+    world.run_until(0, |request| *request == Request::Read(ghost));
+    world.take(Step::ExpireFormer(0));
+    let requests = world.requests_until_rest(0);
+    assert_eq!(requests[..3], [Request::Read(ghost), Request::List, Request::Create]);
+    assert!(matches!(world.role(0), Role::Leading { .. }));
+}
+
 /// C-12: somebody writes to the ghost between the look at it and its deletion.
 #[test]
 fn a_ghost_that_changed_is_looked_at_again() {
@@ -112,6 +128,20 @@ fn election_node_does_not_exist_and_must() {
     world.take(Step::Connect(0));
     assert_eq!(world.requests_until_rest(0), [Request::Create]);
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
+}
+
+/// G2: whatever is above the election node.
+#[test]
+fn election_node_cannot_be_created() {
+    let mut world = World::new(1, Budget::default());
+    world.server = Server::without_election_node();
+    world.take(Step::Connect(0));
+    world.run_until(0, |request| *request == Request::CreateElectionNode);
+    let (ticket, _) = world.clients[0].requests.pop_front().expect("the create");
+    let result = Err(Failure::NoNode);
+    let notice = world.clients[0].feed(Event::Reply { ticket, result });
+    let end = End::Failed(NominationError::NoElectionNode);
+    assert_eq!(notice, Ok(Some(Notice::Ended(end))));
 }
 
 /// C-43: the container is reaped again and again before the candidate is in it.
