@@ -211,10 +211,49 @@ fn a_member_that_stood_in_vain_comes_back() {
         if network.leader() == Some(leader) {
             assert_eq!(network.member(other).role(), MemberRole::Following(leader));
             stayed += 1;
+            network.wait(TICK * 15, "all three together", Network::settled);
+            let client = network.established(other);
+            network.create(client, "/new", CreateMode::PERSISTENT);
+            let epoch = network.answer(client).zxid.get() >> 32;
+            assert!(epoch > 2, "who promised the second is in the epoch {epoch}");
         }
-        network.wait(TICK * 15, "all three together", Network::settled);
     }
     assert!(stayed > 20, "{stayed}");
+}
+
+/// Two stand for the same epoch, and a third would be the quorum of either: it promises the epoch
+/// once, also when it has lost the one that it promised it to.
+#[test]
+fn an_epoch_is_promised_to_one_member_only() {
+    let [voter, late, early] = [1, 2, 3].map(MemberId);
+    for seed in 0..50 {
+        let mut network = Network::new(3, seed);
+        network.cut_one_way(early, late);
+        network.cut_one_way(late, early);
+        // They hear the third, and it hears them.
+        network.pass(STEP * 8);
+        network.delay(late, voter, 40..=40);
+        network.delay(early, voter, 10..=10);
+        network.wait(STEP * 10, "both stand", |network| {
+            let stands = |id: &MemberId| network.member(*id).role() == MemberRole::Leading;
+            [early, late].iter().all(stands).then_some(())
+        });
+        network.wait(STEP * 20, "the promise", |network| {
+            (network.member(voter).role() == MemberRole::Following(early)).then_some(())
+        });
+        network.cut_one_way(voter, early);
+        network.break_connection(early, voter);
+        network.wait(STEP * 12, "the loss", |network| {
+            (network.member(voter).role() == MemberRole::Looking).then_some(())
+        });
+        // What the other says of its candidature is under way all this time.
+        network.pass(STEP * 50);
+        let to_late = network.said.iter().filter(|(_, link, _)| *link == (voter, late));
+        let said: Vec<_> = to_late.map(|(_, _, message)| format!("{message:?}")).collect();
+        assert!(!said.iter().any(|text| text.starts_with("join")), "{said:?}");
+        network.heal();
+        network.wait(TICK * 20, "all three together", Network::settled);
+    }
 }
 
 /// All members end at once, and what was acknowledged is there when they start again.
