@@ -131,7 +131,7 @@ fn a_follower_that_is_cut_off_answers_pings_while_the_session_ends() {
     }
 }
 
-/// C-72 and what the lease rests on: a new leader gives every session its whole timeout again.
+/// What the lease rests on: a new leader gives every session its whole timeout again.
 #[test]
 fn a_new_leader_restarts_the_clocks() {
     for seed in 0..50 {
