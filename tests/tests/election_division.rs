@@ -82,6 +82,13 @@ impl Division {
         }
     }
 
+    /// Whether the member goes on with its clients for as long as it takes to elect the heir. One
+    /// that hears of the others' commits ends the session with them, and one that notices its lack
+    /// of a quorum ends all connections.
+    fn leaves_the_client_alone(self) -> bool {
+        !matches!(self, Self::Follower(Lost::Sent) | Self::Leader)
+    }
+
     fn member(self, ensemble: &LinkedEnsemble) -> Result<Member, TestFailure> {
         let ensemble = ensemble.ensemble();
         eventually(SOON, "two members follow the third", || {
@@ -141,7 +148,7 @@ impl<'a> Scene<'a> {
         let successor = tokio::time::timeout(PATIENCE, self.heir.elected()).await??;
         let together = [Claim::ask("new", &successor), Claim::ask("old", &self.leadership)];
         assert!(together[0].is_some(), "the heir leads");
-        if grade == Grade::Contact && division != Division::Leader {
+        if grade == Grade::Contact && division.leaves_the_client_alone() {
             // It is the member that is cut off, and not the client. What waits for the others, as
             // heartbeats do, holds up the answers to pings too, so this client alone is not misled.
             let connection = self.old.connection().latest();
