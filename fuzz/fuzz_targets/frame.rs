@@ -8,12 +8,16 @@ use core::fmt::Debug;
 
 use libfuzzer_sys::fuzz_target;
 use zk_jute::records::{
-    Acl, AuthPacket, CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Request,
-    Create2Response, CreateContainerRequest, CreateRequest, CreateResponse, DeleteRequest,
-    ExistsRequest, ExistsResponse, GetChildren2Request, GetChildren2Response, GetChildrenRequest,
-    GetChildrenResponse, GetDataRequest, GetDataResponse, MultiRequest, MultiResponse,
-    SetDataRequest, SetDataResponse, SetWatches, SetWatches2, SyncRequest, SyncResponse,
-    WatcherEvent,
+    Acl, AddWatchRequest, AddWatchResponse, AuthPacket, CheckVersionRequest, CheckWatchesRequest,
+    ConnectRequest, ConnectResponse, Create2Request, Create2Response, CreateContainerRequest,
+    CreateRequest, CreateResponse, CreateTtlRequest, DeleteRequest, ExistsRequest, ExistsResponse,
+    GetAclRequest, GetAclResponse, GetAllChildrenNumberRequest, GetAllChildrenNumberResponse,
+    GetChildren2Request, GetChildren2Response, GetChildrenRequest, GetChildrenResponse,
+    GetDataRequest, GetDataResponse, GetEphemeralsRequest, GetEphemeralsResponse, GetSaslRequest,
+    MultiReadRequest, MultiReadResponse, MultiRequest, MultiResponse, ReconfigRequest,
+    RemoveWatchesRequest, SetAclRequest, SetAclResponse, SetDataRequest, SetDataResponse,
+    SetSaslResponse, SetWatches, SetWatches2, SyncRequest, SyncResponse, WatcherEvent,
+    WhoAmIResponse,
 };
 use zk_jute::{
     DEFAULT_MAX_FRAME, Decode, Encode, FrameError, OpCode, ReplyHeader, RequestHeader, Vector, Xid,
@@ -73,6 +77,17 @@ fn read_as_request(payload: &[u8]) {
         OpCode::CREATE => read_as!(body; CreateRequest<'_>),
         OpCode::CREATE2 => read_as!(body; Create2Request<'_>),
         OpCode::CREATE_CONTAINER => read_as!(body; CreateContainerRequest<'_>),
+        OpCode::CREATE_TTL => read_as!(body; CreateTtlRequest<'_>),
+        OpCode::GET_ACL => read_as!(body; GetAclRequest<'_>),
+        OpCode::SET_ACL => read_as!(body; SetAclRequest<'_>),
+        OpCode::GET_EPHEMERALS => read_as!(body; GetEphemeralsRequest<'_>),
+        OpCode::GET_ALL_CHILDREN_NUMBER => read_as!(body; GetAllChildrenNumberRequest<'_>),
+        OpCode::MULTI_READ => read_as!(body; MultiReadRequest<'_>),
+        OpCode::ADD_WATCH => read_as!(body; AddWatchRequest<'_>),
+        OpCode::CHECK_WATCHES => read_as!(body; CheckWatchesRequest<'_>),
+        OpCode::REMOVE_WATCHES => read_as!(body; RemoveWatchesRequest<'_>),
+        OpCode::RECONFIG => read_as!(body; ReconfigRequest<'_>),
+        OpCode::SASL => read_as!(body; GetSaslRequest<'_>),
         OpCode::DELETE => read_as!(body; DeleteRequest<'_>),
         OpCode::EXISTS => read_as!(body; ExistsRequest<'_>),
         OpCode::GET_DATA => read_as!(body; GetDataRequest<'_>),
@@ -109,6 +124,14 @@ fn read_as_reply(payload: &[u8]) {
         GetChildren2Response<'_>,
         Vector<'_, Acl<'_>>,
         MultiResponse<'_>,
+        MultiReadResponse<'_>,
+        GetAclResponse<'_>,
+        SetAclResponse,
+        GetEphemeralsResponse<'_>,
+        GetAllChildrenNumberResponse,
+        AddWatchResponse,
+        WhoAmIResponse<'_>,
+        SetSaslResponse<'_>,
     );
 }
 

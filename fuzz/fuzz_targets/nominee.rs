@@ -1,0 +1,174 @@
+//! The election machine, fed any events in any order: answers to what was asked and to what was
+//! not, names that are none, watches that fire for nobody. It never panics, it asks for one thing
+//! at a time, and it ends once.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+use arbitrary::Arbitrary;
+use election_core::{
+    Change, ElectionNode, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op, Output, Policy,
+    Reply, Role, SessionId, Stat, Ticket,
+};
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Arbitrary, Debug)]
+struct Script {
+    stands_again: bool,
+    creates_election_node: bool,
+    steps: Vec<Step>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Connected {
+        session: i8,
+    },
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Withdraw,
+    /// What the last command, or an earlier one, asked for.
+    Answer {
+        age: u8,
+        answer: Answer,
+    },
+    Changed {
+        age: u8,
+        deleted: bool,
+    },
+}
+
+#[derive(Arbitrary, Debug)]
+enum Answer {
+    Created(Name),
+    ElectionNodeCreated,
+    Synced,
+    Children(Vec<Name>),
+    Read { owner: i8, czxid: i8, version: i8 },
+    Deleted,
+    Failed { code: i32 },
+}
+
+/// A name that fits the election, or any.
+#[derive(Arbitrary, Debug)]
+enum Name {
+    Candidate { nominee: u8, sequence: i32 },
+    Any(String),
+}
+
+impl Name {
+    fn text(&self) -> String {
+        match self {
+            Self::Candidate { nominee, sequence } => {
+                format!("{}{sequence:010}", id(*nominee % 3).candidate_prefix())
+            }
+            Self::Any(name) => name.clone(),
+        }
+    }
+}
+
+fn id(nominee: u8) -> NomineeId {
+    NomineeId::from_bytes([nominee; 16])
+}
+
+/// What has been asked for so far, and how often the end was told.
+#[derive(Default)]
+struct Record {
+    link: Link,
+    tickets: Vec<Ticket>,
+    ends: usize,
+}
+
+/// An answer may have taken the link down, so that it is up is not known.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Link {
+    #[default]
+    Down,
+    PerhapsUp,
+}
+
+impl Record {
+    fn note(&mut self, output: &Output<'_>) {
+        if let Some(command) = output.command {
+            assert!(self.link == Link::PerhapsUp, "asked for without a link");
+            if let Op::Delete { name, .. } = command.op {
+                assert!(!name.is_empty() && !name.contains('/'), "not a child: {name:?}");
+            }
+            self.tickets.push(command.ticket);
+        }
+        assert!(self.ends == 0 || output.notice.is_none(), "something after the end");
+        self.ends += usize::from(matches!(output.notice, Some(Notice::Ended(_))));
+    }
+
+    fn ticket(&self, age: u8) -> Option<Ticket> {
+        self.tickets.iter().rev().nth(usize::from(age)).copied()
+    }
+}
+
+fuzz_target!(|script: Script| {
+    let policy = Policy {
+        on_loss: if script.stands_again { OnLoss::StandAgain } else { OnLoss::End },
+        election_node: if script.creates_election_node {
+            ElectionNode::CreateIfMissing
+        } else {
+            ElectionNode::MustExist
+        },
+    };
+    let mut nominee = Nominee::new(id(0), policy);
+    let mut record = Record::default();
+    for step in &script.steps {
+        match step {
+            Step::Connected { .. } => record.link = Link::PerhapsUp,
+            Step::Disconnected | Step::SessionExpired => record.link = Link::Down,
+            _ => {}
+        }
+        take(&mut nominee, &mut record, step);
+        let leads = matches!(nominee.role(), Role::Leading { .. } | Role::Suspended { .. });
+        assert!(!leads || nominee.heartbeat().is_some(), "a leader needs a lease");
+        assert_eq!(matches!(nominee.role(), Role::Ended(_)), record.ends == 1);
+    }
+});
+
+fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
+    let names;
+    let mut children;
+    let event = match step {
+        Step::Connected { session } => {
+            Event::Connected { session: SessionId::new((*session).into()) }
+        }
+        Step::Disconnected => Event::Disconnected,
+        Step::SessionExpired => Event::SessionExpired,
+        Step::LeaseLapsed => Event::LeaseLapsed,
+        Step::Withdraw => return record.note(&nominee.withdraw()),
+        Step::Changed { age, deleted } => {
+            let Some(ticket) = record.ticket(*age) else { return };
+            let change = if *deleted { Change::Deleted } else { Change::Data };
+            Event::Changed { ticket, change }
+        }
+        Step::Answer { age, answer } => {
+            let Some(ticket) = record.ticket(*age) else { return };
+            names = match answer {
+                Answer::Created(name) => vec![name.text()],
+                Answer::Children(names) => names.iter().map(Name::text).collect(),
+                _ => Vec::new(),
+            };
+            children = names.iter().map(String::as_str);
+            let result = match answer {
+                Answer::Created(_) => {
+                    Ok(Reply::Created { name: names.first().map_or("", String::as_str) })
+                }
+                Answer::ElectionNodeCreated => Ok(Reply::ElectionNodeCreated),
+                Answer::Synced => Ok(Reply::Synced),
+                Answer::Children(_) => Ok(Reply::Children(&mut children)),
+                Answer::Read { owner, czxid, version } => {
+                    Ok(Reply::Read(Stat::new((*owner).into(), (*czxid).into(), (*version).into())))
+                }
+                Answer::Deleted => Ok(Reply::Deleted),
+                Answer::Failed { code } => Err(Failure::from_code(*code)),
+            };
+            Event::Reply { ticket, result }
+        }
+    };
+    record.note(&nominee.handle_event(event));
+}
