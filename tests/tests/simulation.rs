@@ -69,7 +69,7 @@ fn contact_breaks_while_a_follower_is_cut_off() {
 /// A leader that is cut off from its quorum goes on answering `sync` (design, section 3.4).
 #[test]
 fn sync_breaks_while_a_leader_is_cut_off_from_its_quorum() {
-    let broken = first_broken(Profile::Quorum, Grade::Sync, 450..650);
+    let broken = first_broken(Profile::Quorum, Grade::Sync, 600..700);
     assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
 }
 

@@ -24,6 +24,8 @@ pub enum What {
     LoseClient(Who),
     /// The ways between a client and the servers are impaired.
     ImpairClient(Who, Heading, Impairment),
+    /// Each connection of a client on which it creates or deletes ends where the reply would come.
+    LoseReplies(Who),
     /// A client's process is gone, to be started again.
     CrashClient(Who),
     /// A client's process stands still.
@@ -108,6 +110,7 @@ impl What {
     pub const fn lasts(self) -> bool {
         match self {
             Self::ImpairClient(..)
+            | Self::LoseReplies(_)
             | Self::CrashClient(_)
             | Self::PauseClient(_)
             | Self::CloseClient(_)
@@ -135,6 +138,7 @@ impl What {
             Self::ImpairClient(_, Heading::Both, Impairment::Held) => "client black hole",
             Self::ImpairClient(_, _, Impairment::Held) => "client one-way black hole",
             Self::ImpairClient(_, _, Impairment::Slow) => "client slow",
+            Self::LoseReplies(_) => "replies lost",
             Self::CrashClient(_) => "client crash",
             Self::PauseClient(_) => "client pause",
             Self::Withdraw(_) => "withdrawal",
@@ -176,6 +180,9 @@ impl fmt::Display for What {
             }
             Self::ImpairClient(who, heading, Impairment::Slow) => {
                 write!(f, "slow ways {heading} {who}")
+            }
+            Self::LoseReplies(who) => {
+                write!(f, "{who} gets no reply to what it creates or deletes")
             }
             Self::CrashClient(who) => write!(f, "{who} crashes"),
             Self::PauseClient(who) => write!(f, "{who} is paused"),

@@ -64,13 +64,23 @@ pub(super) struct Network {
     pub(super) due: Vec<(Time, PipeId)>,
 }
 
+/// How far a client's connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The client has asked for it.
+    Asked,
+    /// The member's host has taken it, be its process awake or not.
+    Taken,
+    /// It ends where the next reply would come.
+    Unanswered,
+}
+
 #[derive(Debug)]
 struct Connection {
     way: Way,
     up: Pipe<Up>,
     down: Pipe<Down>,
-    /// Whether the member's host has taken the connection, be its process awake or not.
-    accepted: bool,
+    stage: Stage,
     /// Whether each end still wants to hear of it.
     client: bool,
     member: bool,
@@ -184,7 +194,7 @@ impl Network {
             way,
             up: Pipe::new(),
             down: Pipe::new(),
-            accepted: false,
+            stage: Stage::Asked,
             client: true,
             member: true,
         };
@@ -204,6 +214,15 @@ impl Network {
     }
 
     pub(super) fn send_down(&mut self, now: Time, key: ConnKey, mut bytes: Bytes) {
+        if self
+            .connections
+            .get(&key)
+            .is_some_and(|connection| connection.stage == Stage::Unanswered)
+        {
+            self.push_up(now, key, Up::Closed);
+            self.push_down(now, key, Down::Closed);
+            return;
+        }
         if let Some(way) = self.way(PipeId::Down(key)) {
             if self.links.draw(way, PIECES) == 0 && bytes.len() > 1 {
                 let first = bytes.split_to(1 + self.links.draw(way, bytes.len() - 1));
@@ -213,12 +232,20 @@ impl Network {
         }
     }
 
+    /// The member takes in what was sent so far; what it answers is lost, with the connection.
+    pub(super) fn leave_unanswered(&mut self, key: ConnKey) {
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.stage = Stage::Unanswered;
+        }
+    }
+
     /// The member's host takes the connection, once.
     pub(super) fn accept(&mut self, now: Time, key: ConnKey) {
         let Some(connection) = self.connections.get_mut(&key) else {
             return;
         };
-        if !core::mem::replace(&mut connection.accepted, true) {
+        if connection.stage == Stage::Asked {
+            connection.stage = Stage::Taken;
             self.push_down(now, key, Down::Opened);
         }
     }
@@ -226,7 +253,7 @@ impl Network {
     /// Whether the first that waits for the member is a connection that its host could take.
     pub(super) fn is_unaccepted(&self, now: Time, key: ConnKey) -> bool {
         self.connections.get(&key).is_some_and(|connection| {
-            !connection.accepted
+            connection.stage == Stage::Asked
                 && connection.up.due().is_some_and(|due| due <= now)
                 && matches!(connection.up.front(), Some(Up::Open))
         })

@@ -14,12 +14,13 @@ const FIRST: u64 = 2_500;
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
 /// What clients suffer and do.
-const OF_CLIENTS: [Draw; 15] = [
+const OF_CLIENTS: [Draw; 16] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), Heading::In, Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), Heading::Out, Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Slow),
+    |rng, plan| What::LoseReplies(who(rng, plan)),
     |rng, plan| What::CrashClient(who(rng, plan)),
     |rng, plan| What::PauseClient(who(rng, plan)),
     |rng, plan| What::Withdraw(who(rng, plan)),
@@ -110,6 +111,11 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
 /// that what one of them lets pass meets the next.
 fn burst(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let member = Whom::Number(rng.u8(0..plan.servers));
+    match (plan.profile, rng.u8(0..3)) {
+        (Profile::Quorum, 0) => return fall(rng, plan, at),
+        (_, 0 | 1) => return relay(rng, plan, at, member),
+        _ => {}
+    }
     let count = rng.u8(2..=5);
     let next = |_| {
         let at = at + plan.timeout * rng.u32(0..1_000) / 1_000;
@@ -118,6 +124,30 @@ fn burst(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
         incident(at.min(plan.calm_at), lasting(rng), what, plan)
     };
     (0..count).map(next).collect()
+}
+
+/// A member hears nothing of the leader for a while, then all at once; but what it answers to that
+/// does not arrive any more.
+fn relay(rng: &mut fastrand::Rng, plan: &Plan, at: Time, member: Whom) -> Vec<Incident> {
+    let impaired = |heading| What::ImpairMember(member, Others::Chief, heading, Impairment::Held);
+    let deaf = plan.timeout * rng.u32(20..600) / 1_000;
+    let mute = deaf * rng.u32(0..1_000) / 1_000;
+    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
+    vec![
+        incident(at, deaf, impaired(Heading::In), plan),
+        incident((at + mute).min(plan.calm_at), long, impaired(Heading::Out), plan),
+    ]
+}
+
+/// The ensemble's leader is deposed unawares, and the client that leads connects anew: perhaps to
+/// just that one.
+fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
+    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
+    let lost = at + plan.timeout * rng.u32(0..1_000) / 1_000;
+    vec![
+        incident(at, long, What::Depose, plan),
+        incident(lost.min(plan.calm_at), Duration::ZERO, What::LoseClient(Who::Leader), plan),
+    ]
 }
 
 /// Nothing lasts beyond the calm.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use bytes::BytesMut;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
+use zk_jute::Zxid;
 use zk_session::{Grade, WhileDisconnected};
 
 use self::faults::Undo;
@@ -66,6 +67,8 @@ pub(super) struct World<'p> {
     candidates: Candidates,
     conduct: Conduct,
     roles: Vec<Option<MemberRole>>,
+    /// The most that a member had applied when somebody last looked at the election.
+    applied: Zxid,
     story: Story,
     stats: Stats,
     observed: Vec<Observed>,
@@ -120,6 +123,7 @@ impl<'p> World<'p> {
             candidates: Candidates::default(),
             conduct: Conduct::new(clients + 1),
             roles: vec![None; servers],
+            applied: Zxid::ZERO,
             story: Story::new(recording),
             stats: Stats::default(),
             observed: Vec::new(),

@@ -3,6 +3,7 @@
 use zk_embedded::Transmit;
 use zk_session::{ServerIndex, Transport};
 
+use super::traffic::changes_something;
 use super::{Event, World};
 use crate::simulation::checker::Broken;
 use crate::simulation::client::Client;
@@ -182,8 +183,12 @@ impl World<'_> {
         running.poll_transmit(&mut self.buffer);
         if let (Some(line), false) = (process.line, self.buffer.is_empty()) {
             let bytes = self.buffer.split().freeze();
+            let unanswered = process.unanswered > 0 && changes_something(&bytes);
             self.count_sent(client, &bytes);
             self.network.send_up(self.now, line, bytes);
+            if unanswered {
+                self.network.leave_unanswered(line);
+            }
         }
     }
 

@@ -20,6 +20,8 @@ pub(super) enum Undo {
     Restart(NodeId),
     /// Let a server take connections again.
     Accept(NodeId),
+    /// Let replies pass again.
+    Answer(usize),
 }
 
 impl World<'_> {
@@ -46,6 +48,11 @@ impl World<'_> {
                 Undo::Repair(way, impairment) => self.network.repair(self.now, way, impairment),
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
+                Undo::Answer(client) => {
+                    if let Some(process) = self.processes.get_mut(client) {
+                        process.unanswered = process.unanswered.saturating_sub(1);
+                    }
+                }
                 Undo::Accept(node) => {
                     if let Some(host) = self.host(node) {
                         host.refusals = host.refusals.saturating_sub(1);
@@ -67,6 +74,13 @@ impl World<'_> {
                 let node = NodeId(servers + self.who(who));
                 let all = (0..servers).map(NodeId).collect();
                 return Ok(self.impair(node, all, heading, impairment));
+            }
+            What::LoseReplies(who) => {
+                let client = self.who(who);
+                if let Some(process) = self.processes.get_mut(client) {
+                    process.unanswered += 1;
+                    return Ok(vec![Undo::Answer(client)]);
+                }
             }
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),

@@ -86,6 +86,8 @@ impl World<'_> {
             None => {}
             Some(_) => self.note_change(),
         }
+        let applied = self.hosts.iter().map(|host| host.database().last_zxid());
+        self.applied = applied.max().unwrap_or_default();
         Ok(())
     }
 
@@ -120,13 +122,11 @@ impl World<'_> {
         self.stale_member()
     }
 
-    /// A member that does not show what the others do. Those that watch something on it are not
-    /// settled.
+    /// A member that does not show what another did when somebody last looked. Those that watch
+    /// something on it are not settled.
     fn stale_member(&self) -> Option<String> {
-        let applied = self.hosts.iter().map(|host| host.database().last_zxid());
-        let most = applied.clone().max();
-        let stale = applied.enumerate().find(|(_, applied)| Some(*applied) != most);
-        stale.map(|(server, _)| format!("server {} lags", server + 1))
+        let stale = self.hosts.iter().position(|host| host.database().last_zxid() < self.applied);
+        stale.map(|server| format!("server {} lags", server + 1))
     }
 
     fn begin_silence(&mut self) {

@@ -25,6 +25,8 @@ pub(super) struct Process {
     starts: u64,
     pub(super) nominees: u16,
     pub(super) traffic: Traffic,
+    /// How many faults keep it from getting replies.
+    pub(super) unanswered: u32,
     /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
     /// predecessor.
     pub(super) candidates_gone: usize,
@@ -52,6 +54,7 @@ impl Process {
             starts: 0,
             nominees: 0,
             traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0 },
+            unanswered: 0,
             candidates_gone: 0,
         }
     }

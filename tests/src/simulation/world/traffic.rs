@@ -62,6 +62,14 @@ impl World<'_> {
     }
 }
 
+/// Whether a client asks for a znode to be created or deleted.
+pub(super) fn changes_something(bytes: &[u8]) -> bool {
+    frames(bytes).any(|frame| {
+        let header = RequestHeader::decode_prefix(frame);
+        header.is_ok_and(|header| matches!(header.opcode, OpCode::CREATE | OpCode::DELETE))
+    })
+}
+
 fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || {
         let (head, rest) = bytes.split_first_chunk::<4>()?;
