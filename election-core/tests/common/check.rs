@@ -82,6 +82,9 @@ impl World {
         if client.is_idle_for_good() && !client.is_silent_after_its_end() {
             return Err("goes on after the end".into());
         }
+        if client.leads() && client.nominee.heartbeat() != client.nominee.candidate() {
+            return Err("leads without heartbeats".into());
+        }
         if client.watchers.len() > 2 {
             return Err(format!("{} watches", client.watchers.len()));
         }

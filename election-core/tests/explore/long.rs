@@ -91,23 +91,30 @@ fn long_three_nominees_any_losses_and_withdrawals() {
 
 #[test]
 #[ignore = "long form: run with --release"]
-fn long_three_nominees_any_losses_and_lapses() {
-    let budget = Budget { losses: ANY_NUMBER, lapses: ANY_NUMBER, ..NO_FAULTS };
-    explore_long("3 nominees, any losses and lapses", World::new(3, budget).lagging(2));
+fn long_three_nominees_any_faults() {
+    explore_long("3 nominees, any faults", World::new(3, ANY_FAULTS).lagging(2));
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
-fn long_three_nominees_any_losses_and_expiries() {
-    let budget = Budget { losses: ANY_NUMBER, expiries: ANY_NUMBER, ..NO_FAULTS };
-    explore_long("3 nominees, any losses and expiries", World::new(3, budget).lagging(1));
+fn long_three_nominees_any_faults_a_withdrawal() {
+    let budget = Budget { withdrawals: 1, ..ANY_FAULTS };
+    let world = World::new(3, budget).lagging(1);
+    explore_long("3 nominees, any faults, 1 withdrawal, lag of 1", world);
 }
 
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_settled_nominees_an_operator() {
-    let budget =
-        Budget { losses: 1, expiries: 1, withdrawals: 1, deletions: 1, writes: 1, ..NO_FAULTS };
-    let world = settled(3, budget).lagging(2);
-    explore_long("3 settled, 1 loss, 1 expiry, 1 withdrawal, 1 deletion, 1 write", world);
+    let budget = Budget { losses: 1, expiries: 1, deletions: 1, writes: 1, ..NO_FAULTS };
+    explore_long("3 settled, 1 loss, 1 expiry, 1 deletion, 1 write", settled(3, budget).lagging(2));
+}
+
+/// C-15.
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_three_nominees_a_handed_out_session() {
+    let budget = Budget { losses: 2, swaps: 1, ..NO_FAULTS };
+    let world = World::new(3, budget).lagging(2);
+    explore_long("3 nominees, 2 losses, 1 handed out session", world);
 }
