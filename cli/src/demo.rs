@@ -190,9 +190,7 @@ impl Demo {
     fn summary(&self, rounds: u32, venue: &Venue) -> String {
         let mut summary = format!(
             "\n{}\n{} leaders, each with a greater token than the one before. A crash shows only \
-             once the session timeout ({}) has passed since the last sign of life. A successor that \
-             was not next in line when it last looked takes a third of it more, to prove its \
-             lease.\n",
+             once the session timeout ({}) has passed since the last sign of life.\n",
             self.report.table(),
             rounds + 1,
             humantime::format_duration(self.session_timeout)
