@@ -1,22 +1,30 @@
 //! The client: one session, cheap to share.
 
+mod access;
 mod builder;
 mod connection;
+mod create;
 mod operations;
+mod release;
 mod transaction;
+mod ttl;
 mod watch;
 
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use zk_jute::Request;
+use zk_jute::{OpCode, Request};
 use zk_session::{Completion, End};
 
+pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
 pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState};
-pub use operations::{Children, CreateMode, Created};
+pub use create::{CreateMode, Created};
+pub use operations::Children;
+pub use release::Release;
 pub use transaction::{OperationResult, Transaction, TransactionError};
+pub use ttl::{Ttl, TtlError};
 pub use watch::{OneshotWatch, WatchEvent, WatchLost};
 
 use crate::election::Election;
@@ -95,17 +103,18 @@ impl Client {
         &'a self,
         path: &'a str,
     ) -> Result<std::borrow::Cow<'a, str>, Error> {
-        self.checked_path::<Q>(path, path::validate(path))
+        self.checked_path(Q::OPCODE, path, path::validate(path))
     }
 
-    fn checked_path<'a, Q: Request>(
+    fn checked_path<'a>(
         &'a self,
+        operation: OpCode,
         path: &'a str,
         checked: Result<(), PathError>,
     ) -> Result<std::borrow::Cow<'a, str>, Error> {
         match checked {
             Ok(()) => Ok(self.shared().chroot.enter(path)),
-            Err(error) => Err(Error::new(Q::OPCODE, path, ErrorKind::InvalidPath(error))),
+            Err(error) => Err(Error::new(operation, path, ErrorKind::InvalidPath(error))),
         }
     }
 

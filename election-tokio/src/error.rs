@@ -3,6 +3,7 @@
 use zk_jute::{DecodeError, ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
+use crate::client::{AclError, Release};
 use crate::path::PathError;
 
 /// An operation that failed: which, on which path, and why.
@@ -21,6 +22,13 @@ pub enum ErrorKind {
     /// The server refused it.
     #[error("{0}")]
     Refused(ErrorCode),
+    /// The server does not offer the operation: it is older than the release that brought it, or
+    /// has it switched off. The operation did not happen.
+    #[error("the server does not offer this: it came with ZooKeeper {since}, if it is switched on")]
+    Unsupported {
+        /// The first release that offers the operation.
+        since: Release,
+    },
     /// The connection was lost before the answer: the operation may or may not have happened.
     #[error("connection lost: it may or may not have happened")]
     ConnectionLoss,
@@ -41,6 +49,9 @@ pub enum ErrorKind {
     /// The path is invalid: nothing was sent.
     #[error("invalid path: {0}")]
     InvalidPath(PathError),
+    /// The access list is one that no server would take: nothing was sent.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(AclError),
     /// The answer does not decode.
     #[error("unreadable answer: {0}")]
     UnreadableAnswer(DecodeError),
@@ -48,7 +59,18 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(operation: OpCode, path: &str, kind: ErrorKind) -> Self {
+        let kind = match kind {
+            ErrorKind::Refused(ErrorCode::UNIMPLEMENTED) => {
+                ErrorKind::Unsupported { since: Release::that_brought(operation) }
+            }
+            kind => kind,
+        };
         Self { operation, path: path.into(), kind }
+    }
+
+    /// Which operation failed.
+    pub fn operation(&self) -> OpCode {
+        self.operation
     }
 
     /// Why the operation failed.
@@ -65,6 +87,7 @@ impl Error {
     pub fn code(&self) -> Option<ErrorCode> {
         match self.kind {
             ErrorKind::Refused(code) => Some(code),
+            ErrorKind::Unsupported { .. } => Some(ErrorCode::UNIMPLEMENTED),
             _ => None,
         }
     }

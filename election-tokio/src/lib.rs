@@ -15,9 +15,9 @@ mod transport;
 mod updates;
 
 pub use client::{
-    Children, Client, ClientBuilder, CloseError, ConnectError, ConnectFailure, ConnectionState,
-    CreateMode, Created, OneshotWatch, OperationResult, Transaction, TransactionError, WatchEvent,
-    WatchLost,
+    Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
+    ConnectFailure, ConnectionState, CreateMode, Created, OneshotWatch, OperationResult, Release,
+    Transaction, TransactionError, Ttl, TtlError, WatchEvent, WatchLost,
 };
 pub use codec::FrameCodec;
 pub use election::{
@@ -34,7 +34,7 @@ pub use election_core::{
     CandidateName, Departure, ElectionNode, NominationError, NomineeId, OnLoss, Token,
 };
 pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
-pub use zk_jute::{ErrorCode, SessionId, Version, Zxid};
+pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
     ServerAddress, WhileDisconnected,

@@ -5,65 +5,15 @@ use core::task::Poll;
 
 use bytes::Bytes;
 use zk_jute::records::{
-    Acl, Create2Request, Create2Response, CreateContainerRequest, CreateMode as WireMode,
-    CreateRequest, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
-    GetChildren2Response, GetDataRequest, GetDataResponse, SetDataRequest, SetDataResponse, Stat,
-    SyncRequest,
+    DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request, GetChildren2Response,
+    GetDataRequest, GetDataResponse, SetDataRequest, SetDataResponse, Stat, SyncRequest,
 };
-use zk_jute::{Decode, ErrorCode, Request, Vector, Version};
+use zk_jute::{Decode, ErrorCode, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
 
 use super::{Client, OneshotWatch, PendingCall};
 use crate::error::{Error, ErrorKind};
 use crate::hub::{Stage, Watcher};
-use crate::path;
-
-/// What kind of znode to create.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CreateMode {
-    /// Stays until it is deleted.
-    Persistent,
-    /// Stays until it is deleted; the server appends a number to the path.
-    PersistentSequential,
-    /// Goes with the session.
-    Ephemeral,
-    /// Goes with the session; the server appends a number to the path.
-    EphemeralSequential,
-    /// Goes some time after its last child is gone; servers since 3.5.1.
-    Container,
-}
-
-impl CreateMode {
-    pub(super) const fn wire(self) -> WireMode {
-        match self {
-            Self::Persistent => WireMode::PERSISTENT,
-            Self::PersistentSequential => WireMode::PERSISTENT_SEQUENTIAL,
-            Self::Ephemeral => WireMode::EPHEMERAL,
-            Self::EphemeralSequential => WireMode::EPHEMERAL_SEQUENTIAL,
-            Self::Container => WireMode::CONTAINER,
-        }
-    }
-
-    /// Checks a path to create; that of a sequential znode may end with a slash, since a number
-    /// follows.
-    pub(super) fn validate(self, path: &str) -> Result<(), path::PathError> {
-        match self {
-            Self::PersistentSequential | Self::EphemeralSequential => {
-                path::validate(&[path, "1"].concat())
-            }
-            Self::Persistent | Self::Ephemeral | Self::Container => path::validate(path),
-        }
-    }
-}
-
-/// A znode that was created.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Created {
-    /// Its path, with the number of a sequential one.
-    pub path: String,
-    /// Its metadata.
-    pub stat: Stat,
-}
 
 /// The names of a znode's children, in no order: a view of the server's answer.
 #[derive(Clone, Debug)]
@@ -93,40 +43,6 @@ impl Children {
 }
 
 impl Client {
-    /// Creates a znode that everybody may do everything with.
-    pub async fn create(
-        &self,
-        path: &str,
-        data: &[u8],
-        mode: CreateMode,
-    ) -> Result<Created, Error> {
-        self.create_with_acl(path, data, mode, &[Acl::OPEN]).await
-    }
-
-    /// Creates a znode with an access list.
-    pub async fn create_with_acl(
-        &self,
-        path: &str,
-        data: &[u8],
-        mode: CreateMode,
-        acl: &[Acl<'_>],
-    ) -> Result<Created, Error> {
-        let server_path = self.checked_path::<Create2Request<'_>>(path, mode.validate(path))?;
-        let request = CreateRequest {
-            path: &server_path,
-            data: Some(data),
-            acl: Vector::new(acl),
-            mode: mode.wire(),
-        };
-        let answer = match mode {
-            CreateMode::Container => self.call(path, &CreateContainerRequest(request)).await?,
-            _ => self.call(path, &Create2Request(request)).await?,
-        };
-        let response: Create2Response<'_> = decoded::<Create2Request<'_>, _>(path, &answer)?;
-        let created = self.shared().chroot.leave(response.path).to_owned();
-        Ok(Created { path: created, stat: response.stat })
-    }
-
     /// Deletes a znode without children, if its data has this version ([`Version::ANY`]: any).
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
@@ -258,8 +174,17 @@ pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     path: &str,
     answer: &'a Completion,
 ) -> Result<T, Error> {
+    decoded_as(Q::OPCODE, path, answer)
+}
+
+/// The answer's body, as the one that belongs to this operation.
+pub(super) fn decoded_as<'a, T: Decode<'a>>(
+    operation: OpCode,
+    path: &str,
+    answer: &'a Completion,
+) -> Result<T, Error> {
     T::decode_prefix(&answer.body)
-        .map_err(|error| Error::new(Q::OPCODE, path, ErrorKind::UnreadableAnswer(error)))
+        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableAnswer(error)))
 }
 
 fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use zk_jute::records::{
-    Acl, CheckVersionRequest, CreateRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse,
-    MultiResult, SetDataRequest, Stat,
+    CheckVersionRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse, MultiResult,
+    SetDataRequest, Stat,
 };
 use zk_jute::{ErrorCode, OpCode, Vector, Version};
 
 use super::Client;
-use super::operations::{CreateMode, decoded};
+use super::create::{CreateMode, CreateRecord};
+use super::operations::decoded;
 use crate::error::{Error, ErrorKind};
 use crate::path;
 
@@ -131,7 +132,7 @@ impl Transaction {
                 Kind::Create { mode, .. } => mode.validate(&operation.path),
                 _ => path::validate(&operation.path),
             };
-            paths.push(self.client.checked_path::<MultiRequest<'_>>(&operation.path, checked)?);
+            paths.push(self.client.checked_path(OpCode::MULTI, &operation.path, checked)?);
         }
         let operations: Vec<_> = self
             .operations
@@ -178,18 +179,11 @@ impl Client {
 impl Kind {
     fn wire<'a>(&'a self, path: &'a str) -> MultiOp<'a> {
         match self {
-            Self::Create { data, mode } => {
-                let create = CreateRequest {
-                    path,
-                    data: Some(data),
-                    acl: Vector::<Acl<'_>>::OPEN,
-                    mode: mode.wire(),
-                };
-                match mode {
-                    CreateMode::Container => MultiOp::CreateContainer(create),
-                    _ => MultiOp::Create(create),
-                }
-            }
+            Self::Create { data, mode } => match mode.record(path, data, Vector::OPEN) {
+                CreateRecord::Plain(create) => MultiOp::Create(create),
+                CreateRecord::Container(create) => MultiOp::CreateContainer(create),
+                CreateRecord::Ttl(create) => MultiOp::CreateTtl(create),
+            },
             Self::Delete { version } => MultiOp::Delete(DeleteRequest { path, version: *version }),
             Self::SetData { data, version } => {
                 MultiOp::SetData(SetDataRequest { path, data: Some(data), version: *version })

@@ -93,7 +93,12 @@ impl State {
         }
         let lie = self.lies.iter().position(|(about, _)| *about == header.opcode);
         match lie.map(|index| self.lies.remove(index).1) {
-            Some(lie) => self.lie(connection, header, lie),
+            Some(lie) => {
+                self.lie(connection, header, lie);
+                if lie == Lie::TooNew {
+                    return Answer::EndConnection;
+                }
+            }
             None => self.tell(connection, *session, header, body),
         }
         if header.opcode == OpCode::CLOSE_SESSION {
@@ -133,6 +138,11 @@ impl State {
         let reply = |xid, error| ReplyHeader { xid, zxid: Zxid::new(1), error };
         match lie {
             Lie::Code(error) => self.put(connection, &reply(header.xid, error), &()),
+            Lie::TooNew => {
+                let error = ErrorCode::UNIMPLEMENTED;
+                let reply = ReplyHeader { xid: header.xid, zxid: Zxid::new(-1), error };
+                self.put(connection, &reply, &());
+            }
             Lie::WrongXid => {
                 let xid = Xid::new(header.xid.get() + 77);
                 self.put(connection, &reply(xid, ErrorCode::OK), &());

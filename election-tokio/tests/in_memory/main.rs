@@ -19,6 +19,8 @@ mod lease;
 #[cfg(test)]
 mod nominations;
 #[cfg(test)]
+mod old_servers;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod tree;

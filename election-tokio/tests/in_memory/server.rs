@@ -76,6 +76,8 @@ impl Traffic {
 pub(crate) enum Lie {
     /// The request is refused with this code.
     Code(ErrorCode),
+    /// The server does not know the operation: it says so, and ends the connection.
+    TooNew,
     /// The answer names another request.
     WrongXid,
     /// A frame shorter than a header.

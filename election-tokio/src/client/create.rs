@@ -1,0 +1,161 @@
+//! Creating znodes.
+
+use zk_jute::records::{
+    Acl, Create2Request, Create2Response, CreateContainerRequest, CreateMode as WireMode,
+    CreateRequest, CreateTtlRequest, Stat, TtlMode,
+};
+use zk_jute::{OpCode, Vector};
+
+use super::access::checked_acl;
+use super::operations::decoded_as;
+use super::{Client, Ttl};
+use crate::error::Error;
+use crate::path;
+
+/// What kind of znode to create.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CreateMode {
+    /// Stays until it is deleted.
+    Persistent,
+    /// Stays until it is deleted; the server appends a number to the path.
+    PersistentSequential,
+    /// Goes with the session.
+    Ephemeral,
+    /// Goes with the session; the server appends a number to the path.
+    EphemeralSequential,
+    /// Goes some time after its last child is gone; servers since 3.5.1.
+    Container,
+    /// Goes some time after it was not written for its time to live, while it has no children;
+    /// servers since 3.5.3, if they allow it (`extendedTypesEnabled`).
+    PersistentWithTtl(Ttl),
+    /// Like [`CreateMode::PersistentWithTtl`]; the server appends a number to the path.
+    PersistentSequentialWithTtl(Ttl),
+}
+
+/// What creates a znode. Each request has its own modes: with those of another one, servers have
+/// made something else, or terminated (protocol section 4.4).
+pub(super) enum CreateRecord<'a> {
+    Plain(CreateRequest<'a>),
+    Container(CreateRequest<'a>),
+    Ttl(CreateTtlRequest<'a>),
+}
+
+impl CreateMode {
+    pub(super) const fn record<'a>(
+        self,
+        path: &'a str,
+        data: &'a [u8],
+        acl: Vector<'a, Acl<'a>>,
+    ) -> CreateRecord<'a> {
+        let data = Some(data);
+        let (mode, ttl) = match self {
+            Self::PersistentWithTtl(ttl) => (TtlMode::PERSISTENT, ttl),
+            Self::PersistentSequentialWithTtl(ttl) => (TtlMode::PERSISTENT_SEQUENTIAL, ttl),
+            Self::Container => {
+                let mode = WireMode::CONTAINER;
+                return CreateRecord::Container(CreateRequest { path, data, acl, mode });
+            }
+            Self::Persistent => return plain(path, data, acl, WireMode::PERSISTENT),
+            Self::PersistentSequential => {
+                return plain(path, data, acl, WireMode::PERSISTENT_SEQUENTIAL);
+            }
+            Self::Ephemeral => return plain(path, data, acl, WireMode::EPHEMERAL),
+            Self::EphemeralSequential => {
+                return plain(path, data, acl, WireMode::EPHEMERAL_SEQUENTIAL);
+            }
+        };
+        CreateRecord::Ttl(CreateTtlRequest { path, data, acl, mode, ttl: ttl.millis() })
+    }
+
+    const fn operation(self) -> OpCode {
+        match self {
+            Self::Container => OpCode::CREATE_CONTAINER,
+            Self::PersistentWithTtl(_) | Self::PersistentSequentialWithTtl(_) => OpCode::CREATE_TTL,
+            Self::Persistent
+            | Self::PersistentSequential
+            | Self::Ephemeral
+            | Self::EphemeralSequential => OpCode::CREATE2,
+        }
+    }
+
+    /// Checks a path to create; that of a sequential znode may end with a slash, since a number
+    /// follows.
+    pub(super) fn validate(self, path: &str) -> Result<(), path::PathError> {
+        match self {
+            Self::PersistentSequential
+            | Self::EphemeralSequential
+            | Self::PersistentSequentialWithTtl(_) => path::validate(&[path, "1"].concat()),
+            Self::Persistent | Self::Ephemeral | Self::Container | Self::PersistentWithTtl(_) => {
+                path::validate(path)
+            }
+        }
+    }
+}
+
+const fn plain<'a>(
+    path: &'a str,
+    data: Option<&'a [u8]>,
+    acl: Vector<'a, Acl<'a>>,
+    mode: WireMode,
+) -> CreateRecord<'a> {
+    CreateRecord::Plain(CreateRequest { path, data, acl, mode })
+}
+
+/// A znode that was created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Its path, with the number of a sequential one.
+    pub path: String,
+    /// Its metadata.
+    pub stat: Stat,
+}
+
+impl Client {
+    /// Creates a znode that everybody may do everything with.
+    ///
+    /// Cancel safe: the znode may be created all the same.
+    ///
+    /// # Errors
+    ///
+    /// `NodeExists`; `NoNode` if there is no parent; `NoChildrenForEphemerals`; `NoAuth` without
+    /// the permission to create children of the parent;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the server does not know the
+    /// mode, or does not allow it.
+    pub async fn create(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+    ) -> Result<Created, Error> {
+        self.create_with_acl(path, data, mode, &[Acl::OPEN]).await
+    }
+
+    /// Creates a znode with an access list.
+    ///
+    /// Cancel safe: the znode may be created all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::create`], and those of [`Client::set_acl`] that are about the list.
+    pub async fn create_with_acl(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+        acl: &[Acl<'_>],
+    ) -> Result<Created, Error> {
+        let operation = mode.operation();
+        let server_path = self.checked_path(operation, path, mode.validate(path))?;
+        let acl = checked_acl(operation, path, acl)?;
+        let answer = match mode.record(&server_path, data, acl) {
+            CreateRecord::Plain(create) => self.call(path, &Create2Request(create)).await?,
+            CreateRecord::Container(create) => {
+                self.call(path, &CreateContainerRequest(create)).await?
+            }
+            CreateRecord::Ttl(create) => self.call(path, &create).await?,
+        };
+        let response: Create2Response<'_> = decoded_as(operation, path, &answer)?;
+        let created = self.shared().chroot.leave(response.path).to_owned();
+        Ok(Created { path: created, stat: response.stat })
+    }
+}

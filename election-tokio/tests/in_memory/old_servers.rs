@@ -1,0 +1,51 @@
+//! Servers that are older than an operation.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, OpCode, Release, Ttl,
+};
+
+use crate::server::{Lie, Server, wait};
+
+/// The error names the operation and the release that brought it.
+async fn is_refused(
+    operation: OpCode,
+    since: Release,
+    call: impl AsyncFn(&Client) -> Result<(), Error>,
+) {
+    let server = Server::new();
+    let client = server.client().await;
+    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    server.lie_about(operation, Lie::TooNew);
+    let error = call(&client).await.unwrap_err();
+    assert_eq!(error.operation(), operation);
+    assert_eq!(error.kind(), ErrorKind::Unsupported { since }, "{error}");
+    assert_eq!(error.code(), Some(ErrorCode::UNIMPLEMENTED));
+    assert!(!error.may_have_happened());
+    let text = error.to_string();
+    assert!(text.contains(operation.name().unwrap()), "{text}");
+    assert!(text.contains(&since.to_string()), "{text}");
+
+    // It cost the connection, and not the session.
+    wait(1).await;
+    assert!(matches!(client.connection().latest(), ConnectionState::Connected { .. }));
+    assert!(client.exists("/mine").await.unwrap().is_some());
+    assert_eq!(server.state().accepted, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
+    let ttl = CreateMode::PersistentWithTtl(Ttl::new(Duration::from_secs(1)).unwrap());
+    let cases = [
+        (CreateMode::Persistent, OpCode::CREATE2, Release::new(3, 5, 0)),
+        (CreateMode::Container, OpCode::CREATE_CONTAINER, Release::new(3, 5, 1)),
+        (ttl, OpCode::CREATE_TTL, Release::new(3, 5, 3)),
+    ];
+    for (mode, operation, since) in cases {
+        is_refused(operation, since, async |client| {
+            client.create("/znode", b"", mode).await.map(|_| ())
+        })
+        .await;
+    }
+}
