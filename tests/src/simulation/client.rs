@@ -79,9 +79,11 @@ pub(super) enum Observed {
         nominee: NomineeId,
         notice: Notice,
     },
+    /// With the lease deadline at that moment.
     Announced {
         nominee: NomineeId,
         token: Token,
+        until: Option<Instant>,
     },
     /// The nomination is over, because the client is.
     EndedWithClient {

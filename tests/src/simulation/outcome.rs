@@ -15,6 +15,8 @@ pub enum Law {
     OneValidLeader,
     /// A leader that becomes valid has a greater token than all before.
     TokensGrow,
+    /// A leadership that is announced is valid at that moment.
+    AnnouncedValid,
     /// A leader whose candidate was deleted by somebody else is not valid for longer than its
     /// timeout.
     EvictionHeard,
@@ -50,6 +52,7 @@ impl fmt::Display for Law {
         f.write_str(match self {
             Self::OneValidLeader => "two valid leaders",
             Self::TokensGrow => "a token that is not greater",
+            Self::AnnouncedValid => "a leadership announced without a lease",
             Self::EvictionHeard => "a leader long after its eviction",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
             Self::OneCandidate => "two candidates of one nominee and session",

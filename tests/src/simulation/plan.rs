@@ -46,7 +46,10 @@ pub(super) struct Standing {
 
 impl Plan {
     /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
-    /// given.
+    /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
+    /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
+    /// by a follower, and its session expires before that follower's next answer to its leader's
+    /// ping, which tells of the client.
     pub fn draw(seed: u64, profile: Profile, grade: Option<Grade>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
@@ -62,7 +65,10 @@ impl Plan {
         let mut plan = Self {
             seed,
             profile,
-            grade: grade.unwrap_or(drawn),
+            grade: grade.unwrap_or(match drawn {
+                Grade::Contact if servers > 1 => Grade::Sync,
+                drawn => drawn,
+            }),
             incidents: Vec::new(),
             calm_at,
             servers,

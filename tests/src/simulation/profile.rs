@@ -20,7 +20,7 @@ impl Profile {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Clients, Self::Follower, Self::Quorum];
 
-    /// The grades that hold.
+    /// The grades that hold; under `Clients`, `Contact` does with one server.
     pub const fn grades(self) -> &'static [Grade] {
         match self {
             Self::Clients => &[Grade::Contact, Grade::Sync, Grade::Quorum],

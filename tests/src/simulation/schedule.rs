@@ -139,14 +139,17 @@ fn relay(rng: &mut fastrand::Rng, plan: &Plan, at: Time, member: Whom) -> Vec<In
     ]
 }
 
-/// The ensemble's leader is deposed unawares, and the client that leads connects anew: perhaps to
-/// just that one.
+/// The ensemble's leader is deposed unawares, and the client that leads connects anew: to just that
+/// one, if it was connected to it, since the others refuse.
 fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
-    let lost = at + plan.timeout * rng.u32(0..1_000) / 1_000;
+    let lost = (at + plan.timeout * rng.u32(0..1_000) / 1_000).min(plan.calm_at);
+    let refusing = plan.timeout * rng.u32(0..1_000) / 1_000;
     vec![
         incident(at, long, What::Depose, plan),
-        incident(lost.min(plan.calm_at), Duration::ZERO, What::LoseClient(Who::Leader), plan),
+        incident(lost, refusing, What::Refuse(Whom::Follower(0)), plan),
+        incident(lost, refusing, What::Refuse(Whom::Follower(1)), plan),
+        incident(lost, Duration::ZERO, What::LoseClient(Who::Leader), plan),
     ]
 }
 

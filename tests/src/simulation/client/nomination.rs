@@ -189,7 +189,8 @@ impl Nomination {
         self.leadership = match self.nominee.candidate() {
             Some(candidate) if secure => {
                 let nominee = self.nominee.id();
-                around.observed.push(Observed::Announced { nominee, token });
+                let until = around.session.lease_deadline();
+                around.observed.push(Observed::Announced { nominee, token, until });
                 Leadership::Announced { token, candidate: candidate.clone() }
             }
             _ => Leadership::AwaitsLease(token),

@@ -1,6 +1,7 @@
 //! What users do, and what the world makes of what clients observe.
 
-use election_core::Notice;
+use election_core::{NomineeId, Notice};
+use zk_session::Instant;
 
 use super::faults::Undo;
 use super::{Event, Process, World};
@@ -8,6 +9,7 @@ use crate::simulation::checker::{Broken, Change, name, nominee_id};
 use crate::simulation::client::Observed;
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
+use crate::simulation::outcome::Law;
 
 impl World<'_> {
     pub(super) fn start_process(&mut self, client: usize) {
@@ -118,6 +120,9 @@ impl World<'_> {
             }
         }
         match what {
+            Observed::Announced { nominee, until, .. } => {
+                self.check_announced(client, *nominee, *until)?;
+            }
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
             Observed::Notice { notice: Notice::Ended(_), .. }
             | Observed::EndedWithClient { .. } => {
@@ -133,6 +138,16 @@ impl World<'_> {
         }
         let session = self.processes.get(client).and_then(Process::session);
         self.conduct.take_in((client, session), what, &mut self.candidates)
+    }
+
+    fn check_announced(
+        &self,
+        client: usize,
+        nominee: NomineeId,
+        until: Option<Instant>,
+    ) -> Result<(), Broken> {
+        let now = self.processes.get(client).map(|process| process.now(self.now));
+        if until > now { Ok(()) } else { Err((Law::AnnouncedValid, name(nominee))) }
     }
 
     fn tell_observed(&mut self, client: usize, what: &Observed) {
@@ -163,7 +178,7 @@ impl World<'_> {
             Observed::Ended(end) => format!("session ended: {end}"),
             Observed::Renewed => "begins another session".to_owned(),
             Observed::Notice { nominee, notice } => format!("{}: {notice:?}", name(*nominee)),
-            Observed::Announced { nominee, token } => {
+            Observed::Announced { nominee, token, .. } => {
                 format!("{} LEADS with {token:?}, lease until {until}", name(*nominee))
             }
             Observed::EndedWithClient { nominee } => format!("{}: ended", name(*nominee)),
