@@ -45,7 +45,10 @@ fn long_two_nominees_two_handed_out_sessions() {
 fn long_two_nominees_two_stragglers() {
     let budget = Budget { losses: 2, expiries: 1, swaps: 1, stragglers: 2, ..NO_FAULTS };
     let world = World::new(2, budget).lagging(1);
-    explore_long("2 nominees, 2 losses, 1 expiry, 1 handed out session, 2 stragglers", world);
+    explore_long(
+        "2 nominees, 2 losses, 1 expiry, 1 handed out session, 2 stragglers, lag of 1",
+        world,
+    );
 }
 
 #[test]
