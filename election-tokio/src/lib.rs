@@ -16,8 +16,9 @@ mod updates;
 
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionState, CreateMode, Created, OneshotWatch, OperationResult, Release,
-    Transaction, TransactionError, Ttl, TtlError, WatchEvent, WatchLost,
+    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead,
+    OneshotWatch, OperationResult, ReadResult, Release, Transaction, TransactionError, Ttl,
+    TtlError, WatchEvent, WatchLost,
 };
 pub use codec::FrameCodec;
 pub use election::{

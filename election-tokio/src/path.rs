@@ -96,12 +96,17 @@ impl Chroot {
         }
     }
 
-    /// The path as this client says it.
+    /// The path as this client says it; that of a znode outside of the chroot as it is.
     pub(crate) fn leave<'a>(&self, path: &'a str) -> &'a str {
+        self.strip(path).unwrap_or(path)
+    }
+
+    /// The path as this client says it, of a znode within the chroot.
+    pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         match path.strip_prefix(self.0.as_str()) {
-            Some("") => "/",
-            Some(inner) if inner.starts_with('/') => inner,
-            _ => path,
+            Some("") => Some("/"),
+            Some(inner) if inner.starts_with('/') => Some(inner),
+            _ => None,
         }
     }
 }
@@ -148,5 +153,9 @@ mod tests {
         assert_eq!(app.leave("/app/x"), "/x");
         assert_eq!(app.leave("/zookeeper/config"), "/zookeeper/config");
         assert_eq!(app.leave("/apple"), "/apple");
+        assert_eq!(app.strip("/apple"), None);
+        assert_eq!(app.strip("/app"), Some("/"));
+        assert_eq!(app.strip("/app/x"), Some("/x"));
+        assert_eq!(none.strip("/x"), Some("/x"));
     }
 }

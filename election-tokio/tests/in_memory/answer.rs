@@ -8,8 +8,8 @@ use zk_jute::records::{
     CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Response, CreateRequest,
     CreateResponse, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
     GetChildren2Response, GetChildrenResponse, GetDataRequest, GetDataResponse, KeeperState,
-    MultiOp, MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse, SetWatches,
-    SyncRequest, SyncResponse, WatcherEvent,
+    MultiOp, MultiReadResponse, MultiRequest, MultiResponse, MultiResult, SetDataRequest,
+    SetDataResponse, SetWatches, SyncRequest, SyncResponse, WatcherEvent,
 };
 use zk_jute::{
     Decode, DecodeError, Encode, OpCode, ReplyHeader, RequestHeader, Vector, Xid, put_frame,
@@ -150,6 +150,10 @@ impl State {
             Lie::Stub => self.put(connection, &1_i32, &()),
             Lie::NegativeLength => self.send(connection, BytesMut::from(&[0xff; 4][..])),
             Lie::NoBody => self.put(connection, &reply(header.xid, ErrorCode::OK), &()),
+            Lie::NoResults => {
+                let reply = reply(header.xid, ErrorCode::OK);
+                self.put(connection, &reply, &MultiReadResponse::new(&[]));
+            }
             Lie::Silence => {}
         }
     }

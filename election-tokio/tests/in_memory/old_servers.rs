@@ -49,3 +49,38 @@ async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
         .await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_server_does_not_know_is_named() {
+    let three_six = Release::new(3, 6, 0);
+    is_refused(OpCode::GET_EPHEMERALS, three_six, async |client| {
+        client.ephemerals("/").await.map(|_| ())
+    })
+    .await;
+    is_refused(OpCode::GET_ALL_CHILDREN_NUMBER, three_six, async |client| {
+        client.count_descendants("/").await.map(|_| ())
+    })
+    .await;
+    is_refused(OpCode::MULTI_READ, three_six, async |client| {
+        client.multi_read().get_data("/").send().await.map(|_| ())
+    })
+    .await;
+    is_refused(OpCode::WHO_AM_I, Release::new(3, 7, 0), async |client| {
+        client.who_am_i().await.map(|_| ())
+    })
+    .await;
+}
+
+/// An answer with fewer results than there were reads, or with none at all.
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_other_reads_is_an_error_of_the_whole() {
+    for lie in [Lie::NoBody, Lie::NoResults] {
+        let server = Server::new();
+        let client = server.client().await;
+        server.lie_about(OpCode::MULTI_READ, lie);
+        let error = client.multi_read().get_data("/").send().await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
+        client.exists("/").await.unwrap();
+        assert_eq!(server.state().accepted, 1);
+    }
+}

@@ -86,6 +86,8 @@ pub(crate) enum Lie {
     NegativeLength,
     /// A body that ends too early.
     NoBody,
+    /// To several operations: a list without any results.
+    NoResults,
     /// No answer at all.
     Silence,
 }

@@ -1,0 +1,87 @@
+//! What a server knows of a session, and of a whole tree.
+
+use zk_jute::records::{
+    GetAllChildrenNumberRequest, GetAllChildrenNumberResponse, GetEphemeralsRequest,
+    GetEphemeralsResponse, WhoAmI, WhoAmIResponse,
+};
+use zk_jute::{DecodeError, DecodeErrorKind, OpCode};
+
+use super::Client;
+use super::operations::{decoded, decoded_as};
+use crate::error::{Error, ErrorKind};
+use crate::path;
+
+/// One identity that a server knows a connection by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ConnectionIdentity {
+    /// The kind of identity: `ip`, `digest`, `sasl`, `x509`, `super`.
+    pub scheme: String,
+    /// The identity without its secret half; empty for a super user.
+    pub user: String,
+}
+
+impl Client {
+    /// The paths of this session's ephemeral znodes that begin with `prefix`, in no order; `/`
+    /// stands for all of them. A prefix is compared as a string: `/a` also matches `/ab`, and
+    /// `/a/` what is below `/a` alone. Below a chroot, only what is below it is listed.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidPath`] for a prefix that no path begins with;
+    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
+    pub async fn ephemerals(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        // What follows the prefix belongs to the path.
+        let checked = path::validate(&[prefix, "x"].concat());
+        let server_prefix = self.checked_path(OpCode::GET_EPHEMERALS, prefix, checked)?;
+        let request = GetEphemeralsRequest { prefix_path: Some(&server_prefix) };
+        let answer = self.call(prefix, &request).await?;
+        let response: GetEphemeralsResponse<'_> =
+            decoded::<GetEphemeralsRequest<'_>, _>(prefix, &answer)?;
+        let chroot = &self.shared().chroot;
+        // A chroot is a prefix of its siblings' paths, too.
+        let inside = response.ephemerals.iter().filter_map(|path| chroot.strip(path));
+        Ok(inside.map(str::to_owned).collect())
+    }
+
+    /// The number of a znode's descendants: its children, their children, and so on. Needs the
+    /// permission to read the znode.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode`; `NoAuth`; [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
+    pub async fn count_descendants(&self, path: &str) -> Result<u32, Error> {
+        let server_path = self.server_path::<GetAllChildrenNumberRequest<'_>>(path)?;
+        let request = GetAllChildrenNumberRequest { path: &server_path };
+        let answer = self.call(path, &request).await?;
+        let GetAllChildrenNumberResponse { total_number } =
+            decoded::<GetAllChildrenNumberRequest<'_>, _>(path, &answer)?;
+        u32::try_from(total_number).map_err(|_| {
+            let kind = DecodeErrorKind::NegativeLength(total_number);
+            let error = ErrorKind::UnreadableAnswer(DecodeError { kind, offset: 0 });
+            Error::new(OpCode::GET_ALL_CHILDREN_NUMBER, path, error)
+        })
+    }
+
+    /// The identities that the server knows this connection by, in no order: its address, and those
+    /// of [`ClientBuilder::auth`](crate::ClientBuilder::auth).
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.7.0.
+    pub async fn who_am_i(&self) -> Result<Vec<ConnectionIdentity>, Error> {
+        let answer = self.call("/", &WhoAmI).await?;
+        let response: WhoAmIResponse<'_> = decoded_as(OpCode::WHO_AM_I, "/", &answer)?;
+        let owned = |info: zk_jute::records::ClientInfo<'_>| ConnectionIdentity {
+            scheme: info.auth_scheme.to_owned(),
+            user: info.user.to_owned(),
+        };
+        Ok(response.client_info.iter().map(owned).collect())
+    }
+}

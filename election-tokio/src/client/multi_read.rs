@@ -1,0 +1,151 @@
+//! Several reads in one request.
+
+use bytes::Bytes;
+use zk_jute::records::{
+    GetChildrenRequest, GetDataRequest, MultiReadOp, MultiReadRequest, MultiReadResponse,
+    MultiReadResult, Stat,
+};
+use zk_jute::{DecodeError, DecodeErrorKind, OpCode};
+use zk_session::Completion;
+
+use super::Client;
+use super::operations::decoded;
+use crate::error::{Error, ErrorKind};
+use crate::path;
+
+/// A list of reads for one request; made by [`Client::multi_read`]. Unlike the operations of a
+/// [`Transaction`](crate::Transaction), each succeeds or fails alone, and a write of somebody else
+/// may come in between. No watch is left.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is read until it is sent"]
+pub struct MultiRead {
+    client: Client,
+    reads: Vec<Read>,
+}
+
+#[derive(Clone, Debug)]
+struct Read {
+    path: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Data,
+    Children,
+}
+
+/// What one read of a [`MultiRead`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadResult {
+    /// A znode's data, a slice of the read buffer, and metadata. Null data reads as empty.
+    Data(Bytes, Stat),
+    /// The names of a znode's children, in no order.
+    Children(Vec<String>),
+}
+
+impl Client {
+    /// Starts a list of reads for one request.
+    pub fn multi_read(&self) -> MultiRead {
+        MultiRead { client: self.clone(), reads: Vec::new() }
+    }
+}
+
+impl MultiRead {
+    /// Reads a znode's data and metadata.
+    pub fn get_data(self, path: &str) -> Self {
+        self.with(path, Kind::Data)
+    }
+
+    /// Lists the names of a znode's children.
+    pub fn children(self, path: &str) -> Self {
+        self.with(path, Kind::Children)
+    }
+
+    fn with(mut self, path: &str, kind: Kind) -> Self {
+        self.reads.push(Read { path: path.to_owned(), kind });
+        self
+    }
+
+    /// Has the server answer all reads: a result for each, in order. Where there are none, nothing
+    /// is sent.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Of a single read, in its place: `NoNode`; `NoAuth`. Of the whole:
+    /// [`ErrorKind::InvalidPath`] for any of the paths; [`ErrorKind::Unsupported`] before ZooKeeper
+    /// 3.6.0; [`ErrorKind::UnreadableAnswer`] for an answer to other reads than these.
+    pub async fn send(self) -> Result<Vec<Result<ReadResult, Error>>, Error> {
+        let Some(first) = self.reads.first() else {
+            return Ok(Vec::new());
+        };
+        let mut paths = Vec::with_capacity(self.reads.len());
+        for Read { path, .. } in &self.reads {
+            let checked = path::validate(path);
+            paths.push(self.client.checked_path(OpCode::MULTI_READ, path, checked)?);
+        }
+        let reads: Vec<_> =
+            self.reads.iter().zip(&paths).map(|(read, path)| read.kind.wire(path)).collect();
+        let answer = self.client.call(&first.path, &MultiReadRequest::new(&reads)).await?;
+        let response: MultiReadResponse<'_> =
+            decoded::<MultiReadRequest<'_>, _>(&first.path, &answer)?;
+        let unreadable = |kind| {
+            let error = DecodeError { kind, offset: answer.body.len() };
+            Error::new(OpCode::MULTI_READ, &first.path, ErrorKind::UnreadableAnswer(error))
+        };
+        let results = self.reads.iter().zip(response);
+        let results = results
+            .map(|(read, result)| read.result(result, &answer).map_err(unreadable))
+            .collect::<Result<Vec<_>, _>>()?;
+        if results.len() == self.reads.len() {
+            return Ok(results);
+        }
+        let (needed, left) = (self.reads.len(), results.len());
+        Err(unreadable(DecodeErrorKind::Truncated { needed, left }))
+    }
+}
+
+impl Read {
+    /// # Errors
+    ///
+    /// What the answer has in the place of this read is that of another one.
+    fn result(
+        &self,
+        result: MultiReadResult<'_>,
+        answer: &Completion,
+    ) -> Result<Result<ReadResult, Error>, DecodeErrorKind> {
+        match (self.kind, result) {
+            (Kind::Data, MultiReadResult::GetData(read)) => {
+                let data = read.data.map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
+                Ok(Ok(ReadResult::Data(data, read.stat)))
+            }
+            (Kind::Children, MultiReadResult::GetChildren(read)) => {
+                Ok(Ok(ReadResult::Children(read.children.iter().map(str::to_owned).collect())))
+            }
+            (kind, MultiReadResult::Error(code)) => {
+                Ok(Err(Error::new(kind.operation(), &self.path, ErrorKind::Refused(code))))
+            }
+            (Kind::Data, _) => Err(DecodeErrorKind::UnknownKind(OpCode::GET_CHILDREN.get())),
+            (Kind::Children, _) => Err(DecodeErrorKind::UnknownKind(OpCode::GET_DATA.get())),
+        }
+    }
+}
+
+impl Kind {
+    const fn operation(self) -> OpCode {
+        match self {
+            Self::Data => OpCode::GET_DATA,
+            Self::Children => OpCode::GET_CHILDREN,
+        }
+    }
+
+    const fn wire(self, path: &str) -> MultiReadOp<'_> {
+        match self {
+            Self::Data => MultiReadOp::GetData(GetDataRequest { path, watch: false }),
+            Self::Children => MultiReadOp::GetChildren(GetChildrenRequest { path, watch: false }),
+        }
+    }
+}
