@@ -14,9 +14,11 @@ use crate::time::Instant;
 pub enum Grade {
     /// Any answered request, pings included: the deadline is its send time plus the timeout.
     ///
-    /// Holds with one server, and with an ensemble whose members reach each other. It does not
-    /// hold while the session's server is cut off from the ensemble's leader: that server goes on
-    /// answering, while the leader's clock for the session runs out.
+    /// Holds with one server. In an ensemble the session's server answers by itself, and tells the
+    /// leader with its answer to the leader's next ping. Cut off from the leader it goes on
+    /// answering, while the leader's clock for the session runs out; and even if all members reach
+    /// each other, a client that was silent for nearly the timeout may be answered too late for the
+    /// leader to hear of it (the simulation shows both).
     Contact,
     /// Heartbeats that the ensemble's leader answers: a `sync`, in place of the ping.
     ///
