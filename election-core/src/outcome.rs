@@ -94,7 +94,7 @@ pub enum Departure {
     Deleted,
     /// The session ended first, and the znode with it.
     WithSession,
-    /// There was none.
+    /// There was none in this session.
     NeverCreated,
 }
 
