@@ -21,6 +21,9 @@ pub enum PathError {
     /// A character that servers refuse.
     #[error("a path must not have the character {0:?}")]
     Character(char),
+    /// It is that of a znode that a server always has, where it is to be deleted.
+    #[error("a server always has this znode")]
+    Permanent,
 }
 
 /// Checks a path by the rules of the servers, so that nothing invalid is sent.
@@ -64,6 +67,11 @@ fn is_forbidden(character: char) -> bool {
         character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..
     )
+}
+
+/// Whether a path on the server is that of a znode that no client can delete.
+pub(crate) fn is_permanent(server_path: &str) -> bool {
+    matches!(server_path, "/" | "/zookeeper" | "/zookeeper/config" | "/zookeeper/quota")
 }
 
 /// The path of a child.

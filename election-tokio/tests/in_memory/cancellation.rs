@@ -5,7 +5,7 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
 
-use election_tokio::{Client, ConnectError, CreateMode, Error, Version};
+use election_tokio::{AccessList, Client, ConnectError, CreateMode, Error, Version};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};
@@ -116,6 +116,26 @@ async fn a_dropped_delete_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
         client.create("/gone", b"", CreateMode::Ephemeral).await?;
         client.delete("/gone", Version::ANY).await
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_creation_with_parents_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        let (mode, acl) = (CreateMode::Ephemeral, AccessList::open());
+        client.create_with_parents("/new/parent/znode", b"", mode, &acl).await.map(|_| ())
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_deletion_of_a_tree_leaves_nothing_in_the_client() {
+    drop_everywhere(async |client| {
+        for path in ["/tree", "/tree/a", "/tree/a/1", "/tree/b"] {
+            client.create(path, b"", CreateMode::Persistent).await?;
+        }
+        client.delete_tree("/tree").await.map(|_| ())
     })
     .await;
 }

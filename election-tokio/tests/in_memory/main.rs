@@ -25,4 +25,6 @@ mod server;
 #[cfg(test)]
 mod tree;
 #[cfg(test)]
+mod trees;
+#[cfg(test)]
 mod wrong_answers;

@@ -1,0 +1,97 @@
+//! Deleting a znode with all that is below it.
+
+use zk_jute::records::DeleteRequest;
+use zk_jute::{ErrorCode, Request, Version};
+
+use super::{Client, pipeline};
+use crate::error::{Error, ErrorKind};
+use crate::path::{self, PathError, join};
+
+/// How often a tree is listed again because it has grown meanwhile.
+const ROUNDS: usize = 8;
+
+impl Client {
+    /// Deletes a znode with all that is below it, whatever its versions, and tells how many znodes
+    /// that were. What others delete meanwhile is no error and does not count: of a tree that does
+    /// not exist, it deletes none. What others create meanwhile is deleted too, in up to eight
+    /// rounds.
+    ///
+    /// This is not one operation: others see the tree go from the leaves to the root, and an error
+    /// leaves what is not deleted yet. Up to 64 requests are in flight at a time; the paths of the
+    /// whole tree are held in memory.
+    ///
+    /// Cancel safe: the tree may be deleted in part, by requests that were sent.
+    ///
+    /// # Errors
+    ///
+    /// The first error of a listing or deletion, with the path that it is about: `NotEmpty` if the
+    /// tree went on growing; `NoAuth`. [`ErrorKind::InvalidPath`], with nothing sent, for the root
+    /// of the server and for what it keeps for itself, which cannot be deleted.
+    pub async fn delete_tree(&self, path: &str) -> Result<u64, Error> {
+        let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
+        if path::is_permanent(&server_path) {
+            let kind = ErrorKind::InvalidPath(PathError::Permanent);
+            return Err(Error::new(DeleteRequest::OPCODE, path, kind));
+        }
+        let mut deleted = 0;
+        let mut round = 1;
+        loop {
+            let tree = self.list_tree(path).await?;
+            match self.delete_all(&tree, &mut deleted).await? {
+                Some(grown) if round == ROUNDS => return Err(grown),
+                Some(_) => round += 1,
+                None => return Ok(deleted),
+            }
+        }
+    }
+
+    /// The paths of a znode and all that is below it: parents before children.
+    async fn list_tree(&self, path: &str) -> Result<Vec<String>, Error> {
+        let mut tree = Vec::new();
+        let mut level = vec![path.to_owned()];
+        while !level.is_empty() {
+            let mut below = Vec::new();
+            let mut parents = level.into_iter();
+            let next = || {
+                parents.next().map(|parent| async {
+                    let children = self.children(&parent).await;
+                    (parent, children)
+                })
+            };
+            pipeline::run(next, |(parent, children)| match children {
+                Ok(children) => {
+                    below.extend(children.iter().map(|name| join(&parent, name)));
+                    tree.push(parent);
+                    Ok(())
+                }
+                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(()),
+                Err(error) => Err(error),
+            })
+            .await?;
+            level = below;
+        }
+        Ok(tree)
+    }
+
+    /// Deletes the last first, so children before parents, and counts; the last error that a znode
+    /// had children again, if there was one.
+    async fn delete_all(&self, tree: &[String], deleted: &mut u64) -> Result<Option<Error>, Error> {
+        let mut grown = None;
+        let mut paths = tree.iter().rev();
+        let next = || paths.next().map(|path| self.delete(path, Version::ANY));
+        pipeline::run(next, |outcome| match outcome {
+            Ok(()) => {
+                *deleted += 1;
+                Ok(())
+            }
+            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(()),
+            Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
+                grown = Some(error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        })
+        .await?;
+        Ok(grown)
+    }
+}

@@ -1,0 +1,102 @@
+//! Creating a znode with the znodes above it.
+
+use zk_jute::ErrorCode;
+use zk_jute::records::Acl;
+
+use super::{Client, CreateMode, Created, pipeline};
+use crate::error::Error;
+
+/// How often the parents are created because they are missing, again.
+const ROUNDS: usize = 4;
+
+impl Client {
+    /// Creates a znode, and the znodes above it that are missing: persistent ones without data,
+    /// with the same access list, which has to let this client create children. A chroot is not
+    /// created.
+    ///
+    /// If the parent is there, this is one request. Else the parents are asked for all at once,
+    /// and again if others delete them meanwhile, in up to four rounds.
+    ///
+    /// Cancel safe: the znode, or only some of those above it, may be created all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::create_with_acl`], with the path of the znode that could not be created,
+    /// which may be one above. After an error, some of the znodes above may be there. `NoNode` if
+    /// the chroot does not exist.
+    pub async fn create_with_parents(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+        acl: &[Acl<'_>],
+    ) -> Result<Created, Error> {
+        let mut obstacle = None;
+        let mut round = 0;
+        loop {
+            let missing = match self.create_with_acl(path, data, mode, acl).await {
+                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => error,
+                outcome => return outcome,
+            };
+            if let Some(obstacle) = obstacle {
+                return Err(obstacle);
+            }
+            if round == ROUNDS || ancestors(path).next().is_none() {
+                return Err(missing);
+            }
+            round += 1;
+            obstacle = self.create_parents(path, acl).await?;
+        }
+    }
+
+    /// Creates what is missing above a znode. What may stand in the way of it comes back: servers
+    /// look for the permission to create a znode before they look whether it exists, so only the
+    /// next attempt tells.
+    ///
+    /// # Errors
+    ///
+    /// Those after which there is no next attempt: the server did not refuse, but the connection or
+    /// the client is gone.
+    async fn create_parents(&self, path: &str, acl: &[Acl<'_>]) -> Result<Option<Error>, Error> {
+        let mut obstacle = None;
+        let mut parents = ancestors(path).collect::<Vec<_>>().into_iter();
+        let mode = CreateMode::Persistent;
+        let next = || parents.next().map(|parent| self.create_with_acl(parent, b"", mode, acl));
+        pipeline::run(next, |outcome| {
+            match outcome.map_err(|error| (error.code(), error)) {
+                Ok(_) | Err((Some(ErrorCode::NODE_EXISTS), _)) => obstacle = None,
+                Err((Some(ErrorCode::NO_NODE), _)) => {}
+                Err((Some(_), refused)) => obstacle = Some(refused),
+                Err((None, error)) => return Err(error),
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(obstacle)
+    }
+}
+
+/// The paths above a path but the root, outermost first.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').skip(1).filter_map(|(index, _)| path.get(..index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ancestors_begin_below_the_root() {
+        let cases: [(&str, &[&str]); 5] = [
+            ("/", &[]),
+            ("/a", &[]),
+            ("/a/b", &["/a"]),
+            ("/a/b/c-", &["/a", "/a/b"]),
+            // A sequential znode whose name is the number alone.
+            ("/a/b/", &["/a", "/a/b"]),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(ancestors(path).collect::<Vec<_>>(), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Many requests, some of them in flight at a time.
+
+use core::future::{Future, poll_fn};
+use core::mem;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::collections::VecDeque;
+
+/// Requests in flight at a time, for one caller: enough to hide a round trip, and few enough to
+/// leave others their share of the connection.
+pub(super) const WINDOW: usize = 64;
+
+/// Runs the futures that `next` makes, at most [`WINDOW`] at a time, started in order; hands their
+/// outputs to `each`, in order too. At the first error of `each` the others are dropped.
+pub(super) async fn run<F: Future, E>(
+    // Not an iterator: one with a closure in it makes futures that the compiler does not see to be
+    // `Send`.
+    mut next: impl FnMut() -> Option<F>,
+    mut each: impl FnMut(F::Output) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut in_flight: VecDeque<Slot<F>> = VecDeque::with_capacity(WINDOW);
+    poll_fn(move |cx| {
+        loop {
+            while in_flight.len() < WINDOW
+                && let Some(future) = next()
+            {
+                in_flight.push_back(Slot::new(future));
+            }
+            if in_flight.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            for slot in &mut in_flight {
+                slot.poll(cx);
+            }
+            if !in_flight.front().is_some_and(Slot::is_done) {
+                return Poll::Pending;
+            }
+            while let Some(output) = in_flight.front_mut().and_then(Slot::take) {
+                in_flight.pop_front();
+                each(output)?;
+            }
+        }
+    })
+    .await
+}
+
+enum Slot<F: Future> {
+    Running(Pin<Box<F>>),
+    Done(F::Output),
+    Taken,
+}
+
+impl<F: Future> Slot<F> {
+    fn new(future: F) -> Self {
+        Self::Running(Box::pin(future))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        if let Self::Running(future) = self
+            && let Poll::Ready(output) = future.as_mut().poll(cx)
+        {
+            *self = Self::Done(output);
+        }
+    }
+
+    const fn is_done(&self) -> bool {
+        matches!(self, Self::Done(_))
+    }
+
+    fn take(&mut self) -> Option<F::Output> {
+        match mem::replace(self, Self::Taken) {
+            Self::Done(output) => Some(output),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    /// What takes its time, and longer for each third.
+    async fn work(number: usize, running: &Cell<usize>, most: &Cell<usize>) -> usize {
+        running.set(running.get() + 1);
+        most.set(most.get().max(running.get()));
+        for _ in 0..=number % 3 {
+            tokio::task::yield_now().await;
+        }
+        running.set(running.get() - 1);
+        number
+    }
+
+    #[tokio::test]
+    async fn outputs_come_in_order_from_a_window_that_is_full() {
+        let (running, most) = (Cell::new(0), Cell::new(0));
+        let mut outputs = Vec::new();
+        let mut numbers = 0..1_000;
+        let next = || numbers.next().map(|number| work(number, &running, &most));
+        let done = run(next, |output| {
+            outputs.push(output);
+            Ok::<(), ()>(())
+        });
+        assert_eq!(done.await, Ok(()));
+        assert_eq!(outputs, (0..1_000).collect::<Vec<_>>());
+        assert_eq!(most.get(), WINDOW);
+    }
+
+    #[tokio::test]
+    async fn an_error_ends_the_run() {
+        let (running, most) = (Cell::new(0), Cell::new(0));
+        let mut last = 0;
+        let mut numbers = 0..1_000;
+        let next = || numbers.next().map(|number| work(number, &running, &most));
+        let done = run(next, |output| {
+            last = output;
+            if output == 100 { Err("enough") } else { Ok(()) }
+        });
+        assert_eq!(done.await, Err("enough"));
+        assert_eq!(last, 100);
+    }
+
+    #[tokio::test]
+    async fn nothing_to_run_is_over_at_once() {
+        let done = run(|| None::<core::future::Ready<()>>, Err);
+        assert_eq!(done.await, Ok(()));
+    }
+}
