@@ -44,12 +44,25 @@ impl Children {
 
 impl Client {
     /// Deletes a znode without children, if its data has this version ([`Version::ANY`]: any).
+    ///
+    /// Cancel safe: the znode may be deleted all the same.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode`; `BadVersion`; `NotEmpty`; `NoAuth` without the permission to delete children of the
+    /// parent.
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         let server_path = self.server_path::<DeleteRequest<'_>>(path)?;
         self.call(path, &DeleteRequest { path: &server_path, version }).await.map(|_| ())
     }
 
     /// A znode's metadata, or `None` if there is no such znode.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NoAuth` without the permission to read the znode, from servers since 3.8.4 and 3.9.2.
     pub async fn exists(&self, path: &str) -> Result<Option<Stat>, Error> {
         let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
         let request = ExistsRequest { path: &server_path, watch: false };
@@ -58,6 +71,12 @@ impl Client {
 
     /// Like [`Client::exists`], with a watch that fires when the znode is created, deleted, or its
     /// data written.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::exists`]; then no watch is left.
     pub async fn exists_and_watch(
         &self,
         path: &str,
@@ -71,6 +90,12 @@ impl Client {
     /// A znode's data and metadata. Null data reads as empty.
     ///
     /// The data is a slice of the read buffer: copy it to keep a small piece for long.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode`; `NoAuth` without the permission to read the znode.
     pub async fn get_data(&self, path: &str) -> Result<(Bytes, Stat), Error> {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
         let request = GetDataRequest { path: &server_path, watch: false };
@@ -80,6 +105,12 @@ impl Client {
 
     /// Like [`Client::get_data`], with a watch that fires when the znode is deleted or its data
     /// written.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_data`]; then no watch is left.
     pub async fn get_data_and_watch(
         &self,
         path: &str,
@@ -92,6 +123,12 @@ impl Client {
     }
 
     /// Replaces a znode's data, if it has this version ([`Version::ANY`]: any).
+    ///
+    /// Cancel safe: the data may be replaced all the same.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode`; `BadVersion`; `NoAuth` without the permission to write the znode.
     pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
         let server_path = self.server_path::<SetDataRequest<'_>>(path)?;
         let request = SetDataRequest { path: &server_path, data: Some(data), version };
@@ -101,6 +138,12 @@ impl Client {
     }
 
     /// The names of a znode's children, and its metadata.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode`; `NoAuth` without the permission to read the znode.
     pub async fn children(&self, path: &str) -> Result<Children, Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let request = GetChildren2Request { path: &server_path, watch: false };
@@ -110,6 +153,12 @@ impl Client {
 
     /// Like [`Client::children`], with a watch that fires when a child is created or deleted, or
     /// the znode itself is.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::children`]; then no watch is left.
     pub async fn children_and_watch(&self, path: &str) -> Result<(Children, OneshotWatch), Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let read = Watching::GetChildren(&server_path);
@@ -119,6 +168,12 @@ impl Client {
 
     /// Waits until the server has applied all that its leader had committed: a read that follows
     /// sees it.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection alone: the znode need not exist.
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
         self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
