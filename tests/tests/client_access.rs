@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    AccessList, Acl, AclError, Client, CreateMode, ErrorCode, ErrorKind, Permissions, Version,
+    AccessList, Acl, AclError, Client, CreateMode, ErrorCode, ErrorKind, Permissions,
+    TransactionError, Version,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -16,6 +17,7 @@ on_both_servers! {
     #[tokio::test]
     an_access_list_is_read_and_replaced_by_its_version,
     a_znode_of_its_creator_is_closed_to_others,
+    a_transaction_creates_znodes_with_access_lists,
     an_access_list_that_the_server_refuses_changes_nothing,
     an_access_list_that_no_server_takes_is_not_sent;
 }
@@ -87,6 +89,23 @@ async fn a_znode_of_its_creator_is_closed_to_others(server: ServerKind) -> TestR
     Ok(())
 }
 
+async fn a_transaction_creates_znodes_with_access_lists(server: ServerKind) -> TestResult {
+    let bob = bob(server).await?;
+    let (open, closed) = (unique_path("open"), unique_path("closed"));
+    let (mode, creator) = (CreateMode::Ephemeral, AccessList::creator_all());
+    let created = bob.transaction().create(&open, "", mode);
+    created.create_with_acl(&closed, "", mode, &creator).commit().await?;
+    assert_eq!(bob.get_acl(&open).await?.to_list(), AccessList::open());
+    let list = AccessList::new().digest(Permissions::ALL, BOB);
+    assert_eq!(bob.get_acl(&closed).await?.to_list(), list);
+
+    let refused = stranger(server).await?.transaction().check("/", Version::ANY);
+    let refused = refused.create_with_acl("/x", "", mode, &creator).commit().await.unwrap_err();
+    let (path, code) = ("/x".to_owned(), ErrorCode::INVALID_ACL);
+    assert_eq!(refused, TransactionError::Refused { index: 1, path, code });
+    Ok(())
+}
+
 async fn an_access_list_that_the_server_refuses_changes_nothing(server: ServerKind) -> TestResult {
     let stranger = stranger(server).await?;
     let path = unique_path("invalid-acl");
@@ -118,6 +137,10 @@ async fn an_access_list_that_no_server_takes_is_not_sent(server: ServerKind) -> 
         assert!(!error.may_have_happened());
         let created = client.create_with_acl("/znode", b"", CreateMode::Container, &list).await;
         assert_eq!(created.unwrap_err().kind(), kind);
+        let transaction =
+            client.transaction().create_with_acl("/z", "", CreateMode::Container, &list);
+        let error = transaction.commit().await.unwrap_err();
+        assert!(matches!(&error, TransactionError::Request(error) if error.kind() == kind));
     }
     client.get_acl("a").await.unwrap_err();
     client.set_acl("a", &AccessList::open(), Version::ANY).await.unwrap_err();

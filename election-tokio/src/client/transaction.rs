@@ -2,15 +2,17 @@
 
 use bytes::Bytes;
 use zk_jute::records::{
-    CheckVersionRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse, MultiResult,
+    Acl, CheckVersionRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse, MultiResult,
     SetDataRequest, Stat,
 };
-use zk_jute::{ErrorCode, OpCode, Vector, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::Client;
+use super::access::checked_acl;
 use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
 use crate::error::{Error, ErrorKind};
+use crate::hub::AclList;
 use crate::path;
 
 /// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
@@ -29,7 +31,7 @@ struct Operation {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Create { data: Bytes, mode: CreateMode },
+    Create { data: Bytes, mode: CreateMode, acl: AclList },
     Delete { version: Version },
     SetData { data: Bytes, version: Version },
     Check { version: Version },
@@ -92,7 +94,19 @@ impl Client {
 impl Transaction {
     /// Creates a znode that everybody may do everything with.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
-        self.with(path, Kind::Create { data: data.into(), mode })
+        self.create_with_acl(path, data, mode, &[Acl::OPEN])
+    }
+
+    /// Creates a znode with an access list.
+    pub fn create_with_acl(
+        self,
+        path: &str,
+        data: impl Into<Bytes>,
+        mode: CreateMode,
+        acl: &[Acl<'_>],
+    ) -> Self {
+        let acl = AclList::new(acl);
+        self.with(path, Kind::Create { data: data.into(), mode, acl })
     }
 
     /// Deletes a znode, if its data has this version.
@@ -123,7 +137,8 @@ impl Transaction {
     ///
     /// [`TransactionError::Refused`] if nothing was applied because of one operation;
     /// [`TransactionError::Request`] if the whole failed, in which case
-    /// [`TransactionError::may_have_happened`] tells whether the outcome is open.
+    /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
+    /// or an access list that no server would take, is of that kind: nothing is sent then.
     pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
         let first = self.operations.first().map_or("", |operation| &operation.path);
         let mut paths = Vec::with_capacity(self.operations.len());
@@ -134,12 +149,11 @@ impl Transaction {
             };
             paths.push(self.client.checked_path(OpCode::MULTI, &operation.path, checked)?);
         }
-        let operations: Vec<_> = self
-            .operations
-            .iter()
-            .zip(&paths)
-            .map(|(operation, path)| operation.kind.wire(path))
-            .collect();
+        let acls: Vec<_> = self.operations.iter().map(|operation| operation.kind.acl()).collect();
+        let mut operations = Vec::with_capacity(self.operations.len());
+        for ((operation, path), acl) in self.operations.iter().zip(&paths).zip(&acls) {
+            operations.push(operation.wire(path, acl)?);
+        }
         let answer = self.client.call(first, &MultiRequest::new(&operations)).await?;
         let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
         if let Some((index, code)) = response.error() {
@@ -176,21 +190,37 @@ impl Client {
     }
 }
 
-impl Kind {
-    fn wire<'a>(&'a self, path: &'a str) -> MultiOp<'a> {
-        match self {
-            Self::Create { data, mode } => match mode.record(path, data, Vector::OPEN) {
-                CreateRecord::Plain(create) => MultiOp::Create(create),
-                CreateRecord::Container(create) => MultiOp::CreateContainer(create),
-                CreateRecord::Ttl(create) => MultiOp::CreateTtl(create),
-            },
-            Self::Delete { version } => MultiOp::Delete(DeleteRequest { path, version: *version }),
-            Self::SetData { data, version } => {
+impl Operation {
+    /// # Errors
+    ///
+    /// The access list is one that no server would take.
+    fn wire<'a>(&'a self, path: &'a str, acl: &'a [Acl<'a>]) -> Result<MultiOp<'a>, Error> {
+        Ok(match &self.kind {
+            Kind::Create { data, mode, .. } => {
+                let acl = checked_acl(OpCode::MULTI, &self.path, acl)?;
+                match mode.record(path, data, acl) {
+                    CreateRecord::Plain(create) => MultiOp::Create(create),
+                    CreateRecord::Container(create) => MultiOp::CreateContainer(create),
+                    CreateRecord::Ttl(create) => MultiOp::CreateTtl(create),
+                }
+            }
+            Kind::Delete { version } => MultiOp::Delete(DeleteRequest { path, version: *version }),
+            Kind::SetData { data, version } => {
                 MultiOp::SetData(SetDataRequest { path, data: Some(data), version: *version })
             }
-            Self::Check { version } => {
+            Kind::Check { version } => {
                 MultiOp::Check(CheckVersionRequest { path, version: *version })
             }
+        })
+    }
+}
+
+impl Kind {
+    /// The entries of the access list of what is to be created.
+    fn acl(&self) -> Vec<Acl<'_>> {
+        match self {
+            Self::Create { acl, .. } => acl.entries(),
+            Self::Delete { .. } | Self::SetData { .. } | Self::Check { .. } => Vec::new(),
         }
     }
 }
