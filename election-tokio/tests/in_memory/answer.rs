@@ -7,9 +7,10 @@ use election_tokio::{ErrorCode, EventType, SessionId, Stat, Zxid};
 use zk_jute::records::{
     CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Response, CreateRequest,
     CreateResponse, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
-    GetChildren2Response, GetChildrenResponse, GetDataRequest, GetDataResponse, KeeperState,
-    MultiOp, MultiReadResponse, MultiRequest, MultiResponse, MultiResult, SetDataRequest,
-    SetDataResponse, SetWatches, SyncRequest, SyncResponse, WatcherEvent,
+    GetChildren2Response, GetChildrenResponse, GetDataRequest, GetDataResponse,
+    GetEphemeralsRequest, GetEphemeralsResponse, KeeperState, MultiOp, MultiReadResponse,
+    MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse, SetWatches,
+    SyncRequest, SyncResponse, WatcherEvent,
 };
 use zk_jute::{
     Decode, DecodeError, Encode, OpCode, ReplyHeader, RequestHeader, Vector, Xid, put_frame,
@@ -187,6 +188,12 @@ impl State {
             }
             OpCode::EXISTS | OpCode::GET_DATA | OpCode::GET_CHILDREN | OpCode::GET_CHILDREN2 => {
                 self.read(connection, opcode, body, answer)?
+            }
+            OpCode::GET_EPHEMERALS => {
+                let prefix = GetEphemeralsRequest::decode_exact(body)?.prefix_path.unwrap_or("/");
+                let paths = self.tree.ephemerals(session, prefix);
+                GetEphemeralsResponse { ephemerals: Vector::new(&paths) }.encode(answer);
+                Ok(())
             }
             OpCode::SET_WATCHES => {
                 self.set_watches(connection, &SetWatches::decode_exact(body)?);

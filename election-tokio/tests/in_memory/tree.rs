@@ -109,6 +109,12 @@ impl Tree {
         }
     }
 
+    /// The paths of a session's own znodes that begin with a string.
+    pub(crate) fn ephemerals(&self, session: SessionId, prefix: &str) -> Vec<&str> {
+        let owned = self.znodes.iter().filter(|(_, znode)| znode.stat.ephemeral_owner == session);
+        owned.map(|(path, _)| path.as_str()).filter(|path| path.starts_with(prefix)).collect()
+    }
+
     /// Deletes what goes with a session.
     pub(crate) fn end_session(&mut self, session: SessionId) -> Vec<Change> {
         let owned: Vec<_> = self

@@ -274,3 +274,19 @@ async fn a_parent_that_exists_and_could_not_be_created_is_no_obstacle() {
     }
     assert_eq!(create_deep(&client).await.unwrap().path, "/a/b/c/d");
 }
+
+/// Servers compare prefixes as strings: a sibling of the chroot whose name begins like it matches.
+#[tokio::test(start_paused = true)]
+async fn ephemeral_znodes_beside_the_chroot_are_not_listed() {
+    let server = Server::new();
+    create(&server, "/app");
+    let builder = Client::builder("in-memory/app").connector(server.clone());
+    let client = builder.connect().await.unwrap();
+    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    let session = *server.state().sessions.keys().next().unwrap();
+    for path in ["/apple", "/other"] {
+        server.state().tree.create(path, None, WireMode::EPHEMERAL, session).unwrap();
+    }
+    assert_eq!(server.state().tree.ephemerals(session, "/app"), ["/app/mine", "/apple"]);
+    assert_eq!(client.ephemerals("/").await.unwrap(), ["/mine"]);
+}
