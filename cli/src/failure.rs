@@ -64,7 +64,8 @@ impl Failure {
                 election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
                     Exit::NoPermission
                 }
-                election_tokio::ErrorKind::Refused(_) => Exit::WrongSetUp,
+                election_tokio::ErrorKind::Refused(_)
+                | election_tokio::ErrorKind::Unsupported { .. } => Exit::WrongSetUp,
                 _ => Exit::NoServer,
             },
             Self::Nomination(reason) => match rejected(reason) {
