@@ -1,10 +1,9 @@
 //! Many requests, some of them in flight at a time.
 
-use core::future::{Future, poll_fn};
-use core::mem;
-use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::collections::VecDeque;
+use core::future::Future;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesOrdered;
 
 /// Requests in flight at a time, for one caller: enough to hide a round trip, and few enough to
 /// leave others their share of the connection.
@@ -18,62 +17,16 @@ pub(super) async fn run<F: Future, E>(
     mut next: impl FnMut() -> Option<F>,
     mut each: impl FnMut(F::Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut in_flight: VecDeque<Slot<F>> = VecDeque::with_capacity(WINDOW);
-    poll_fn(move |cx| {
-        loop {
-            while in_flight.len() < WINDOW
-                && let Some(future) = next()
-            {
-                in_flight.push_back(Slot::new(future));
-            }
-            if in_flight.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-            for slot in &mut in_flight {
-                slot.poll(cx);
-            }
-            if !in_flight.front().is_some_and(Slot::is_done) {
-                return Poll::Pending;
-            }
-            while let Some(output) = in_flight.front_mut().and_then(Slot::take) {
-                in_flight.pop_front();
-                each(output)?;
-            }
-        }
-    })
-    .await
-}
-
-enum Slot<F: Future> {
-    Running(Pin<Box<F>>),
-    Done(F::Output),
-    Taken,
-}
-
-impl<F: Future> Slot<F> {
-    fn new(future: F) -> Self {
-        Self::Running(Box::pin(future))
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) {
-        if let Self::Running(future) = self
-            && let Poll::Ready(output) = future.as_mut().poll(cx)
+    let mut in_flight = FuturesOrdered::new();
+    loop {
+        while in_flight.len() < WINDOW
+            && let Some(future) = next()
         {
-            *self = Self::Done(output);
+            in_flight.push_back(future);
         }
-    }
-
-    const fn is_done(&self) -> bool {
-        matches!(self, Self::Done(_))
-    }
-
-    fn take(&mut self) -> Option<F::Output> {
-        match mem::replace(self, Self::Taken) {
-            Self::Done(output) => Some(output),
-            other => {
-                *self = other;
-                None
-            }
+        match in_flight.next().await {
+            Some(output) => each(output)?,
+            None => return Ok(()),
         }
     }
 }
