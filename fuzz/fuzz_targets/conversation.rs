@@ -13,9 +13,8 @@ use arbitrary::Arbitrary;
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use zk_embedded::{ConnectionId, Standalone, Transmit};
-use zk_jute::Vector;
-use zk_jute::Version;
 use zk_jute::records::{CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest};
+use zk_jute::{Vector, Version};
 use zk_session::{Config, ConnectionEnd, Event, Instant, Session, Transport, Watching};
 
 const PEER: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);

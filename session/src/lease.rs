@@ -9,7 +9,7 @@ use crate::time::Instant;
 ///
 /// All members of the ensemble must grant the same timeout, as they do unless their configurations
 /// differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Grade {
     /// Any answered request, pings included: the deadline is its send time plus the timeout.
@@ -222,14 +222,14 @@ impl Lease {
     }
 
     /// When the next heartbeat can prove more than the last one did.
-    pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
+    fn next_heartbeat(&self, now: Instant) -> Instant {
         let last = self.evidence.heartbeat.map(|last| last.answered_at + self.interval());
         last.map_or(now, |due| due.max(now))
     }
 
     /// Between the answer to one heartbeat and the next: more than half a tick, since servers grant
     /// no less than two.
-    fn interval(&self) -> Duration {
+    pub(crate) fn interval(&self) -> Duration {
         self.timeout / 3
     }
 

@@ -102,8 +102,10 @@ impl<R, W> Session<R, W> {
         let State::Live(live) = &mut self.state else {
             return;
         };
-        live.heartbeat = Heartbeat::DueAt(now + live.timeout / 3);
-        if let (Followup::Confirm, Some(znode)) = (followup, &self.heartbeat_znode) {
+        live.heartbeat = Heartbeat::DueAt(now + self.lease.interval());
+        if let (Followup::Confirm, Some(znode), Closing::NotAsked) =
+            (followup, &self.heartbeat_znode, live.closing)
+        {
             let request = SyncRequest { path: znode };
             let sent = self.requests.send(now, &request, Purpose::Confirmation);
             debug_assert!(sent.is_ok(), "shorter than the heartbeat");

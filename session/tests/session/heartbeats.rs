@@ -87,7 +87,7 @@ fn contact_needs_no_heartbeats() {
 #[test]
 fn a_new_session_has_its_lease_from_the_handshake() {
     for grade in [sync, quorum] {
-        let mut lab = Lab::new_with(grade);
+        let mut lab = Lab::with(1, grade);
         lab.open();
         lab.sleep(700);
         lab.accept();
@@ -290,10 +290,25 @@ fn another_znode_does_not_bring_the_next_heartbeat_forward() {
 
 #[test]
 fn heartbeats_begin_with_the_connection() {
-    let mut lab = Lab::new_with(quorum);
+    let mut lab = Lab::with(1, quorum);
     start(&mut lab);
     lab.connect();
     heartbeat(&mut lab);
+}
+
+/// What a server is sent behind the close it may answer with anything, or not at all.
+#[test]
+fn nothing_follows_the_close() {
+    let mut lab = old_session(quorum);
+    start(&mut lab);
+    let first = heartbeat(&mut lab);
+    answer(&mut lab, &first);
+    lab.pass(INTERVAL);
+    let second = heartbeat(&mut lab);
+    lab.session.close(lab.now);
+    assert_eq!(lab.sent_one().opcode, OpCode::CLOSE_SESSION);
+    answer(&mut lab, &second);
+    assert_eq!(lab.sent(), []);
 }
 
 #[test]

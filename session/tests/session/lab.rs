@@ -53,10 +53,6 @@ impl Lab {
         Self::with(1, |_| ())
     }
 
-    pub(crate) fn new_with(adjust: impl FnOnce(&mut Config)) -> Self {
-        Self::with(1, adjust)
-    }
-
     pub(crate) fn with(servers: usize, adjust: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(NonZeroUsize::new(servers).expect("a server"));
         config.session_timeout = TIMEOUT;
