@@ -32,7 +32,7 @@ pub use operations::Children;
 pub use release::Release;
 pub use transaction::{OperationResult, Transaction, TransactionError};
 pub use ttl::{Ttl, TtlError};
-pub use watch::{OneshotWatch, WatchEvent, WatchLost};
+pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
 use crate::election::Election;
 use crate::error::{Error, ErrorKind};

@@ -114,6 +114,9 @@ impl From<SubmitError> for ErrorKind {
         match error {
             SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
             SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },
+            SubmitError::Unsupported(operation) => {
+                Self::Unsupported { since: Release::that_brought(operation) }
+            }
             SubmitError::Closed => Self::Closed,
         }
     }

@@ -28,7 +28,7 @@ pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
-pub(crate) use watches::{WatchKey, WatchOutcome, Watches};
+pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 
 use crate::client::ConnectionState;
 use crate::clock::Clock;

@@ -17,8 +17,8 @@ mod updates;
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
     ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead,
-    OneshotWatch, OperationResult, ReadResult, Release, Transaction, TransactionError, Ttl,
-    TtlError, WatchEvent, WatchLost,
+    OneshotWatch, OperationResult, PersistentWatch, ReadResult, Release, Transaction,
+    TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
 };
 pub use codec::FrameCodec;
 pub use election::{
@@ -34,9 +34,9 @@ pub use bytes::Bytes;
 pub use election_core::{
     CandidateName, Departure, ElectionNode, NominationError, NomineeId, OnLoss, Token,
 };
-pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
+pub use zk_jute::records::{Acl, EventType, Permissions, Stat, WatcherType};
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ServerAddress, WhileDisconnected,
+    ServerAddress, WatchMode, WhileDisconnected,
 };

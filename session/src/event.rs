@@ -1,9 +1,12 @@
 //! What comes out of a session, and what can go wrong with it.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use bytes::Bytes;
-use zk_jute::{DecodeError, ErrorCode, FrameError, SessionId, Xid, Zxid, records::EventType};
+use zk_jute::{
+    DecodeError, ErrorCode, FrameError, OpCode, SessionId, Xid, Zxid, records::EventType,
+};
 
 use crate::servers::ServerIndex;
 use crate::time::Instant;
@@ -29,13 +32,14 @@ pub enum Transport {
 /// Apart      --ConnectFailed--> Apart
 /// Apart      --Connected-->     Together   (the same session each time)
 /// Together   --Fired-->         Together
+/// Together   --Changed-->       Together
+/// Together   --ChangesMissed--> Together
 /// Together   --HeartbeatRefused--> Together
 /// Together   --Disconnected-->  Apart
 /// either     --Completed-->     itself
 /// either     --LeaseLapsed-->   itself
-/// either     --WatchLost-->     Ending
-/// Ending     --WatchLost-->     Ending
-/// Ending, either --Ended-->     the end
+/// either     --WatchLost-->     itself
+/// either     --Ended-->         the end
 /// ```
 ///
 /// It starts in `Apart`. `LeaseLapsed` comes once each time that a
@@ -91,7 +95,26 @@ pub enum Event<R, W> {
         /// Why.
         error: ErrorCode,
     },
-    /// The session ended, and this watch with it.
+    /// A persistent watch saw a change; it stays.
+    Changed {
+        /// Which watch.
+        watcher: W,
+        /// The znode: that of the watch or, if it is recursive, one below.
+        path: Arc<str>,
+        /// What happened to the znode.
+        kind: EventType,
+        /// The transaction, from servers since 3.9; else −1.
+        zxid: Zxid,
+    },
+    /// A persistent watch is set again after a reconnect. What changed meanwhile is reported to
+    /// nobody: read again what it is about (C-50).
+    ChangesMissed {
+        /// Which watch.
+        watcher: W,
+    },
+    /// A watch is gone without having fired, or for a persistent one, for good: with the session;
+    /// or the server that the session has come to knows no persistent watches; or it refused one
+    /// on which a one-shot watch of the same path relied.
     WatchLost {
         /// Which watch.
         watcher: W,
@@ -145,6 +168,10 @@ pub enum SubmitError {
         /// The limit ([`Limits::max_frame`](crate::Limits::max_frame)).
         limit: usize,
     },
+    /// A server of this session did not know the operation, and closed the connection over it: it
+    /// is not tried again in this session (protocol section 4.1).
+    #[error("the server does not know {0}")]
+    Unsupported(OpCode),
     /// The session is over, or closing.
     #[error("the session is closed")]
     Closed,

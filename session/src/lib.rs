@@ -27,4 +27,4 @@ pub use lease::{Grade, Margin};
 pub use servers::ServerIndex;
 pub use session::{Session, Watching};
 pub use time::Instant;
-pub use watches::WatchId;
+pub use watches::{WatchId, WatchMode};

@@ -1,6 +1,7 @@
 //! Requests on their way: numbered, in order, sent or waiting for a connection.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use zk_jute::records::{AuthPacket, ConnectRequest};
@@ -10,12 +11,13 @@ use crate::config::Limits;
 use crate::event::{ProtocolError, SubmitError};
 use crate::outbox::Outbox;
 use crate::time::Instant;
-use crate::watches::{WatchId, WatchedBy};
+use crate::watches::WatchId;
 
 /// One request that was, or will be, sent.
 #[derive(Debug)]
 pub(crate) struct Pending<R> {
     pub(crate) xid: Xid,
+    pub(crate) opcode: OpCode,
     /// When it was submitted: never later than when it was sent, so a lease that rests on it errs
     /// on the safe side.
     pub(crate) sent_at: Instant,
@@ -27,20 +29,15 @@ pub(crate) struct Pending<R> {
 pub(crate) enum Purpose<R> {
     Caller(R),
     /// A caller's, which leaves a watch if it succeeds.
-    Watching(R, AskedWatch),
+    Watching(R, WatchId),
     SetWatches,
+    /// Takes down what nobody watches any more.
+    RemoveWatches,
     /// Shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,
     /// Follows a heartbeat, to show that what the server handed over has arrived.
     Confirmation,
     Close,
-}
-
-/// A watch that is set if the request succeeds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AskedWatch {
-    pub(crate) id: WatchId,
-    pub(crate) by: WatchedBy,
 }
 
 /// All requests of a session. Servers answer those of one connection in order.
@@ -53,6 +50,8 @@ pub(crate) struct Requests<R> {
     in_flight: VecDeque<Pending<R>>,
     queued: VecDeque<Pending<R>>,
     queued_frames: BytesMut,
+    /// What a server did not know, and closed the connection over.
+    refused: Vec<OpCode>,
 }
 
 impl<R> Requests<R> {
@@ -64,6 +63,7 @@ impl<R> Requests<R> {
             in_flight: VecDeque::new(),
             queued: VecDeque::new(),
             queued_frames: BytesMut::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -74,7 +74,7 @@ impl<R> Requests<R> {
         request: &Q,
         purpose: Purpose<R>,
     ) -> Result<(), SubmitError> {
-        let pending = self.number(now, purpose);
+        let pending = self.number::<Q>(now, purpose);
         let frame = self.outbox.ordinary();
         put_request(frame, self.limits.max_frame, pending.xid, request)?;
         self.last_xid = pending.xid;
@@ -89,7 +89,7 @@ impl<R> Requests<R> {
         request: &Q,
         purpose: Purpose<R>,
     ) -> Result<(), SubmitError> {
-        let pending = self.number(now, purpose);
+        let pending = self.number::<Q>(now, purpose);
         let frame = &mut self.queued_frames;
         put_request(frame, self.limits.max_frame, pending.xid, request)?;
         self.last_xid = pending.xid;
@@ -153,6 +153,17 @@ impl<R> Requests<R> {
         core::mem::take(&mut self.queued)
     }
 
+    /// Never to be sent again: each attempt costs the connection (protocol section 4.1).
+    pub(crate) fn refuse(&mut self, opcode: OpCode) {
+        if !self.is_refused(opcode) {
+            self.refused.push(opcode);
+        }
+    }
+
+    pub(crate) fn is_refused(&self, opcode: OpCode) -> bool {
+        self.refused.contains(&opcode)
+    }
+
     pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {
         self.outbox.drain_into(output);
     }
@@ -170,8 +181,8 @@ impl<R> Requests<R> {
         self.outbox.len() + self.queued_frames.len()
     }
 
-    fn number(&self, now: Instant, purpose: Purpose<R>) -> Pending<R> {
-        Pending { xid: self.last_xid.next(), sent_at: now, purpose }
+    fn number<Q: Request>(&self, now: Instant, purpose: Purpose<R>) -> Pending<R> {
+        Pending { xid: self.last_xid.next(), opcode: Q::OPCODE, sent_at: now, purpose }
     }
 }
 

@@ -32,7 +32,7 @@ const FRAME_HEAD: usize = 4;
 /// that drives it.
 ///
 /// `R` is what the caller tells its requests apart by, `W` its watches; both come back in
-/// [`Event`]s.
+/// [`Event`]s; a watch that stays comes back again and again, so its tag is cloned.
 pub struct Session<R, W> {
     config: Config,
     rng: fastrand::Rng,
@@ -56,7 +56,7 @@ pub struct Session<R, W> {
     events: VecDeque<Event<R, W>>,
 }
 
-impl<R, W> Session<R, W> {
+impl<R, W: Clone> Session<R, W> {
     /// A session that does not exist yet. The first attempt to connect begins at once.
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -226,7 +226,7 @@ impl<R, W> Session<R, W> {
     }
 }
 
-impl<R, W> fmt::Debug for Session<R, W> {
+impl<R, W: Clone> fmt::Debug for Session<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
             .field("id", &self.id())

@@ -1,216 +1,398 @@
-//! One-shot watches: who waits for what, and setting them again after a reconnect.
+//! Watches: who waits for what, what the server holds, and setting it again after a reconnect.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use zk_jute::ErrorCode;
-use zk_jute::records::EventType;
+use zk_jute::records::{AddWatchMode, EventType};
+
+mod batch;
+mod kind;
+
+pub(crate) use batch::Batch;
+pub(crate) use kind::{Held, Kind, WatchedBy};
 
 /// Names a watch of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(u64);
 
-/// Which request asks for the watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WatchedBy {
-    Exists,
-    GetData,
-    GetChildren,
+/// How far a persistent watch sees (since ZooKeeper 3.6.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchMode {
+    /// The znode and the list of its children.
+    Persistent,
+    /// The znode and everything below it: creations, deletions and data, but no lists of children.
+    PersistentRecursive,
 }
 
-/// In which of its tables the server keeps the watch (protocol sections 7.2 and 7.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Data,
-    Exist,
-    Child,
+impl WatchMode {
+    pub(crate) const fn wire(self) -> AddWatchMode {
+        match self {
+            Self::Persistent => AddWatchMode::PERSISTENT,
+            Self::PersistentRecursive => AddWatchMode::PERSISTENT_RECURSIVE,
+        }
+    }
 }
 
-impl Kind {
-    /// The order in which `setWatches` lists them.
-    pub(crate) const ALL: [Self; 3] = [Self::Data, Self::Exist, Self::Child];
+/// Where the events of a one-shot watch come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The server is asked for a watch.
+    Own,
+    /// A persistent watch of this session on the same path sees all that the one-shot one would.
+    /// Asking for it too would end the persistent one on servers before 3.9 (C-51, protocol
+    /// section 7.3).
+    Shared,
+}
 
-    /// The watch that a reply leaves behind, if it leaves one.
-    fn left_by(by: WatchedBy, reply: ErrorCode) -> Option<Self> {
-        match (by, reply) {
-            (WatchedBy::Exists | WatchedBy::GetData, ErrorCode::OK) => Some(Self::Data),
-            (WatchedBy::Exists, ErrorCode::NO_NODE) => Some(Self::Exist),
-            (WatchedBy::GetChildren, ErrorCode::OK) => Some(Self::Child),
-            _ => None,
-        }
-    }
+/// Whom an event concerns, and how.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Told<W> {
+    /// A one-shot watch, which is gone now.
+    Once(W),
+    /// A persistent watch, with the path and the kind of what it sees.
+    Again(W, Arc<str>, EventType),
+}
 
-    fn is_fired_by(self, event: EventType) -> bool {
-        match event {
-            EventType::NODE_CREATED | EventType::NODE_DATA_CHANGED => self != Self::Child,
-            EventType::NODE_CHILDREN_CHANGED => self == Self::Child,
-            EventType::NODE_DELETED => true,
-            _ => false,
-        }
-    }
+/// What the answer to the request for a watch makes of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answered<W> {
+    Noted,
+    /// The read succeeded, but what was to stand for its watch does not.
+    Lost(W),
 }
 
 /// All watches of a session.
 ///
 /// The server keeps one watch for each path and kind and sends one notification; the fan-out to
-/// several watchers happens here. A watch leaves this table when its event is delivered, not when
-/// it is set again, so that no sequence of reconnects loses it.
+/// several watchers happens here. A one-shot watch leaves this table when its event is delivered,
+/// not when it is set again, so that no sequence of reconnects loses it. What the server still
+/// holds at a path that nobody watches any more is taken down (C-47).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
     last_id: u64,
     by_id: BTreeMap<WatchId, Watch<W>>,
-    by_path: BTreeMap<Arc<str>, Vec<WatchId>>,
+    by_path: BTreeMap<Arc<str>, AtPath>,
+    /// Paths whose watches the server is to forget.
+    unwanted: Vec<Arc<str>>,
+    /// Where the last event stood for a change of a list of children as well: the server may
+    /// report that change itself, as the next event.
+    derived: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
 struct Watch<W> {
-    watcher: W,
     path: Arc<str>,
-    stage: Stage,
+    stage: Stage<W>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Asked,
-    Set(Kind),
+#[derive(Debug)]
+enum Stage<W> {
+    Asked(W, WatchedBy, Source),
+    /// Nobody wants it any more, but its request is on its way.
+    Forgotten(WatchedBy, Source),
+    Set(W, Kind),
+    /// A persistent one whose connection was lost: it may have missed something.
+    Interrupted(W, Kind),
 }
 
-impl<W> Watches<W> {
-    pub(crate) const fn new() -> Self {
-        Self { last_id: 0, by_id: BTreeMap::new(), by_path: BTreeMap::new() }
+#[derive(Debug, Default)]
+struct AtPath {
+    /// All watches on this path, those that are only asked for included.
+    ids: Vec<WatchId>,
+    held: Held,
+}
+
+impl<W> Stage<W> {
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Set(_, kind) | Self::Interrupted(_, kind) => Some(*kind),
+            Self::Asked(..) | Self::Forgotten(..) => None,
+        }
     }
 
-    /// Notes a watch whose request is on its way.
-    pub(crate) fn ask(&mut self, path: &str, watcher: W) -> WatchId {
+    fn asked_by(&self) -> Option<WatchedBy> {
+        match self {
+            Self::Asked(_, by, _) | Self::Forgotten(by, _) => Some(*by),
+            Self::Set(..) | Self::Interrupted(..) => None,
+        }
+    }
+
+    fn watcher(self) -> Option<W> {
+        match self {
+            Self::Asked(watcher, ..) | Self::Set(watcher, _) | Self::Interrupted(watcher, _) => {
+                Some(watcher)
+            }
+            Self::Forgotten(..) => None,
+        }
+    }
+}
+
+impl<W: Clone> Watches<W> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            last_id: 0,
+            by_id: BTreeMap::new(),
+            by_path: BTreeMap::new(),
+            unwanted: Vec::new(),
+            derived: None,
+        }
+    }
+
+    /// Notes a watch whose request is about to be sent, and tells where its events will come from.
+    pub(crate) fn ask(&mut self, path: &str, watcher: W, by: WatchedBy) -> (WatchId, Source) {
         self.last_id += 1;
         let id = WatchId(self.last_id);
+        let source = if self.is_covered(path, by) { Source::Shared } else { Source::Own };
         let path = match self.by_path.get_key_value(path) {
             Some((shared, _)) => Arc::clone(shared),
             None => Arc::from(path),
         };
-        self.by_id.insert(id, Watch { watcher, path, stage: Stage::Asked });
-        id
+        self.by_path.entry(Arc::clone(&path)).or_default().ids.push(id);
+        self.by_id.insert(id, Watch { path, stage: Stage::Asked(watcher, by, source) });
+        (id, source)
+    }
+
+    /// Whether a persistent watch on the path, one that is asked for included, sees all that a
+    /// one-shot watch would.
+    fn is_covered(&self, path: &str, by: WatchedBy) -> bool {
+        self.by_path.get(path).is_some_and(|at| {
+            let asked = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.asked_by());
+            let covering = |asked: WatchedBy| asked.leaves(ErrorCode::OK).map(Kind::held);
+            let expected = asked.filter_map(covering).fold(at.held, Held::with);
+            expected.covers(by)
+        })
     }
 
     /// The request for the watch was answered.
-    pub(crate) fn answer(&mut self, id: WatchId, by: WatchedBy, reply: ErrorCode) {
-        match (Kind::left_by(by, reply), self.by_id.get_mut(&id)) {
-            (Some(kind), Some(watch)) => {
-                watch.stage = Stage::Set(kind);
-                self.by_path.entry(Arc::clone(&watch.path)).or_default().push(id);
+    pub(crate) fn answer(&mut self, id: WatchId, reply: ErrorCode) -> Answered<W> {
+        let Some(Watch { path, stage }) = self.by_id.get_mut(&id) else {
+            return Answered::Noted;
+        };
+        let (Some(by), Some(at)) = (stage.asked_by(), self.by_path.get_mut(path)) else {
+            return Answered::Noted;
+        };
+        let left = by.leaves(reply);
+        if let (Some(kind), Stage::Asked(_, _, Source::Own) | Stage::Forgotten(_, Source::Own)) =
+            (left, &*stage)
+        {
+            at.held = at.held.with(kind.held());
+        }
+        match (left, &*stage) {
+            (Some(kind), Stage::Asked(watcher, _, source))
+                if *source == Source::Own || at.held.covers(by) =>
+            {
+                *stage = Stage::Set(watcher.clone(), kind);
+                Answered::Noted
             }
-            (None, Some(_)) => {
-                self.by_id.remove(&id);
+            (Some(_), _) => self.remove(id).map_or(Answered::Noted, Answered::Lost),
+            (None, _) => {
+                self.remove(id);
+                Answered::Noted
             }
-            (_, None) => {}
         }
     }
 
-    /// The request for the watch will not be answered, or nobody wants to know any more.
+    /// The request for the watch will not be answered.
+    pub(crate) fn unanswered(&mut self, id: WatchId) {
+        self.remove(id);
+    }
+
+    /// Nobody wants to know any more.
     pub(crate) fn forget(&mut self, id: WatchId) {
-        let Some(watch) = self.by_id.remove(&id) else {
+        match self.by_id.get_mut(&id) {
+            Some(Watch { stage, .. }) if stage.asked_by().is_some() => {
+                if let Stage::Asked(_, by, source) = *stage {
+                    *stage = Stage::Forgotten(by, source);
+                }
+            }
+            Some(_) => {
+                self.remove(id);
+            }
+            None => {}
+        }
+    }
+
+    /// Nobody wants to know any more, and the znode is about to be deleted, which ends the watch on
+    /// the server without a request.
+    pub(crate) fn disregard(&mut self, id: WatchId) {
+        self.forget(id);
+        self.unwanted.clear();
+    }
+
+    /// Takes a watch out, and lets go of its path if it was the last one there.
+    fn remove(&mut self, id: WatchId) -> Option<W> {
+        let Watch { path, stage } = self.by_id.remove(&id)?;
+        if let Some(at) = self.by_path.get_mut(&path) {
+            at.ids.retain(|&other| other != id);
+        }
+        self.let_go(&path);
+        stage.watcher()
+    }
+
+    fn let_go(&mut self, path: &str) {
+        if self.by_path.get(path).is_some_and(|at| at.ids.is_empty())
+            && let Some((path, at)) = self.by_path.remove_entry(path)
+            && at.held != Held::NOTHING
+        {
+            self.unwanted.push(path);
+        }
+    }
+
+    /// A path that the server is to forget all watches on: nobody here has one there.
+    pub(crate) fn take_unwanted(&mut self) -> Option<Arc<str>> {
+        self.unwanted.pop()
+    }
+
+    /// Takes out the one-shot watchers that an event concerns, and lists the persistent ones.
+    pub(crate) fn fire(&mut self, path: &str, event: EventType) -> Vec<Told<W>> {
+        let mut told = Vec::new();
+        let derived = self.derived.take();
+        let again = event == EventType::NODE_CHILDREN_CHANGED && derived.as_deref() == Some(path);
+        self.fire_at(path, event, &mut told);
+        if again {
+            told.retain(|told| matches!(told, Told::Once(_)));
+        }
+        if Kind::Recursive.is_fired_by(event) {
+            self.tell_recursive(path, event, &mut told);
+        }
+        if matches!(event, EventType::NODE_CREATED | EventType::NODE_DELETED) {
+            self.derive_change_of_children(path, &mut told);
+        }
+        told
+    }
+
+    /// The watches on exactly this path.
+    fn fire_at(&mut self, path: &str, event: EventType, told: &mut Vec<Told<W>>) {
+        let Some((path, at)) = self.by_path.get_key_value(path) else {
             return;
         };
-        if let Some(ids) = self.by_path.get_mut(&watch.path) {
-            ids.retain(|&other| other != id);
-            if ids.is_empty() {
-                self.by_path.remove(&watch.path);
+        let (path, mut ids) = (Arc::clone(path), at.ids.clone());
+        ids.retain(|id| {
+            let kind = self.by_id.get(id).and_then(|watch| watch.stage.kind());
+            kind.is_some_and(|kind| kind != Kind::Recursive && kind.is_fired_by(event))
+        });
+        if let Some(at) = self.by_path.get_mut(&path) {
+            at.held = at.held.after(event);
+        }
+        for id in ids {
+            match self.by_id.get(&id).map(|watch| &watch.stage) {
+                Some(
+                    Stage::Set(watcher, Kind::Persistent)
+                    | Stage::Interrupted(watcher, Kind::Persistent),
+                ) => told.push(Told::Again(watcher.clone(), Arc::clone(&path), event)),
+                _ => told.extend(self.remove(id).map(Told::Once)),
             }
         }
     }
 
-    /// Takes out the watchers that an event concerns, oldest first.
-    pub(crate) fn fire(&mut self, path: &str, event: EventType) -> Vec<W> {
-        let Some(ids) = self.by_path.get_mut(path) else {
-            return Vec::new();
-        };
-        let by_id = &self.by_id;
-        let concerned = |id: &WatchId| match by_id.get(id).map(|watch| watch.stage) {
-            Some(Stage::Set(kind)) => kind.is_fired_by(event),
-            Some(Stage::Asked) | None => false,
-        };
-        let fired: Vec<WatchId> = ids.extract_if(.., |id| concerned(id)).collect();
-        if ids.is_empty() {
-            self.by_path.remove(path);
+    /// The recursive watches on this path and above it.
+    fn tell_recursive(&self, path: &str, event: EventType, told: &mut Vec<Told<W>>) {
+        let mut shared = None;
+        for above in itself_and_above(path) {
+            let ids = self.by_path.get(above).map_or(&[][..], |at| &at.ids);
+            for id in ids {
+                if let Some(
+                    Stage::Set(watcher, Kind::Recursive)
+                    | Stage::Interrupted(watcher, Kind::Recursive),
+                ) = self.by_id.get(id).map(|watch| &watch.stage)
+                {
+                    let path = shared.get_or_insert_with(|| Arc::from(path));
+                    told.push(Told::Again(watcher.clone(), Arc::clone(path), event));
+                }
+            }
         }
-        fired.iter().filter_map(|id| self.by_id.remove(id)).map(|watch| watch.watcher).collect()
+    }
+
+    /// Servers before 3.9 keep one watch for each path: where it is a recursive one, they do not
+    /// report that the list of children changed, but that a child came or went.
+    fn derive_change_of_children(&mut self, path: &str, told: &mut Vec<Told<W>>) {
+        let Some(parent) = itself_and_above(path).nth(1) else {
+            return;
+        };
+        if self.by_path.get(parent).is_some_and(|at| at.held.is_recursive()) {
+            let before = told.len();
+            self.fire_at(parent, EventType::NODE_CHILDREN_CHANGED, told);
+            if told.len() > before {
+                self.derived = Some(Arc::from(parent));
+            }
+        }
+    }
+
+    /// The connection is gone, and with it what the server held.
+    pub(crate) fn disconnected(&mut self) {
+        self.unwanted.clear();
+        self.derived = None;
+        self.by_path.retain(|_, at| {
+            at.held = Held::NOTHING;
+            !at.ids.is_empty()
+        });
+        for Watch { stage, .. } in self.by_id.values_mut() {
+            if let Stage::Set(watcher, kind @ (Kind::Persistent | Kind::Recursive)) = stage {
+                *stage = Stage::Interrupted(watcher.clone(), *kind);
+            }
+        }
+    }
+
+    /// All watches are set again: hands out the persistent ones that may have missed something.
+    pub(crate) fn resume(&mut self) -> impl Iterator<Item = W> {
+        self.by_id.values_mut().filter_map(|watch| match &watch.stage {
+            Stage::Interrupted(watcher, kind) => {
+                let watcher = watcher.clone();
+                watch.stage = Stage::Set(watcher.clone(), *kind);
+                Some(watcher)
+            }
+            Stage::Asked(..) | Stage::Forgotten(..) | Stage::Set(..) => None,
+        })
+    }
+
+    /// Takes out the persistent watches: the server does not know of any.
+    pub(crate) fn drain_persistent(&mut self) -> Vec<W> {
+        let persistent = self.by_id.iter().filter(|(_, watch)| {
+            matches!(watch.stage.kind(), Some(Kind::Persistent | Kind::Recursive))
+        });
+        let ids: Vec<WatchId> = persistent.map(|(&id, _)| id).collect();
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
     /// Takes out everything: the session is over.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
-        core::mem::take(&mut self.by_id).into_values().map(|watch| watch.watcher)
+        self.unwanted.clear();
+        let by_id = core::mem::take(&mut self.by_id);
+        by_id.into_values().filter_map(|watch| watch.stage.watcher())
     }
 
     /// The paths to set again, each once per kind, in batches whose frames have at most
-    /// `max_frame` bytes.
-    pub(crate) fn batches(&self, max_frame: usize) -> Vec<Batch<'_>> {
-        let mut batches: Vec<Batch<'_>> = Vec::new();
+    /// `max_frame` bytes. From here on the server counts as holding them.
+    pub(crate) fn batches(&mut self, max_frame: usize) -> Vec<Batch> {
+        let mut batches: Vec<Batch> = Vec::new();
         for kind in Kind::ALL {
-            let paths = self.by_path.iter();
-            for (path, _) in paths.filter(|(_, ids)| self.are_any_set(ids, kind)) {
-                match batches.last_mut() {
-                    Some(batch) if batch.frame_len + path_len(path) <= max_frame => {
-                        batch.push(kind, path);
-                    }
-                    _ => batches.push(Batch::of(kind, path)),
+            for (path, at) in &mut self.by_path {
+                let kinds = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.kind());
+                if kinds.into_iter().all(|other| other != kind) {
+                    continue;
+                }
+                at.held = at.held.with(kind.held());
+                let fits = |batch: &&mut Batch| batch.has_room_for(path, max_frame);
+                match batches.last_mut().filter(fits) {
+                    Some(batch) => batch.push(kind, path),
+                    None => batches.push(Batch::of(kind, path)),
                 }
             }
         }
         batches
     }
-
-    fn are_any_set(&self, ids: &[WatchId], kind: Kind) -> bool {
-        ids.iter().any(|id| {
-            let watch = self.by_id.get(id);
-            watch.is_some_and(|watch| watch.stage == Stage::Set(kind))
-        })
-    }
 }
 
-/// Paths for one `setWatches`.
-#[derive(Debug)]
-pub(crate) struct Batch<'a> {
-    pub(crate) data: Vec<&'a str>,
-    pub(crate) exist: Vec<&'a str>,
-    pub(crate) child: Vec<&'a str>,
-    frame_len: usize,
-}
-
-impl<'a> Batch<'a> {
-    /// A request header, a zxid, and three counts.
-    const EMPTY_FRAME_LEN: usize = 8 + 8 + 3 * 4;
-
-    /// The payload of a frame that sets a watch on this path alone.
-    pub(crate) const fn least_frame_len(path: &str) -> usize {
-        Self::EMPTY_FRAME_LEN + path_len(path)
-    }
-
-    fn of(kind: Kind, path: &'a str) -> Self {
-        let mut batch = Self {
-            data: Vec::new(),
-            exist: Vec::new(),
-            child: Vec::new(),
-            frame_len: Self::EMPTY_FRAME_LEN,
-        };
-        batch.push(kind, path);
-        batch
-    }
-
-    fn push(&mut self, kind: Kind, path: &'a str) {
-        self.frame_len += path_len(path);
-        match kind {
-            Kind::Data => self.data.push(path),
-            Kind::Exist => self.exist.push(path),
-            Kind::Child => self.child.push(path),
-        }
-    }
-}
-
-/// With its length before it.
-const fn path_len(path: &str) -> usize {
-    4 + path.len()
+/// The path, and those of the znodes above it, up to the root.
+fn itself_and_above(path: &str) -> impl Iterator<Item = &str> {
+    core::iter::successors(Some(path), |&path| match path.rfind('/') {
+        Some(0) if path.len() > 1 => Some("/"),
+        Some(slash) if slash > 0 => path.get(..slash),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -225,20 +407,42 @@ mod tests {
         let mut watches = Watches::new();
         for i in 0..1000 {
             let path = format!("/{}", i % 10);
-            let id = watches.ask(&path, i);
+            let by = if i % 3 == 0 {
+                WatchedBy::AddWatch(WatchMode::PersistentRecursive)
+            } else {
+                WatchedBy::GetData
+            };
+            let (id, _) = watches.ask(&path, i, by);
             match i % 4 {
-                0 => watches.answer(id, WatchedBy::GetData, ErrorCode::NO_NODE),
-                1 => watches.forget(id),
+                0 => assert_eq!(watches.answer(id, ErrorCode::NO_AUTH), Answered::Noted),
+                1 => {
+                    watches.forget(id);
+                    watches.answer(id, ErrorCode::OK);
+                }
                 2 => {
-                    watches.answer(id, WatchedBy::GetData, ErrorCode::OK);
+                    watches.answer(id, ErrorCode::OK);
                     watches.forget(id);
                 }
                 _ => {
-                    watches.answer(id, WatchedBy::GetData, ErrorCode::OK);
-                    assert_eq!(watches.fire(&path, EventType::NODE_DELETED), [i]);
+                    watches.answer(id, ErrorCode::OK);
+                    watches.fire(&path, EventType::NODE_DELETED);
+                    watches.forget(id);
                 }
             }
         }
         assert!(watches.by_id.is_empty() && watches.by_path.is_empty());
+    }
+
+    #[test]
+    fn above_a_path_are_its_ancestors() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("/", &["/"]),
+            ("/a", &["/a", "/"]),
+            ("/a/b/c", &["/a/b/c", "/a/b", "/a", "/"]),
+            ("no path", &["no path"]),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(itself_and_above(path).collect::<Vec<_>>(), expected);
+        }
     }
 }

@@ -1,8 +1,5 @@
 //! The operations on single znodes.
 
-use core::future::poll_fn;
-use core::task::Poll;
-
 use bytes::Bytes;
 use zk_jute::records::{
     DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request, GetChildren2Response,
@@ -11,9 +8,9 @@ use zk_jute::records::{
 use zk_jute::{Decode, ErrorCode, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
 
-use super::{Client, OneshotWatch, PendingCall};
+use super::watch::Asked;
+use super::{Client, OneshotWatch};
 use crate::error::{Error, ErrorKind};
-use crate::hub::{Stage, Watcher};
 
 /// The names of a znode's children, in no order: a view of the server's answer.
 #[derive(Clone, Debug)]
@@ -82,9 +79,9 @@ impl Client {
         path: &str,
     ) -> Result<(Option<Stat>, OneshotWatch), Error> {
         let server_path = self.server_path::<ExistsRequest<'_>>(path)?;
-        let (outcome, watch) =
-            self.watching::<ExistsRequest<'_>>(path, Watching::Exists(&server_path)).await?;
-        Ok((existence(path, outcome)?, watch))
+        let asked = Asked::Once(Watching::Exists(&server_path));
+        let (outcome, holder) = self.watching(OpCode::EXISTS, path, asked).await?;
+        Ok((existence(path, outcome)?, OneshotWatch::new(holder)))
     }
 
     /// A znode's data and metadata. Null data reads as empty.
@@ -116,10 +113,10 @@ impl Client {
         path: &str,
     ) -> Result<(Bytes, Stat, OneshotWatch), Error> {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
-        let (outcome, watch) =
-            self.watching::<GetDataRequest<'_>>(path, Watching::GetData(&server_path)).await?;
+        let asked = Asked::Once(Watching::GetData(&server_path));
+        let (outcome, holder) = self.watching(OpCode::GET_DATA, path, asked).await?;
         let (data, stat) = data(path, &outcome?)?;
-        Ok((data, stat, watch))
+        Ok((data, stat, OneshotWatch::new(holder)))
     }
 
     /// Replaces a znode's data, if it has this version ([`Version::ANY`]: any).
@@ -161,9 +158,9 @@ impl Client {
     /// Those of [`Client::children`]; then no watch is left.
     pub async fn children_and_watch(&self, path: &str) -> Result<(Children, OneshotWatch), Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
-        let read = Watching::GetChildren(&server_path);
-        let (outcome, watch) = self.watching::<GetChildren2Request<'_>>(path, read).await?;
-        Ok((children(path, outcome?)?, watch))
+        let asked = Asked::Once(Watching::GetChildren(&server_path));
+        let (outcome, holder) = self.watching(OpCode::GET_CHILDREN2, path, asked).await?;
+        Ok((children(path, outcome?)?, OneshotWatch::new(holder)))
     }
 
     /// Waits until the server has applied all that its leader had committed: a read that follows
@@ -177,50 +174,6 @@ impl Client {
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
         self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
-    }
-
-    /// Makes a read that leaves a watch. The watch is dropped, and with it taken down, where the
-    /// outcome turns out to be an error.
-    async fn watching<Q: Request>(
-        &self,
-        path: &str,
-        read: Watching<'_>,
-    ) -> Result<(Result<Completion, Error>, OneshotWatch), Error> {
-        let mut call = PendingCall::new(self.shared());
-        let mut watch: Option<OneshotWatch> = None;
-        let outcome = poll_fn(|cx| {
-            if let Stage::Sent(_) = call.stage {
-                return call.poll_outcome(cx).map(Ok);
-            }
-            let (slot, (submitted, replaced)) = self.shared().with(|hub, now| {
-                let slot = hub.watches.open();
-                let asked = (read, Watcher::Watch(slot));
-                let caller = call.caller(cx);
-                let submitted = hub.calls.submit_watching(&mut hub.session, now, asked, caller);
-                if !matches!(submitted.0, Poll::Ready(Ok(_))) {
-                    hub.watches.close(slot);
-                }
-                (slot, submitted)
-            });
-            drop(replaced);
-            match submitted {
-                Poll::Ready(Ok(id)) => {
-                    watch = Some(OneshotWatch::new(self.clone(), slot, id));
-                    Poll::Pending
-                }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await;
-        match (outcome, watch) {
-            (Ok(outcome), Some(watch)) => {
-                let named = |failure| Error::new(Q::OPCODE, path, ErrorKind::from(failure));
-                Ok((outcome.map_err(named), watch))
-            }
-            (Ok(_), None) => Err(Error::new(Q::OPCODE, path, ErrorKind::ConnectionLoss)),
-            (Err(error), _) => Err(Error::new(Q::OPCODE, path, error.into())),
-        }
     }
 }
 

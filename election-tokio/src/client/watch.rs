@@ -1,26 +1,25 @@
-//! One-shot watches.
+//! Watches: those that fire once, and those that stay.
 
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use zk_jute::Zxid;
-use zk_jute::records::EventType;
-use zk_session::WatchId;
+use futures_core::Stream;
+use zk_jute::records::{AddWatchRequest, CheckWatchesRequest, EventType, WatcherType};
+use zk_jute::{ErrorCode, OpCode, Zxid};
+use zk_session::{Completion, WatchId, WatchMode, Watching};
 
-use super::Client;
-use crate::hub::{WatchKey, WatchOutcome};
+use super::{Client, PendingCall};
+use crate::error::{Error, ErrorKind};
+use crate::hub::{Change, Hub, Stage, StreamItem, WatchKey, WatchOutcome, Watcher};
 
 /// Fires once, when the watched znode changes; survives reconnects.
 ///
-/// Dropping it takes the watch down. Cancel safe: it may be polled, put aside and polled again.
+/// Dropping it takes the watch down, here and, where it is the last one on its path, on the server.
+/// Cancel safe: it may be polled, put aside and polled again.
 #[derive(Debug)]
 #[must_use = "a watch that is dropped is taken down"]
-pub struct OneshotWatch {
-    client: Client,
-    key: WatchKey,
-    id: WatchId,
-}
+pub struct OneshotWatch(Holder);
 
 /// What a watch saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +31,176 @@ pub struct WatchEvent {
     pub zxid: Option<Zxid>,
 }
 
-/// The session ended before the watch fired.
+/// A watch is gone before it fired, or for good if it was to stay: the session ended, or has come
+/// to a server that knows no watches that stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the session ended before the watch fired")]
+#[error("the watch is gone, with its session or because a server does not know it")]
 pub struct WatchLost;
 
+/// Sees every change of a znode, or of a whole tree, until it is dropped; made by
+/// [`Client::watch`]. Survives reconnects, but servers keep no events for those who are away: after
+/// each reconnect, [`WatchUpdate::ChangesMissed`] says to read again what the watch is about.
+///
+/// A [`Stream`] too. Changes wait here, some thousands of them; from whoever is slower than that
+/// they are taken away, with [`WatchUpdate::ChangesMissed`] in their place.
+///
+/// Dropping it takes the watch down, here and, where it is the last one on its path, on the server.
+#[derive(Debug)]
+#[must_use = "a watch that is dropped is taken down"]
+pub struct PersistentWatch {
+    holder: Holder,
+    path: String,
+}
+
+/// What a [`PersistentWatch`] has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WatchUpdate {
+    /// A znode changed.
+    Changed {
+        /// The znode: the watched one or, by a recursive watch, one below it.
+        path: String,
+        /// What happened.
+        event: WatchEvent,
+    },
+    /// There may have been changes that nobody reports: while there was no connection, or because
+    /// too many waited here. The watch stands; what is read from now on misses nothing.
+    ChangesMissed,
+}
+
+impl Client {
+    /// Watches a znode, or all below it too, until the watch is dropped. The znode need not exist.
+    ///
+    /// What is read after this misses nothing: each later change is reported.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
+    pub async fn watch(&self, path: &str, mode: WatchMode) -> Result<PersistentWatch, Error> {
+        let server_path = self.server_path::<AddWatchRequest<'_>>(path)?;
+        let asked = Asked::Persistent(&server_path, mode);
+        let (outcome, holder) = self.watching(OpCode::ADD_WATCH, path, asked).await?;
+        outcome?;
+        Ok(PersistentWatch { holder, path: path.to_owned() })
+    }
+
+    /// Whether the server holds a watch of this type on a path for this client's connection; by
+    /// servers before 3.9, which do not tell the types apart, one of any type.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.5.0; `MarshallingError` for a type that the
+    /// server does not know, as the two persistent ones before 3.9.
+    pub async fn check_watches(&self, path: &str, kind: WatcherType) -> Result<bool, Error> {
+        let server_path = self.server_path::<CheckWatchesRequest<'_>>(path)?;
+        let request = CheckWatchesRequest { path: &server_path, kind };
+        match self.call(path, &request).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == Some(ErrorCode::NO_WATCHER) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a request that leaves a watch. The watch is dropped, and with it taken down, where the
+    /// outcome turns out to be an error.
+    pub(super) async fn watching(
+        &self,
+        operation: OpCode,
+        path: &str,
+        asked: Asked<'_>,
+    ) -> Result<(Result<Completion, Error>, Holder), Error> {
+        let mut call = PendingCall::new(self.shared());
+        let mut holder: Option<Holder> = None;
+        let outcome = poll_fn(|cx| {
+            if let Stage::Sent(_) = call.stage {
+                return call.poll_outcome(cx).map(Ok);
+            }
+            let (slot, (submitted, replaced)) = self.shared().with(|hub, now| {
+                let slot = asked.open(hub);
+                let caller = call.caller(cx);
+                let watcher = Watcher::Watch(slot);
+                let submitted =
+                    hub.calls.submit_by(&mut hub.session, caller, |session, tag| match asked {
+                        Asked::Once(read) => session.submit_watching(now, tag, read, watcher),
+                        Asked::Persistent(path, mode) => {
+                            session.submit_persistent(now, tag, (path, mode), watcher)
+                        }
+                    });
+                if !matches!(submitted.0, Poll::Ready(Ok(_))) {
+                    hub.watches.close(slot);
+                }
+                (slot, submitted)
+            });
+            drop(replaced);
+            match submitted {
+                Poll::Ready(Ok(id)) => {
+                    holder = Some(Holder { client: self.clone(), key: slot, id });
+                    Poll::Pending
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+        match (outcome, holder) {
+            (Ok(outcome), Some(holder)) => {
+                let named = |failure| Error::new(operation, path, ErrorKind::from(failure));
+                Ok((outcome.map_err(named), holder))
+            }
+            (Ok(_), None) => Err(Error::new(operation, path, ErrorKind::ConnectionLoss)),
+            (Err(error), _) => Err(Error::new(operation, path, error.into())),
+        }
+    }
+}
+
+/// How a watch is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked<'a> {
+    Once(Watching<'a>),
+    Persistent(&'a str, WatchMode),
+}
+
+impl Asked<'_> {
+    fn open(self, hub: &mut Hub) -> WatchKey {
+        match self {
+            Self::Once(_) => hub.watches.open_once(),
+            Self::Persistent(..) => hub.watches.open_stream(),
+        }
+    }
+}
+
+/// Keeps a watch up until it is dropped.
+#[derive(Debug)]
+pub(super) struct Holder {
+    client: Client,
+    key: WatchKey,
+    id: WatchId,
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let shared = self.client.shared();
+        if !shared.look(|hub| (hub.watches.is_alive(self.key), None)) {
+            return shared.look(|hub| ((), hub.watches.close(self.key)));
+        }
+        let waker = shared.with(|hub, now| {
+            // One that is over is not to be looked for: the next session counts its watches anew.
+            if hub.watches.is_alive(self.key) {
+                hub.session.forget(now, self.id);
+            }
+            hub.watches.close(self.key)
+        });
+        drop(waker);
+    }
+}
+
 impl OneshotWatch {
-    pub(super) fn new(client: Client, key: WatchKey, id: WatchId) -> Self {
-        Self { client, key, id }
+    pub(super) const fn new(holder: Holder) -> Self {
+        Self(holder)
     }
 }
 
@@ -47,21 +208,73 @@ impl Future for OneshotWatch {
     type Output = Result<WatchEvent, WatchLost>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.client.shared().look(|hub| hub.watches.poll(self.key, cx)).map(|outcome| match outcome
-        {
-            WatchOutcome::Fired { kind, zxid } => {
-                Ok(WatchEvent { kind, zxid: (zxid > Zxid::ZERO).then_some(zxid) })
-            }
+        let Holder { client, key, .. } = &self.0;
+        client.shared().look(|hub| hub.watches.poll_once(*key, cx)).map(|outcome| match outcome {
+            WatchOutcome::Fired { kind, zxid } => Ok(WatchEvent::new(kind, zxid)),
             WatchOutcome::Lost => Err(WatchLost),
         })
     }
 }
 
-impl Drop for OneshotWatch {
-    fn drop(&mut self) {
-        self.client.shared().look(|hub| {
-            hub.session.forget(self.id);
-            ((), hub.watches.close(self.key))
-        });
+impl PersistentWatch {
+    /// The path that is watched.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Waits for what the watch has to tell next. `None` once it has told that it is lost.
+    ///
+    /// Cancel safe: nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`WatchLost`], once, after everything else.
+    pub async fn next(&mut self) -> Option<Result<WatchUpdate, WatchLost>> {
+        poll_fn(|cx| self.poll_update(cx)).await
+    }
+
+    /// Takes the watch down, and waits until the server has confirmed. Where other watches of this
+    /// client are on the same path, the server keeps it until they are gone too.
+    ///
+    /// Cancel safe: once polled, nothing is reported any more.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection, without which the server keeps no watch either.
+    pub async fn remove(self) -> Result<(), Error> {
+        let Self { holder, path } = self;
+        let client = holder.client.clone();
+        drop(holder);
+        // Answers come in order: this one comes after that to the removal.
+        client.check_watches(&path, WatcherType::ANY).await.map(drop)
+    }
+
+    fn poll_update(&self, cx: &Context<'_>) -> Poll<Option<Result<WatchUpdate, WatchLost>>> {
+        let Holder { client, key, .. } = &self.holder;
+        let item = client.shared().look(|hub| hub.watches.poll_stream(*key, cx));
+        item.map(|item| {
+            Some(match item? {
+                StreamItem::Changed(Change { path, kind, zxid }) => {
+                    let path = client.shared().chroot.leave(&path).to_owned();
+                    Ok(WatchUpdate::Changed { path, event: WatchEvent::new(kind, zxid) })
+                }
+                StreamItem::ChangesMissed => Ok(WatchUpdate::ChangesMissed),
+                StreamItem::Lost => Err(WatchLost),
+            })
+        })
+    }
+}
+
+impl Stream for PersistentWatch {
+    type Item = Result<WatchUpdate, WatchLost>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_update(cx)
+    }
+}
+
+impl WatchEvent {
+    fn new(kind: EventType, zxid: Zxid) -> Self {
+        Self { kind, zxid: (zxid > Zxid::ZERO).then_some(zxid) }
     }
 }

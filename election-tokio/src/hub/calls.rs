@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use slab::Slab;
 use zk_jute::Request;
-use zk_session::{Completion, Failure, Instant, Limits, SubmitError, WatchId, Watching};
+use zk_session::{Completion, Failure, Instant, Limits, SubmitError};
 
-use super::{Session, Tag, Watcher};
+use super::{Session, Tag};
 
 /// Names a call; it is given again only after its reply came.
 pub(crate) type CallKey = usize;
@@ -78,27 +78,21 @@ impl Calls {
         request: &Q,
         caller: Caller<'_, '_>,
     ) -> Submitted<()> {
-        if !self.has_room(session) {
-            return self.wait_for_room(caller);
-        }
-        let tag = Tag::Call(self.slots.vacant_key());
-        let submitted = session.submit(now, tag, request);
-        self.submitted(submitted, caller)
+        self.submit_by(session, caller, |session, tag| session.submit(now, tag, request))
     }
 
-    /// Makes a call that leaves a watch.
-    pub(crate) fn submit_watching(
+    /// Makes a call by what `submit` does with its tag.
+    pub(crate) fn submit_by<T>(
         &mut self,
         session: &mut Session,
-        now: Instant,
-        (read, watcher): (Watching<'_>, Watcher),
         caller: Caller<'_, '_>,
-    ) -> Submitted<WatchId> {
+        submit: impl FnOnce(&mut Session, Tag) -> Result<T, SubmitError>,
+    ) -> Submitted<T> {
         if !self.has_room(session) {
             return self.wait_for_room(caller);
         }
         let tag = Tag::Call(self.slots.vacant_key());
-        let submitted = session.submit_watching(now, tag, read, watcher);
+        let submitted = submit(session, tag);
         self.submitted(submitted, caller)
     }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use election_core::{NomineeId, Policy};
+use election_core::{NomineeId, Policy, Ticket};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
+use zk_jute::records::EventType;
 use zk_session::{End, Event, Expiry, Instant};
 
 use super::nomination::{Happening, Stimulus};
-use super::watches::WatchOutcome;
+use super::watches::{Change, WatchOutcome};
 use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
 use crate::client::{ConnectFailure, ConnectionState};
 use crate::election::Status;
@@ -62,15 +63,24 @@ impl Hub {
                 }
                 Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
                     let outcome = WatchOutcome::Fired { kind, zxid };
-                    self.watches.settle(key, outcome, &mut self.wakers);
+                    self.watches.fired(key, outcome, &mut self.wakers);
                 }
                 Event::Fired { watcher: Watcher::Nomination { key, ticket }, kind, .. } => {
                     self.stimulate(now, key, Stimulus::Happened(Happening::Fired { ticket, kind }));
                 }
                 Event::WatchLost { watcher: Watcher::Watch(key) } => {
-                    self.watches.settle(key, WatchOutcome::Lost, &mut self.wakers);
+                    self.watches.lost(key, &mut self.wakers);
                 }
-                Event::WatchLost { watcher: Watcher::Nomination { .. } } => {}
+                Event::WatchLost { watcher: Watcher::Nomination { key, ticket } } => {
+                    self.watch_of_nomination_lost(now, key, ticket);
+                }
+                Event::Changed { watcher: Watcher::Watch(key), path, kind, zxid } => {
+                    let change = Change { path, kind, zxid };
+                    self.watches.changed(key, change, &mut self.wakers);
+                }
+                Event::ChangesMissed { watcher: Watcher::Watch(key) } => {
+                    self.watches.changes_missed(key, &mut self.wakers);
+                }
                 event => self.dispatch_connection(now, &event),
             }
         }
@@ -119,7 +129,21 @@ impl Hub {
                 warn!(candidate, %error, "heartbeat refused: the lease is not renewed by it");
             }
             Event::Ended(end) => self.session_ended(now, end),
-            Event::Completed { .. } | Event::Fired { .. } | Event::WatchLost { .. } => {}
+            // Of calls and watches, which were handed out; no nomination keeps a persistent watch.
+            Event::Completed { .. }
+            | Event::Fired { .. }
+            | Event::Changed { .. }
+            | Event::ChangesMissed { .. }
+            | Event::WatchLost { .. } => {}
+        }
+    }
+
+    /// While the session lives, a watch is only lost where it relied on another one of the same path
+    /// that the server refused: the nominee looks again, as after a change of the data.
+    fn watch_of_nomination_lost(&mut self, now: Instant, key: NominationKey, ticket: Ticket) {
+        if self.session.ended().is_none() {
+            let kind = EventType::NODE_DATA_CHANGED;
+            self.stimulate(now, key, Stimulus::Happened(Happening::Fired { ticket, kind }));
         }
     }
 

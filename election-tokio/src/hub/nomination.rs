@@ -133,7 +133,7 @@ impl Nomination {
         match stimulus {
             Stimulus::Happened(Happening::Connected(id)) => self.session = Some(id),
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.slots.forget_all(session);
+                self.slots.forget_all(session, now);
             }
             // Nobody has relied on the lease yet.
             Stimulus::Happened(Happening::LeaseLapsed) if !self.is_announced() => return,
@@ -148,7 +148,7 @@ impl Nomination {
             next = not_sent.map(|not_sent| Stimulus::Happened(Happening::NotSent(not_sent)));
         }
         if matches!(self.nominee.role(), CoreRole::Leaving | CoreRole::Ended(_)) {
-            self.slots.forget_all(session);
+            self.slots.forget_all(session, now);
             self.end_leadership(LostReason::Resigned);
         }
         self.show(session);

@@ -31,11 +31,13 @@ pub(super) struct WatchSlots {
 }
 
 impl WatchSlots {
-    pub(super) fn forget_all(&mut self, session: &mut Session) {
-        for slot in [&mut self.own, &mut self.predecessor] {
-            if let Some(watch) = slot.take() {
-                session.forget(watch);
-            }
+    pub(super) fn forget_all(&mut self, session: &mut Session, now: Instant) {
+        // The own candidate is going, or gone.
+        if let Some(watch) = self.own.take() {
+            session.disregard(watch);
+        }
+        if let Some(watch) = self.predecessor.take() {
+            session.forget(now, watch);
         }
     }
 
@@ -68,6 +70,9 @@ impl Performer<'_> {
             Ok(()) => None,
             Err(SubmitError::TooLarge { .. }) => {
                 Some((ticket, Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get())))
+            }
+            Err(SubmitError::Unsupported(_)) => {
+                Some((ticket, Failure::Rejected(ErrorCode::UNIMPLEMENTED.get())))
             }
             Err(SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full) => {
                 Some((ticket, Failure::ConnectionLoss))
@@ -134,15 +139,18 @@ impl Performer<'_> {
 
     fn read(&mut self, ticket: Ticket, name: &str, watch: Watch) -> Result<(), SubmitError> {
         let slot = self.slots.slot(watch);
-        if let Some(superseded) = slot.take() {
-            self.session.forget(superseded);
-        }
+        let superseded = slot.take();
         let path = self.target.child(name);
         let tag = Tag::Nomination { key: self.key, ticket, step: Step::Read };
         let watcher = Watcher::Nomination { key: self.key, ticket };
         let read = Watching::GetData(&path);
-        *slot = Some(self.session.submit_watching(self.now, tag, read, watcher)?);
-        Ok(())
+        let submitted = self.session.submit_watching(self.now, tag, read, watcher);
+        *slot = submitted.as_ref().ok().copied();
+        // After the new one: on the same path, the server need not set it anew.
+        if let Some(superseded) = superseded {
+            self.session.forget(self.now, superseded);
+        }
+        submitted.map(drop)
     }
 
     fn tag(&self, ticket: Ticket, step: Step) -> Tag {

@@ -1,6 +1,8 @@
 //! Watches that callers wait for.
 
 use core::task::{Context, Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use slab::Slab;
 use zk_jute::Zxid;
@@ -9,10 +11,30 @@ use zk_jute::records::EventType;
 /// Names a watch; it is given again only after its holder is done with it.
 pub(crate) type WatchKey = usize;
 
-/// What became of a watch.
+/// Changes that wait for the holder of a persistent watch. What is beyond costs those that wait,
+/// and the holder is told to read again.
+const LONGEST_QUEUE: usize = 4096;
+
+/// What became of a one-shot watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WatchOutcome {
     Fired { kind: EventType, zxid: Zxid },
+    Lost,
+}
+
+/// What a persistent watch saw, with the path on the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) path: Arc<str>,
+    pub(crate) kind: EventType,
+    pub(crate) zxid: Zxid,
+}
+
+/// What comes out of a persistent watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StreamItem {
+    Changed(Change),
+    ChangesMissed,
     Lost,
 }
 
@@ -23,8 +45,30 @@ pub(crate) struct Watches {
 
 #[derive(Debug)]
 enum Slot {
+    Once(Once),
+    Stream(Stream),
+}
+
+#[derive(Debug)]
+enum Once {
     Waiting(Option<Waker>),
     Done(WatchOutcome),
+}
+
+/// After `Lost` nothing follows.
+#[derive(Debug, Default)]
+struct Stream {
+    items: VecDeque<StreamItem>,
+    waker: Option<Waker>,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Open,
+    Lost,
+    Told,
 }
 
 impl Watches {
@@ -32,36 +76,152 @@ impl Watches {
         Self { slots: Slab::new() }
     }
 
-    pub(crate) fn open(&mut self) -> WatchKey {
-        self.slots.insert(Slot::Waiting(None))
+    pub(crate) fn open_once(&mut self) -> WatchKey {
+        self.slots.insert(Slot::Once(Once::Waiting(None)))
     }
 
-    /// What became of a watch; and the waker that was replaced, to be dropped outside of the lock.
-    pub(crate) fn poll(
+    pub(crate) fn open_stream(&mut self) -> WatchKey {
+        self.slots.insert(Slot::Stream(Stream::default()))
+    }
+
+    /// What became of a one-shot watch; and the waker that was replaced, to be dropped outside of
+    /// the lock.
+    pub(crate) fn poll_once(
         &mut self,
         key: WatchKey,
         cx: &Context<'_>,
     ) -> (Poll<WatchOutcome>, Option<Waker>) {
         match self.slots.get_mut(key) {
-            Some(Slot::Waiting(waker)) => (Poll::Pending, waker.replace(cx.waker().clone())),
-            Some(Slot::Done(outcome)) => (Poll::Ready(*outcome), None),
-            None => (Poll::Ready(WatchOutcome::Lost), None),
+            Some(Slot::Once(Once::Waiting(waker))) => {
+                (Poll::Pending, waker.replace(cx.waker().clone()))
+            }
+            Some(Slot::Once(Once::Done(outcome))) => (Poll::Ready(*outcome), None),
+            Some(Slot::Stream(_)) | None => (Poll::Ready(WatchOutcome::Lost), None),
+        }
+    }
+
+    /// What a persistent watch saw next, `None` after its end; and the waker that was replaced.
+    pub(crate) fn poll_stream(
+        &mut self,
+        key: WatchKey,
+        cx: &Context<'_>,
+    ) -> (Poll<Option<StreamItem>>, Option<Waker>) {
+        let Some(Slot::Stream(stream)) = self.slots.get_mut(key) else {
+            return (Poll::Ready(None), None);
+        };
+        if let Some(item) = stream.items.pop_front() {
+            return (Poll::Ready(Some(item)), None);
+        }
+        match core::mem::replace(&mut stream.end, End::Told) {
+            End::Open => {
+                stream.end = End::Open;
+                (Poll::Pending, stream.waker.replace(cx.waker().clone()))
+            }
+            End::Lost => (Poll::Ready(Some(StreamItem::Lost)), None),
+            End::Told => (Poll::Ready(None), None),
+        }
+    }
+
+    /// Whether the session still knows the watch.
+    pub(crate) fn is_alive(&self, key: WatchKey) -> bool {
+        match self.slots.get(key) {
+            Some(Slot::Once(Once::Waiting(_))) => true,
+            Some(Slot::Stream(stream)) => stream.end == End::Open,
+            Some(Slot::Once(Once::Done(_))) | None => false,
         }
     }
 
     /// The holder is done with the watch. Its waker is to be dropped outside of the lock.
     pub(crate) fn close(&mut self, key: WatchKey) -> Option<Waker> {
         match self.slots.try_remove(key) {
-            Some(Slot::Waiting(waker)) => waker,
-            Some(Slot::Done(_)) | None => None,
+            Some(Slot::Once(Once::Waiting(waker))) => waker,
+            Some(Slot::Stream(stream)) => stream.waker,
+            Some(Slot::Once(Once::Done(_))) | None => None,
         }
     }
 
-    pub(super) fn settle(&mut self, key: WatchKey, outcome: WatchOutcome, wakers: &mut Vec<Waker>) {
-        if let Some(slot @ Slot::Waiting(_)) = self.slots.get_mut(key)
-            && let Slot::Waiting(Some(waker)) = core::mem::replace(slot, Slot::Done(outcome))
+    pub(super) fn fired(&mut self, key: WatchKey, outcome: WatchOutcome, wakers: &mut Vec<Waker>) {
+        if let Some(Slot::Once(once @ Once::Waiting(_))) = self.slots.get_mut(key)
+            && let Once::Waiting(Some(waker)) = core::mem::replace(once, Once::Done(outcome))
         {
             wakers.push(waker);
         }
+    }
+
+    pub(super) fn changed(&mut self, key: WatchKey, change: Change, wakers: &mut Vec<Waker>) {
+        if let Some(Slot::Stream(stream)) = self.slots.get_mut(key) {
+            if stream.items.len() < LONGEST_QUEUE {
+                stream.items.push_back(StreamItem::Changed(change));
+            } else {
+                stream.items.clear();
+                stream.items.push_back(StreamItem::ChangesMissed);
+            }
+            wakers.extend(stream.waker.take());
+        }
+    }
+
+    pub(super) fn changes_missed(&mut self, key: WatchKey, wakers: &mut Vec<Waker>) {
+        if let Some(Slot::Stream(stream)) = self.slots.get_mut(key) {
+            if stream.items.back() != Some(&StreamItem::ChangesMissed) {
+                stream.items.push_back(StreamItem::ChangesMissed);
+            }
+            wakers.extend(stream.waker.take());
+        }
+    }
+
+    pub(super) fn lost(&mut self, key: WatchKey, wakers: &mut Vec<Waker>) {
+        match self.slots.get_mut(key) {
+            Some(Slot::Stream(stream)) => {
+                stream.end = End::Lost;
+                wakers.extend(stream.waker.take());
+            }
+            Some(Slot::Once(_)) | None => self.fired(key, WatchOutcome::Lost, wakers),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(watches: &mut Watches, key: WatchKey) -> Poll<Option<StreamItem>> {
+        watches.poll_stream(key, &Context::from_waker(Waker::noop())).0
+    }
+
+    fn change(zxid: usize) -> Change {
+        let zxid = Zxid::new(i64::try_from(zxid).unwrap());
+        Change { path: "/a".into(), kind: EventType::NODE_DATA_CHANGED, zxid }
+    }
+
+    /// Nobody's slowness costs memory without bound, and nobody is left to believe that it saw
+    /// everything.
+    #[test]
+    fn a_queue_that_is_full_becomes_a_gap() {
+        let mut watches = Watches::new();
+        let key = watches.open_stream();
+        for zxid in 0..LONGEST_QUEUE + 2 {
+            watches.changed(key, change(zxid), &mut Vec::new());
+        }
+        assert_eq!(poll(&mut watches, key), Poll::Ready(Some(StreamItem::ChangesMissed)));
+        let last = StreamItem::Changed(change(LONGEST_QUEUE + 1));
+        assert_eq!(poll(&mut watches, key), Poll::Ready(Some(last)));
+        assert_eq!(poll(&mut watches, key), Poll::Pending);
+    }
+
+    #[test]
+    fn what_came_before_the_end_is_told_before_the_end() {
+        let mut watches = Watches::new();
+        let key = watches.open_stream();
+        let mut wakers = Vec::new();
+        watches.changed(key, change(1), &mut wakers);
+        watches.changes_missed(key, &mut wakers);
+        watches.changes_missed(key, &mut wakers);
+        watches.lost(key, &mut wakers);
+        let told = [StreamItem::Changed(change(1)), StreamItem::ChangesMissed, StreamItem::Lost];
+        for item in told {
+            assert_eq!(poll(&mut watches, key), Poll::Ready(Some(item)));
+        }
+        assert_eq!(poll(&mut watches, key), Poll::Ready(None));
+        assert!(!watches.is_alive(key));
     }
 }

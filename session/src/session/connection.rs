@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN, SetWatches};
-use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId, Vector};
+use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
+use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId};
 
 use super::Session;
 use super::state::{Closing, Granted, Heartbeat, Identity, Live, Ping, State};
@@ -26,7 +26,7 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
 /// bytes may read as a refusal (protocol section 2.6).
 const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 
-impl<R, W> Session<R, W> {
+impl<R, W: Clone> Session<R, W> {
     pub(super) fn open(&mut self, now: Instant) {
         let server = self.servers.next();
         self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
@@ -117,13 +117,12 @@ impl<R, W> Session<R, W> {
         }
         let longest = LONGEST_SET_WATCHES.min(self.config.limits.max_frame);
         for batch in self.watches.batches(longest) {
-            let request = SetWatches {
-                relative_zxid: self.delivered,
-                data: Vector::new(&batch.data),
-                exist: Vector::new(&batch.exist),
-                child: Vector::new(&batch.child),
+            let lists = batch.lists();
+            let sent = if batch.has_persistent() {
+                self.requests.send(now, &lists.all(self.delivered), Purpose::SetWatches)
+            } else {
+                self.requests.send(now, &lists.one_shot(self.delivered), Purpose::SetWatches)
             };
-            let sent = self.requests.send(now, &request, Purpose::SetWatches);
             debug_assert!(sent.is_ok(), "each path was checked when it was taken in");
         }
         self.requests.release();
@@ -151,6 +150,7 @@ impl<R, W> Session<R, W> {
                 self.events
                     .push_back(Event::Disconnected { end, lease_deadline: self.lease.deadline() });
                 self.fail(lost, Failure::ConnectionLoss);
+                self.watches.disconnected();
             }
         }
     }
@@ -191,10 +191,11 @@ impl<R, W> Session<R, W> {
             let tag = match pending.purpose {
                 Purpose::Caller(tag) => tag,
                 Purpose::Watching(tag, watch) => {
-                    self.watches.forget(watch.id);
+                    self.watches.unanswered(watch);
                     tag
                 }
                 Purpose::SetWatches
+                | Purpose::RemoveWatches
                 | Purpose::Heartbeat
                 | Purpose::Confirmation
                 | Purpose::Close => continue,

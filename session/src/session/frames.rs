@@ -9,8 +9,9 @@ use super::state::{Live, Ping, State};
 use crate::event::{Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError};
 use crate::requests::Purpose;
 use crate::time::Instant;
+use crate::watches::{Answered, Told};
 
-impl<R, W> Session<R, W> {
+impl<R, W: Clone> Session<R, W> {
     pub(super) fn handle_live_timeout(&mut self, now: Instant, live: Live) {
         if live.give_up_at().is_some_and(|at| at <= now) {
             self.end(End::Abandoned);
@@ -47,10 +48,12 @@ impl<R, W> Session<R, W> {
             Err(error) => return self.broken(now, error.into()),
         };
         self.seen = self.seen.max(zxid);
-        let fired = self.watches.fire(event.path, event.kind);
-        let events =
-            fired.into_iter().map(|watcher| Event::Fired { watcher, kind: event.kind, zxid });
-        self.events.extend(events);
+        let told = self.watches.fire(event.path, event.kind);
+        self.events.extend(told.into_iter().map(|told| match told {
+            Told::Once(watcher) => Event::Fired { watcher, kind: event.kind, zxid },
+            Told::Again(watcher, path, kind) => Event::Changed { watcher, path, kind, zxid },
+        }));
+        self.remove_unwanted(now);
     }
 
     fn handle_ping_reply(&mut self, now: Instant, zxid: Zxid) {
@@ -75,22 +78,28 @@ impl<R, W> Session<R, W> {
             Err(unexpected) => return self.broken(now, unexpected),
         };
         self.note_reply(header.zxid);
+        if header.error == ErrorCode::UNIMPLEMENTED && header.zxid == UNKNOWN_OPCODE {
+            self.requests.refuse(pending.opcode);
+        }
         match (pending.purpose, header.error) {
             (Purpose::Close, ErrorCode::OK | ErrorCode::SESSION_EXPIRED) => {
                 return self.end(End::Closed);
             }
             (Purpose::Close, _) => return self.end(End::Abandoned),
-            (Purpose::SetWatches, ErrorCode::OK) => {}
-            (Purpose::SetWatches, error) => {
-                return self.broken(now, ProtocolError::WatchesRefused(error));
-            }
+            (Purpose::SetWatches, ErrorCode::OK) => self.watches_are_set(),
+            (Purpose::SetWatches, error) => return self.watches_refused(now, error),
             (Purpose::Heartbeat, error) => self.heartbeat_answered(now, pending.sent_at, error),
             (Purpose::Confirmation, ErrorCode::OK) => self.lease.confirmed(now),
-            (Purpose::Confirmation, _) => {}
+            // A removal may also find none: the event is on its way, or the server too old (C-48).
+            (Purpose::RemoveWatches | Purpose::Confirmation, _) => {}
             (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
-                self.watches.answer(watch.id, watch.by, error);
+                let answered = self.watches.answer(watch, error);
                 self.complete(tag, header, body);
+                if let Answered::Lost(watcher) = answered {
+                    self.events.push_back(Event::WatchLost { watcher });
+                }
+                self.remove_unwanted(now);
             }
         }
         // Some refusals concern more than the request (protocol section 6, mark K), and are no
@@ -103,6 +112,25 @@ impl<R, W> Session<R, W> {
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
             _ => self.lease.answered(now, pending.sent_at),
         }
+    }
+
+    /// Servers keep no events for persistent watches while the client is away: they are told once
+    /// the server has them all again, so that what they read then misses nothing (C-50).
+    fn watches_are_set(&mut self) {
+        if !self.requests.are_setting_watches() {
+            let interrupted = self.watches.resume();
+            self.events.extend(interrupted.map(|watcher| Event::ChangesMissed { watcher }));
+        }
+    }
+
+    /// A server before 3.6 knows no persistent watches, and has closed the connection: without
+    /// them the next attempt gets on.
+    fn watches_refused(&mut self, now: Instant, error: ErrorCode) {
+        if error == ErrorCode::UNIMPLEMENTED {
+            let lost = self.watches.drain_persistent();
+            self.events.extend(lost.into_iter().map(|watcher| Event::WatchLost { watcher }));
+        }
+        self.broken(now, ProtocolError::WatchesRefused(error));
     }
 
     fn complete(&mut self, tag: R, header: ReplyHeader, body: Bytes) {
@@ -126,5 +154,9 @@ impl<R, W> Session<R, W> {
         self.connection_ended(now, ConnectionEnd::Protocol(error));
     }
 }
+
+/// In place of a transaction, where a server did not know the request and closes the connection;
+/// one that knows it but has it switched off says up to where it is.
+const UNKNOWN_OPCODE: Zxid = Zxid::new(-1);
 
 const REPLY_HEADER_LEN: usize = <ReplyHeader as Decode<'static>>::MIN_ENCODED_LEN;

@@ -13,7 +13,7 @@ use crate::lease::{Followup, Grade};
 use crate::requests::Purpose;
 use crate::time::Instant;
 
-impl<R, W> Session<R, W> {
+impl<R, W: Clone> Session<R, W> {
     /// Proves the lease from now on, as the [`Grade`] of this session demands: with a heartbeat
     /// that names `znode`, at once and then a third of the timeout after each answer, over
     /// reconnects too, until [`Session::stop_heartbeats`]. Called again it goes on with another

@@ -1,16 +1,19 @@
 //! What the caller asks for: requests, watches, identities, the end.
 
-use zk_jute::records::{CloseSession, ExistsRequest, GetChildren2Request, GetDataRequest};
-use zk_jute::{Decode, Encode, Request, RequestHeader};
+use zk_jute::records::{
+    AddWatchRequest, CloseSession, ExistsRequest, GetChildren2Request, GetDataRequest,
+    RemoveWatchesRequest, WatcherType,
+};
+use zk_jute::{Decode, Encode, OpCode, Request, RequestHeader};
 
 use super::Session;
 use super::state::{Authentication, Closing, Live, State};
 use crate::config::WhileDisconnected;
 use crate::event::{End, SubmitError};
-use crate::requests::{AskedWatch, Purpose};
+use crate::requests::Purpose;
 use crate::secret::Secret;
 use crate::time::Instant;
-use crate::watches::{Batch, WatchId, WatchedBy};
+use crate::watches::{Batch, Source, WatchId, WatchMode, WatchedBy};
 
 /// A read that leaves a one-shot watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +32,17 @@ impl<'a> Watching<'a> {
             Self::Exists(path) | Self::GetData(path) | Self::GetChildren(path) => path,
         }
     }
+
+    const fn asks(self) -> WatchedBy {
+        match self {
+            Self::Exists(_) => WatchedBy::Exists,
+            Self::GetData(_) => WatchedBy::GetData,
+            Self::GetChildren(_) => WatchedBy::GetChildren,
+        }
+    }
 }
 
-impl<R, W> Session<R, W> {
+impl<R, W: Clone> Session<R, W> {
     /// Submits a request. Its outcome comes as [`Event::Completed`](crate::Event::Completed) with
     /// `tag`, in the order of submission.
     ///
@@ -61,30 +72,75 @@ impl<R, W> Session<R, W> {
     ) -> Result<WatchId, SubmitError> {
         self.check_lease(now);
         self.check_size(Batch::least_frame_len(read.path()))?;
-        let id = self.watches.ask(read.path(), watcher);
-        let watching = |by| Purpose::Watching(tag, AskedWatch { id, by });
-        let watch = true;
+        let (id, source) = self.watches.ask(read.path(), watcher, read.asks());
+        let purpose = Purpose::Watching(tag, id);
+        let watch = source == Source::Own;
         let submitted = match read {
             Watching::Exists(path) => {
                 let request = ExistsRequest { path, watch };
-                self.enqueue(now, &request, watching(WatchedBy::Exists))
+                self.enqueue(now, &request, purpose)
             }
             Watching::GetData(path) => {
                 let request = GetDataRequest { path, watch };
-                self.enqueue(now, &request, watching(WatchedBy::GetData))
+                self.enqueue(now, &request, purpose)
             }
             Watching::GetChildren(path) => {
                 let request = GetChildren2Request { path, watch };
-                self.enqueue(now, &request, watching(WatchedBy::GetChildren))
+                self.enqueue(now, &request, purpose)
             }
         };
-        submitted.map(|()| id).inspect_err(|_| self.watches.forget(id))
+        submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
     }
 
-    /// Drops a watch: nothing will be reported for it. The server forgets it when it fires, or
-    /// with the connection.
-    pub fn forget(&mut self, watch: WatchId) {
+    /// Asks for a watch that stays (since ZooKeeper 3.6.0). [`Event::Changed`](crate::Event::Changed)
+    /// tells `watcher` of each change, and [`Event::ChangesMissed`](crate::Event::ChangesMissed)
+    /// after each reconnect, since servers keep no events for those who were away (C-50); until
+    /// the watch is [forgotten](Session::forget), or [lost](crate::Event::WatchLost).
+    ///
+    /// The znode need not exist. Watches of all kinds may be kept on one path, whatever the
+    /// release of the server (C-51).
+    pub fn submit_persistent(
+        &mut self,
+        now: Instant,
+        tag: R,
+        (path, mode): (&str, WatchMode),
+        watcher: W,
+    ) -> Result<WatchId, SubmitError> {
+        self.check_lease(now);
+        self.check_size(Batch::least_frame_len(path))?;
+        let (id, _) = self.watches.ask(path, watcher, WatchedBy::AddWatch(mode));
+        let request = AddWatchRequest { path, mode: mode.wire() };
+        let submitted = self.enqueue(now, &request, Purpose::Watching(tag, id));
+        submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
+    }
+
+    /// Drops a watch: nothing will be reported for it. Where it was the last one on its path, the
+    /// server is told to forget the path (C-47).
+    pub fn forget(&mut self, now: Instant, watch: WatchId) {
+        self.check_lease(now);
         self.watches.forget(watch);
+        self.remove_unwanted(now);
+    }
+
+    /// Drops a watch on a znode that is about to be deleted: as [`Session::forget`], but the server
+    /// is not told, since the deletion ends the watch there.
+    pub fn disregard(&mut self, watch: WatchId) {
+        self.watches.disregard(watch);
+    }
+
+    /// Has the server forget what nobody watches any more. By the type `Any`: those before 3.9
+    /// cannot tell the kinds apart, and it is all that there is (protocol section 7.6).
+    pub(super) fn remove_unwanted(&mut self, now: Instant) {
+        while let Some(path) = self.watches.take_unwanted() {
+            if let State::Live(live @ Live { closing: Closing::NotAsked, .. }) = &mut self.state
+                && !self.requests.is_refused(OpCode::REMOVE_WATCHES)
+            {
+                let request = RemoveWatchesRequest { path: &path, kind: WatcherType::ANY };
+                let sent = self.requests.send(now, &request, Purpose::RemoveWatches);
+                debug_assert!(sent.is_ok(), "shorter than what set the watch");
+                live.last_sent = now;
+            }
+        }
     }
 
     /// Presents an identity on this connection, if there is one, and on every later one, before
@@ -150,6 +206,7 @@ impl<R, W> Session<R, W> {
             (State::Ended(_) | State::Live(Live { closing: Closing::GiveUpAt(_), .. }), _) => {
                 Err(SubmitError::Closed)
             }
+            _ if self.requests.is_refused(Q::OPCODE) => Err(SubmitError::Unsupported(Q::OPCODE)),
             (State::Live(_), _) | (_, WhileDisconnected::Queue) if self.requests.are_full() => {
                 Err(SubmitError::Full)
             }

@@ -9,7 +9,6 @@ use zk_session::Event;
 pub(crate) enum Automaton {
     Apart,
     Together,
-    Ending,
     End,
 }
 
@@ -19,15 +18,18 @@ impl Automaton {
             (Self::Apart, Event::ConnectFailed { .. })
             | (Self::Together, Event::Disconnected { .. }) => Self::Apart,
             (Self::Apart, Event::Connected { .. })
-            | (Self::Together, Event::Fired { .. } | Event::HeartbeatRefused { .. }) => {
-                Self::Together
-            }
+            | (
+                Self::Together,
+                Event::Fired { .. }
+                | Event::Changed { .. }
+                | Event::ChangesMissed { .. }
+                | Event::HeartbeatRefused { .. },
+            ) => Self::Together,
             (
                 either @ (Self::Apart | Self::Together),
-                Event::Completed { .. } | Event::LeaseLapsed,
+                Event::Completed { .. } | Event::LeaseLapsed | Event::WatchLost { .. },
             ) => either,
-            (Self::Apart | Self::Together | Self::Ending, Event::WatchLost { .. }) => Self::Ending,
-            (Self::Apart | Self::Together | Self::Ending, Event::Ended(_)) => Self::End,
+            (Self::Apart | Self::Together, Event::Ended(_)) => Self::End,
             (state, event) => unreachable!("{event:?} in {state:?}"),
         };
     }

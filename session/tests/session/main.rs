@@ -9,6 +9,7 @@ mod heartbeats;
 mod lab;
 mod lease;
 mod limits;
+mod persistent;
 mod properties;
 mod reconnect;
 mod replies;

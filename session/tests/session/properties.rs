@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::{Grade, WhileDisconnected};
+use zk_session::{Grade, WatchMode, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -20,6 +20,11 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
     prop_oneof![
         8 => Just(Happening::Submit),
         8 => (any::<u8>(), any::<u8>()).prop_map(|(read, path)| Happening::Watch { read, path }),
+        3 => (any::<bool>(), any::<u8>()).prop_map(|(recursive, path)| {
+            let mode =
+                if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent };
+            Happening::AddWatch { mode, path }
+        }),
         2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
         4 => Just(Happening::StartHeartbeats),
         1 => Just(Happening::StopHeartbeats),

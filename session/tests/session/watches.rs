@@ -70,7 +70,7 @@ fn watches_share_a_path() {
     lab.watch(Watching::GetData("/a"), 1, 5);
     let second = lab.watch(Watching::GetData("/a"), 2, 5);
     lab.watch(Watching::Exists("/a"), 3, 5);
-    lab.session.forget(second);
+    lab.session.forget(lab.now, second);
     lab.close_by_server();
     lab.connect();
     let sent = lab.sent_one();
@@ -88,8 +88,8 @@ fn watches_share_a_path() {
 fn the_event_of_a_forgotten_watch_is_dropped() {
     let mut lab = Lab::connected();
     let watch = lab.watch(Watching::GetData("/a"), 1, 5);
-    lab.session.forget(watch);
-    lab.session.forget(watch);
+    lab.session.forget(lab.now, watch);
+    lab.session.forget(lab.now, watch);
     lab.notify(6, EventType::NODE_DELETED, "/a");
     assert_eq!(lab.events(), []);
     assert!(lab.session.is_connected());
@@ -101,7 +101,7 @@ fn a_watch_that_is_forgotten_before_its_read_is_answered_never_fires() {
     lab.events();
     let read = Watching::GetData("/a");
     let submitted = lab.session.submit_watching(lab.now, 1, read, 1);
-    lab.session.forget(submitted.expect("accepted"));
+    lab.session.forget(lab.now, submitted.expect("accepted"));
     let sent = lab.sent_one();
     lab.reply(sent.xid, 5, ErrorCode::OK);
     assert_eq!(lab.events().len(), 1, "the read itself");
@@ -260,9 +260,9 @@ fn watches_are_set_again_below_the_frame_limit() {
 fn a_watch_that_could_not_be_set_again_is_refused_at_once() {
     let small = |config: &mut Config| config.limits.max_frame = 100;
     let mut lab = Lab::connected_with(small);
-    let path = format!("/{:067}", 0);
+    let path = format!("/{:059}", 0);
     lab.watch(Watching::GetData(&path), 1, 5);
-    let path = format!("/{:068}", 0);
+    let path = format!("/{:060}", 0);
     let refused = SubmitError::TooLarge { length: 101, limit: 100 };
     let read = Watching::GetData(&path);
     let submitted = lab.session.submit_watching(lab.now, 1, read, 2);

@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
 use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Grade, Instant, Session, SubmitError, Transport, WatchId, Watching,
-    WhileDisconnected,
+    Config, Event, Failure, Grade, Instant, Session, SubmitError, Transport, WatchId, WatchMode,
+    Watching, WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -22,6 +22,10 @@ pub(crate) enum Happening {
     Submit,
     Watch {
         read: u8,
+        path: u8,
+    },
+    AddWatch {
+        mode: WatchMode,
         path: u8,
     },
     Forget {
@@ -103,6 +107,7 @@ struct World {
     last_tag: u32,
     unanswered: BTreeSet<u32>,
     watches: BTreeMap<u32, WatchState>,
+    persistent: BTreeSet<u32>,
     lapse: Lapse,
     lease_before: Option<Instant>,
 }
@@ -151,6 +156,7 @@ impl World {
             last_tag: 0,
             unanswered: BTreeSet::new(),
             watches: BTreeMap::new(),
+            persistent: BTreeSet::new(),
             lapse: Lapse::Announced,
             lease_before: None,
         }
@@ -160,6 +166,7 @@ impl World {
         match *happening {
             Happening::Submit => self.submit(),
             Happening::Watch { read, path } => self.watch(read, path_of(path)),
+            Happening::AddWatch { mode, path } => self.add_watch(mode, path_of(path)),
             Happening::Forget { nth } => self.forget(nth),
             Happening::Authenticate => {
                 let kept = self.session.authenticate(self.now, "digest", b"a:b");
@@ -240,11 +247,21 @@ impl World {
         }
     }
 
+    fn add_watch(&mut self, mode: WatchMode, path: &str) {
+        self.last_tag += 1;
+        let tag = self.last_tag;
+        if let Ok(id) = self.session.submit_persistent(self.now, tag, (path, mode), tag) {
+            self.unanswered.insert(tag);
+            self.watches.insert(tag, WatchState::Asked(id, LeftOn::SuccessOrNoNode));
+            self.persistent.insert(tag);
+        }
+    }
+
     fn forget(&mut self, nth: usize) {
         let count = self.watches.len().max(1);
         if let Some((_, state)) = self.watches.iter_mut().nth(nth % count) {
             if let WatchState::Asked(id, _) | WatchState::Set(id) = *state {
-                self.session.forget(id);
+                self.session.forget(self.now, id);
             }
             *state = WatchState::Over;
         }
@@ -365,6 +382,13 @@ impl World {
             Event::Fired { watcher, .. } | Event::WatchLost { watcher } => {
                 let state = self.watches.insert(*watcher, WatchState::Over);
                 assert!(matches!(state, Some(WatchState::Set(_))), "told once");
+                let fired = matches!(event, Event::Fired { .. });
+                assert!(!(fired && self.persistent.contains(watcher)));
+            }
+            Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
+                let state = self.watches.get(watcher);
+                assert!(matches!(state, Some(WatchState::Set(_))), "only while it is set");
+                assert!(self.persistent.contains(watcher));
             }
             Event::ConnectFailed { .. }
             | Event::Disconnected { .. }

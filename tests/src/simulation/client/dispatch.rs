@@ -22,6 +22,8 @@ impl Client {
                     let happening = Happening::Fired { ticket, kind, zxid };
                     self.stimulate(now, key, Stimulus::Happened(happening), observed);
                 }
+                // No nominee keeps persistent watches.
+                Event::Changed { .. } | Event::ChangesMissed { .. } => {}
                 Event::WatchLost { .. } => observed.push(Observed::WatchLost),
                 Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
                 Event::Connected { session, timeout, read_only } => {

@@ -109,7 +109,7 @@ impl Nomination {
     pub(super) fn handle(&mut self, around: &mut Surroundings<'_>, stimulus: Stimulus) {
         match &stimulus {
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.slots.forget_all(around.session);
+                self.slots.forget_all(around.session, around.now);
             }
             // Nobody has relied on the lease yet.
             Stimulus::Happened(Happening::LeaseLapsed) if self.announced().is_none() => return,
@@ -131,7 +131,7 @@ impl Nomination {
             next = not_sent.map(|not_sent| Stimulus::Happened(Happening::NotSent(not_sent)));
         }
         if matches!(self.nominee.role(), Role::Leaving | Role::Ended(_)) {
-            self.slots.forget_all(around.session);
+            self.slots.forget_all(around.session, around.now);
             self.leadership = Leadership::None;
         }
     }

@@ -35,11 +35,13 @@ pub(super) struct WatchSlots {
 }
 
 impl WatchSlots {
-    pub(super) fn forget_all(&mut self, session: &mut Session) {
-        for slot in [&mut self.own, &mut self.predecessor] {
-            if let Some(watch) = slot.take() {
-                session.forget(watch);
-            }
+    pub(super) fn forget_all(&mut self, session: &mut Session, now: Instant) {
+        // The own candidate is going, or gone.
+        if let Some(watch) = self.own.take() {
+            session.disregard(watch);
+        }
+        if let Some(watch) = self.predecessor.take() {
+            session.forget(now, watch);
         }
     }
 }
@@ -115,6 +117,9 @@ impl Performer<'_> {
             Err(SubmitError::TooLarge { .. }) => {
                 Some((ticket, Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get())))
             }
+            Err(SubmitError::Unsupported(_)) => {
+                Some((ticket, Failure::Rejected(ErrorCode::UNIMPLEMENTED.get())))
+            }
             Err(SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full) => {
                 Some((ticket, Failure::ConnectionLoss))
             }
@@ -170,14 +175,16 @@ impl Performer<'_> {
                 &mut self.slots.predecessor
             }
         };
-        if let Some(superseded) = slot.take() {
-            self.session.forget(superseded);
-        }
+        let superseded = slot.take();
         let tag = Tag::Nomination { key: self.key, ticket, step: Step::Read };
         let watcher = Watcher { key: self.key, ticket };
         let read = Watching::GetData(&child(name));
-        *slot = Some(self.session.submit_watching(self.now, tag, read, watcher)?);
-        Ok(())
+        let submitted = self.session.submit_watching(self.now, tag, read, watcher);
+        *slot = submitted.as_ref().ok().copied();
+        if let Some(superseded) = superseded {
+            self.session.forget(self.now, superseded);
+        }
+        submitted.map(drop)
     }
 }
 

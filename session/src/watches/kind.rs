@@ -1,0 +1,115 @@
+//! Kinds of watches, and what a server holds of them at a path.
+
+use zk_jute::ErrorCode;
+use zk_jute::records::EventType;
+
+use super::WatchMode;
+
+/// Which request asks for the watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WatchedBy {
+    Exists,
+    GetData,
+    GetChildren,
+    AddWatch(WatchMode),
+}
+
+impl WatchedBy {
+    /// The watch that a reply leaves behind, if it leaves one (protocol section 7.4).
+    pub(super) const fn leaves(self, reply: ErrorCode) -> Option<Kind> {
+        match (self, reply) {
+            (Self::Exists | Self::GetData, ErrorCode::OK) => Some(Kind::Data),
+            (Self::Exists, ErrorCode::NO_NODE) => Some(Kind::Exist),
+            (Self::GetChildren, ErrorCode::OK) => Some(Kind::Child),
+            (Self::AddWatch(mode), ErrorCode::OK | ErrorCode::NO_NODE) => Some(match mode {
+                WatchMode::Persistent => Kind::Persistent,
+                WatchMode::PersistentRecursive => Kind::Recursive,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// In which of its lists a client keeps the watch (protocol section 7.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data,
+    Exist,
+    Child,
+    Persistent,
+    Recursive,
+}
+
+impl Kind {
+    /// The order in which `setWatches2` lists them: where a server keeps one watch for each path,
+    /// the last one counts, and sees most.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Data, Self::Exist, Self::Child, Self::Persistent, Self::Recursive];
+
+    pub(super) const fn is_fired_by(self, event: EventType) -> bool {
+        match event {
+            EventType::NODE_CREATED | EventType::NODE_DATA_CHANGED => !matches!(self, Self::Child),
+            EventType::NODE_CHILDREN_CHANGED => matches!(self, Self::Child | Self::Persistent),
+            EventType::NODE_DELETED => true,
+            _ => false,
+        }
+    }
+
+    pub(super) const fn held(self) -> Held {
+        match self {
+            Self::Data | Self::Exist => Held::DATA,
+            Self::Child => Held::CHILD,
+            Self::Persistent => Held::PERSISTENT,
+            Self::Recursive => Held::RECURSIVE,
+        }
+    }
+}
+
+/// What the server may hold for this connection at one path. It never holds more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held(u8);
+
+impl Held {
+    pub(super) const NOTHING: Self = Self(0);
+    const DATA: Self = Self(1);
+    const CHILD: Self = Self(2);
+    const PERSISTENT: Self = Self(4);
+    const RECURSIVE: Self = Self(8);
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn is_recursive(self) -> bool {
+        self.has_any(Self::RECURSIVE)
+    }
+
+    /// Whether the persistent watches among these see all that a one-shot one would.
+    pub(super) const fn covers(self, by: WatchedBy) -> bool {
+        match by {
+            WatchedBy::Exists | WatchedBy::GetData => {
+                self.has_any(Self::PERSISTENT.with(Self::RECURSIVE))
+            }
+            WatchedBy::GetChildren => self.has_any(Self::PERSISTENT),
+            WatchedBy::AddWatch(_) => false,
+        }
+    }
+
+    /// An event on the path uses up the one-shot watches that it concerns.
+    pub(super) const fn after(self, event: EventType) -> Self {
+        match event {
+            EventType::NODE_CREATED | EventType::NODE_DATA_CHANGED => self.without(Self::DATA),
+            EventType::NODE_CHILDREN_CHANGED => self.without(Self::CHILD),
+            EventType::NODE_DELETED => self.without(Self::DATA.with(Self::CHILD)),
+            _ => self,
+        }
+    }
+}
