@@ -33,6 +33,13 @@ impl WatchMode {
             Self::PersistentRecursive => AddWatchMode::PERSISTENT_RECURSIVE,
         }
     }
+
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Persistent => Kind::Persistent,
+            Self::PersistentRecursive => Kind::Recursive,
+        }
+    }
 }
 
 /// Where the events of a one-shot watch come from.
@@ -49,8 +56,8 @@ pub(crate) enum Source {
 /// Whom an event concerns, and how.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Told<W> {
-    /// A one-shot watch, which is gone now.
-    Once(W),
+    /// A one-shot watch, which is gone now, with the kind of what it sees.
+    Once(W, EventType),
     /// A persistent watch, with the path and the kind of what it sees.
     Again(W, Arc<str>, EventType),
 }
@@ -119,6 +126,13 @@ impl<W> Stage<W> {
         }
     }
 
+    fn asked_of_server(&self) -> Option<WatchedBy> {
+        match self {
+            Self::Asked(_, by, Source::Own) | Self::Forgotten(by, Source::Own) => Some(*by),
+            _ => None,
+        }
+    }
+
     fn watcher(self) -> Option<W> {
         match self {
             Self::Asked(watcher, ..) | Self::Set(watcher, _) | Self::Interrupted(watcher, _) => {
@@ -144,7 +158,7 @@ impl<W: Clone> Watches<W> {
     pub(crate) fn ask(&mut self, path: &str, watcher: W, by: WatchedBy) -> (WatchId, Source) {
         self.last_id += 1;
         let id = WatchId(self.last_id);
-        let source = if self.is_covered(path, by) { Source::Shared } else { Source::Own };
+        let source = if self.expected(path).covers(by) { Source::Shared } else { Source::Own };
         let path = match self.by_path.get_key_value(path) {
             Some((shared, _)) => Arc::clone(shared),
             None => Arc::from(path),
@@ -154,15 +168,21 @@ impl<W: Clone> Watches<W> {
         (id, source)
     }
 
-    /// Whether a persistent watch on the path, one that is asked for included, sees all that a
-    /// one-shot watch would.
-    fn is_covered(&self, path: &str, by: WatchedBy) -> bool {
-        self.by_path.get(path).is_some_and(|at| {
-            let asked = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.asked_by());
-            let covering = |asked: WatchedBy| asked.leaves(ErrorCode::OK).map(Kind::held);
-            let expected = asked.filter_map(covering).fold(at.held, Held::with);
-            expected.covers(by)
-        })
+    /// The mode to ask the server for. One watch for each path is all that servers before 3.9 keep,
+    /// and the last one counts: a recursive one is not to be replaced (C-51). What it does not see,
+    /// that the list of children changed, follows from what it sees.
+    pub(crate) fn wire_mode(&self, path: &str, mode: WatchMode) -> WatchMode {
+        if self.expected(path).is_recursive() { WatchMode::PersistentRecursive } else { mode }
+    }
+
+    /// What the server holds at a path once it has answered.
+    fn expected(&self, path: &str) -> Held {
+        let Some(at) = self.by_path.get(path) else {
+            return Held::NOTHING;
+        };
+        let asked = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.asked_of_server());
+        let left = asked.filter_map(|by| Some(by.held(by.leaves(ErrorCode::OK)?)));
+        left.fold(at.held, Held::with)
     }
 
     /// The request for the watch was answered.
@@ -174,10 +194,8 @@ impl<W: Clone> Watches<W> {
             return Answered::Noted;
         };
         let left = by.leaves(reply);
-        if let (Some(kind), Stage::Asked(_, _, Source::Own) | Stage::Forgotten(_, Source::Own)) =
-            (left, &*stage)
-        {
-            at.held = at.held.with(kind.held());
+        if let (Some(kind), Some(by)) = (left, stage.asked_of_server()) {
+            at.held = at.held.with(by.held(kind));
         }
         match (left, &*stage) {
             (Some(kind), Stage::Asked(watcher, _, source))
@@ -252,7 +270,7 @@ impl<W: Clone> Watches<W> {
         let again = event == EventType::NODE_CHILDREN_CHANGED && derived.as_deref() == Some(path);
         self.fire_at(path, event, &mut told);
         if again {
-            told.retain(|told| matches!(told, Told::Once(_)));
+            told.retain(|told| matches!(told, Told::Once(..)));
         }
         if Kind::Recursive.is_fired_by(event) {
             self.tell_recursive(path, event, &mut told);
@@ -282,7 +300,7 @@ impl<W: Clone> Watches<W> {
                     Stage::Set(watcher, Kind::Persistent)
                     | Stage::Interrupted(watcher, Kind::Persistent),
                 ) => told.push(Told::Again(watcher.clone(), Arc::clone(&path), event)),
-                _ => told.extend(self.remove(id).map(Told::Once)),
+                _ => told.extend(self.remove(id).map(|watcher| Told::Once(watcher, event))),
             }
         }
     }
@@ -408,7 +426,10 @@ mod tests {
         for i in 0..1000 {
             let path = format!("/{}", i % 10);
             let by = if i % 3 == 0 {
-                WatchedBy::AddWatch(WatchMode::PersistentRecursive)
+                WatchedBy::AddWatch {
+                    mode: WatchMode::PersistentRecursive,
+                    wire: WatchMode::PersistentRecursive,
+                }
             } else {
                 WatchedBy::GetData
             };

@@ -4,8 +4,10 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, EventType, OneshotWatch, Version, WatchEvent, WatchLost,
+    Client, ConnectionState, CreateMode, Error, EventType, OneshotWatch, Version, WatchEvent,
+    WatchLost,
 };
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -21,8 +23,9 @@ on_both_servers! {
     watches_on_one_znode_share_one_notification,
     a_change_during_an_outage_fires_after_it,
     a_watch_outlives_its_connection,
-    many_watches_are_set_again_in_pieces,
-    a_dropped_watch_is_gone_from_the_server_with_the_connection,
+    fifty_thousand_watches_are_set_again_in_pieces,
+    a_dropped_watch_is_taken_down,
+    a_lost_watch_is_dropped_without_harm_to_those_of_the_next_session,
     a_watch_is_lost_with_its_session;
 }
 
@@ -143,48 +146,84 @@ async fn a_watch_outlives_its_connection(server: ServerKind) -> TestResult {
 }
 
 /// C-49: the watches of a session are set again in several requests, below every limit.
-async fn many_watches_are_set_again_in_pieces(server: ServerKind) -> TestResult {
-    const WATCHES: usize = 5000;
+async fn fifty_thousand_watches_are_set_again_in_pieces(server: ServerKind) -> TestResult {
+    const TASKS: usize = 50;
+    const EACH: usize = 1000;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let parent = unique_path(&"long-name".repeat(11));
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS {
+        let (client, parent) = (client.clone(), parent.clone());
+        tasks.spawn(async move {
+            let mut watches = Vec::new();
+            for number in 0..EACH {
+                let path = format!("{parent}-{task}-{number}");
+                watches.push((client.exists_and_watch(&path).await?.1, path));
+            }
+            Ok::<_, Error>(watches)
+        });
+    }
     let mut watches = Vec::new();
-    for number in 0..WATCHES {
-        watches.push(client.exists_and_watch(&format!("{parent}-{number}")).await?.1);
+    while let Some(set) = tasks.join_next().await {
+        watches.append(&mut set??);
     }
     proxy.cut();
     reconnected(&proxy, &client, 1).await?;
     let requests = proxy.counters().requests(Opcode::SET_WATCHES);
-    assert!((4..20).contains(&requests), "{requests}");
-    for number in [0, WATCHES / 2, WATCHES - 1] {
-        client.create(&format!("{parent}-{number}"), b"", CreateMode::Ephemeral).await?;
+    assert!((40..60).contains(&requests), "{requests}");
+    for (watch, path) in watches.into_iter().step_by(4999) {
+        client.create(&path, b"", CreateMode::Ephemeral).await?;
+        assert_eq!(fired(watch).await?, EventType::NODE_CREATED);
     }
-    let last = watches.swap_remove(WATCHES - 1);
-    assert_eq!(fired(last).await?, EventType::NODE_CREATED);
-    assert_eq!(fired(watches.swap_remove(WATCHES / 2)).await?, EventType::NODE_CREATED);
-    assert_eq!(fired(watches.swap_remove(0)).await?, EventType::NODE_CREATED);
     Ok(())
 }
 
-/// C-48: a dropped watch is not set again, and its late event concerns nobody.
-async fn a_dropped_watch_is_gone_from_the_server_with_the_connection(
-    server: ServerKind,
-) -> TestResult {
+/// C-47: what nobody waits for, the server does not keep; C-48: an event that crosses with the
+/// removal concerns nobody.
+async fn a_dropped_watch_is_taken_down(server: ServerKind) -> TestResult {
     let server = server.start()?;
-    let proxy = Proxy::to(server.addr())?;
-    let client = through(&proxy).await?;
+    let (client, other) = (direct(&server).await?, direct(&server).await?);
     let (_, kept) = client.exists_and_watch("/kept").await?;
-    for number in 0..10 {
-        drop(client.exists_and_watch(&format!("/dropped-{number}")).await?);
+    let (_, also_kept) = client.children_and_watch("/").await?;
+    for number in 0..100 {
+        let path = format!("/dropped-{number}");
+        let (_, watch) = client.exists_and_watch(&path).await?;
+        let created = other.create(&path, b"", CreateMode::Ephemeral);
+        let (created, ()) = tokio::join!(created, async { drop(watch) });
+        created?;
     }
-    client.create("/dropped-0", b"", CreateMode::Ephemeral).await?;
-    proxy.cut();
-    reconnected(&proxy, &client, 1).await?;
+    assert_eq!(fired(also_kept).await?, EventType::NODE_CHILDREN_CHANGED);
     eventually(SOON, "the server keeps one watch", || {
         server.watch_count().is_ok_and(|watches| watches == 1)
     })?;
     client.create("/kept", b"", CreateMode::Ephemeral).await?;
     assert_eq!(fired(kept).await?, EventType::NODE_CREATED);
+    Ok(())
+}
+
+/// A session counts its watches from one: what is left of an earlier one is not to be taken for
+/// one of the next.
+async fn a_lost_watch_is_dropped_without_harm_to_those_of_the_next_session(
+    server: ServerKind,
+) -> TestResult {
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let builder = Client::builder(&proxy.connect_string());
+    let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
+    let mut connection = client.connection();
+    let (_, old) = client.exists_and_watch("/never").await?;
+    proxy.refuse();
+    proxy.cut();
+    let expired = connection.until(|state| matches!(state, ConnectionState::Expired { .. }));
+    assert!(timeout(SOON, expired).await?.is_some());
+    proxy.accept()?;
+    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(timeout(SOON, connected).await?.is_some());
+    let path = unique_path("new");
+    let (_, new) = client.exists_and_watch(&path).await?;
+    drop(old);
+    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    assert_eq!(fired(new).await?, EventType::NODE_CREATED);
     Ok(())
 }
 

@@ -50,7 +50,7 @@ impl<R, W: Clone> Session<R, W> {
         self.seen = self.seen.max(zxid);
         let told = self.watches.fire(event.path, event.kind);
         self.events.extend(told.into_iter().map(|told| match told {
-            Told::Once(watcher) => Event::Fired { watcher, kind: event.kind, zxid },
+            Told::Once(watcher, kind) => Event::Fired { watcher, kind, zxid },
             Told::Again(watcher, path, kind) => Event::Changed { watcher, path, kind, zxid },
         }));
         self.remove_unwanted(now);

@@ -108,8 +108,9 @@ impl<R, W: Clone> Session<R, W> {
     ) -> Result<WatchId, SubmitError> {
         self.check_lease(now);
         self.check_size(Batch::least_frame_len(path))?;
-        let (id, _) = self.watches.ask(path, watcher, WatchedBy::AddWatch(mode));
-        let request = AddWatchRequest { path, mode: mode.wire() };
+        let wire = self.watches.wire_mode(path, mode);
+        let (id, _) = self.watches.ask(path, watcher, WatchedBy::AddWatch { mode, wire });
+        let request = AddWatchRequest { path, mode: wire.wire() };
         let submitted = self.enqueue(now, &request, Purpose::Watching(tag, id));
         submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
     }

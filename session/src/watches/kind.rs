@@ -11,7 +11,11 @@ pub(crate) enum WatchedBy {
     Exists,
     GetData,
     GetChildren,
-    AddWatch(WatchMode),
+    /// A watch of this mode, for which the server is asked for one of that mode.
+    AddWatch {
+        mode: WatchMode,
+        wire: WatchMode,
+    },
 }
 
 impl WatchedBy {
@@ -21,11 +25,16 @@ impl WatchedBy {
             (Self::Exists | Self::GetData, ErrorCode::OK) => Some(Kind::Data),
             (Self::Exists, ErrorCode::NO_NODE) => Some(Kind::Exist),
             (Self::GetChildren, ErrorCode::OK) => Some(Kind::Child),
-            (Self::AddWatch(mode), ErrorCode::OK | ErrorCode::NO_NODE) => Some(match mode {
-                WatchMode::Persistent => Kind::Persistent,
-                WatchMode::PersistentRecursive => Kind::Recursive,
-            }),
+            (Self::AddWatch { mode, .. }, ErrorCode::OK | ErrorCode::NO_NODE) => Some(mode.kind()),
             _ => None,
+        }
+    }
+
+    /// What the server holds for a watch of this kind that it was asked for.
+    pub(super) const fn held(self, left: Kind) -> Held {
+        match self {
+            Self::AddWatch { wire, .. } => wire.kind().held(),
+            Self::Exists | Self::GetData | Self::GetChildren => left.held(),
         }
     }
 }
@@ -99,7 +108,7 @@ impl Held {
                 self.has_any(Self::PERSISTENT.with(Self::RECURSIVE))
             }
             WatchedBy::GetChildren => self.has_any(Self::PERSISTENT),
-            WatchedBy::AddWatch(_) => false,
+            WatchedBy::AddWatch { .. } => false,
         }
     }
 

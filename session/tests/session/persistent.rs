@@ -158,15 +158,40 @@ fn a_change_of_children_is_told_once_beside_a_recursive_watch() {
         }
         lab.notify(8, DELETED, "/a/b/c");
         assert_eq!(lab.events(), [changed(2, "/a/b/c", DELETED, 8)], "not a child");
+        lab.watch_sharing(Watching::GetChildren("/a"), 3);
+        lab.notify(9, DELETED, "/a/b");
+        let expected =
+            [changed(2, "/a/b", DELETED, 9), changed(1, "/a", CHILDREN, 9), fired(3, CHILDREN, 9)];
+        assert_eq!(lab.events(), expected);
     }
+}
+
+/// It would replace the recursive one on servers before 3.9, which alone tells what is below.
+#[test]
+fn a_persistent_watch_relies_on_a_recursive_one_of_its_path() {
+    let mut lab = Lab::connected();
+    let recursive = lab.add_watch("/a", WatchMode::PersistentRecursive, 1);
+    let submitted = lab.session.submit_persistent(lab.now, 0, ("/a", WatchMode::Persistent), 2);
+    let sent = lab.sent_one();
+    let request = AddWatchRequest::decode_exact(&sent.body).expect("an addWatch");
+    assert_eq!(request.mode, AddWatchMode::PERSISTENT_RECURSIVE);
+    lab.reply(sent.xid, 5, ErrorCode::OK);
+    lab.events();
+    assert_eq!(lab.forget(recursive), []);
+    lab.notify(6, CREATED, "/a/b");
+    assert_eq!(lab.events(), [changed(2, "/a", CHILDREN, 6)]);
+    lab.notify(7, WRITTEN, "/a/b");
+    lab.notify(8, WRITTEN, "/a");
+    assert_eq!(lab.events(), [changed(2, "/a", WRITTEN, 8)]);
+    assert_eq!(removed(&lab.forget(submitted.expect("accepted"))), ["/a"]);
 }
 
 /// The one that may not read the child hears of the list alone.
 #[test]
 fn a_change_of_children_that_nothing_announced_is_told() {
     let mut lab = Lab::connected();
-    lab.add_watch("/a", WatchMode::PersistentRecursive, 2);
     lab.add_watch("/a", WatchMode::Persistent, 1);
+    lab.add_watch("/a", WatchMode::PersistentRecursive, 2);
     lab.notify(6, CHILDREN, "/a");
     lab.notify(7, CREATED, "/a/b");
     lab.notify(8, WRITTEN, "/a/b");
