@@ -52,6 +52,9 @@ pub enum ErrorKind {
     /// The access list is one that no server would take: nothing was sent.
     #[error("invalid access list: {0}")]
     InvalidAcl(AclError),
+    /// The members of the ensemble are written in a way that is not known here.
+    #[error("unreadable configuration of the ensemble")]
+    UnreadableConfig,
     /// The answer does not decode.
     #[error("unreadable answer: {0}")]
     UnreadableAnswer(DecodeError),
@@ -95,7 +98,12 @@ impl Error {
     /// Whether the operation may have happened, although it failed: a write is then not to be
     /// repeated blindly.
     pub fn may_have_happened(&self) -> bool {
-        matches!(self.kind, ErrorKind::ConnectionLoss | ErrorKind::UnreadableAnswer(_))
+        matches!(
+            self.kind,
+            ErrorKind::ConnectionLoss
+                | ErrorKind::UnreadableAnswer(_)
+                | ErrorKind::UnreadableConfig
+        )
     }
 }
 

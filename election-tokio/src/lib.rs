@@ -16,9 +16,10 @@ mod updates;
 
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead,
-    OneshotWatch, OperationResult, PersistentWatch, ReadResult, Release, Transaction,
-    TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
+    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, EnsembleConfig,
+    Member, MemberError, MemberRole, MultiRead, OneshotWatch, OperationResult, PersistentWatch,
+    ReadResult, Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent,
+    WatchLost, WatchUpdate,
 };
 pub use codec::FrameCodec;
 pub use election::{

@@ -1,0 +1,289 @@
+//! Who the members of the ensemble are, and changing that.
+
+use core::fmt;
+use core::str::FromStr;
+
+use zk_jute::records::{GetDataRequest, GetDataResponse, ReconfigRequest};
+use zk_jute::{OpCode, Zxid};
+use zk_session::{Completion, Watching};
+
+use super::operations::decoded_as;
+use super::watch::Asked;
+use super::{Client, OneshotWatch};
+use crate::error::{Error, ErrorKind};
+
+/// Where servers keep it; never below a chroot.
+const CONFIG: &str = "/zookeeper/config";
+
+/// The members of an ensemble, and since when it has these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnsembleConfig {
+    /// The members; none on a server that stands alone.
+    pub members: Vec<Member>,
+    /// The transaction that made it so, or `None` on a server that stands alone.
+    pub version: Option<Zxid>,
+}
+
+/// A member of an ensemble: its number, and where and as what it takes part.
+///
+/// Displayed and parsed as in a server's configuration:
+/// `server.1=host:2888:3888:participant;2181`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    id: u64,
+    place: String,
+}
+
+/// As what a member takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberRole {
+    /// It votes.
+    Participant,
+    /// It does not vote.
+    Observer,
+}
+
+/// Text that is no member of an ensemble: nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no member of an ensemble: write server.N=host:port:port[:role][;[host:]port]")]
+pub struct MemberError {
+    text: String,
+}
+
+/// A change of the members of an ensemble, for [`Client::reconfigure`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a change does nothing until it is asked for"]
+pub struct Reconfiguration {
+    change: Change,
+    only_from: Option<Zxid>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Change {
+    Members { joining: Vec<Member>, leaving: Vec<u64> },
+    All(Vec<Member>),
+}
+
+impl Client {
+    /// The members of the ensemble as this server knows them, from ZooKeeper 3.5.0 on. The path is
+    /// outside of every chroot.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NoNode` before ZooKeeper 3.5.0; [`ErrorKind::UnreadableConfig`].
+    pub async fn ensemble_config(&self) -> Result<EnsembleConfig, Error> {
+        let request = GetDataRequest { path: CONFIG, watch: false };
+        let answer = self.call(CONFIG, &request).await?;
+        config(OpCode::GET_DATA, &answer)
+    }
+
+    /// Like [`Client::ensemble_config`], with a watch that fires when the members change.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::ensemble_config`]; then no watch is left.
+    pub async fn ensemble_config_and_watch(&self) -> Result<(EnsembleConfig, OneshotWatch), Error> {
+        let asked = Asked::Once(Watching::GetData(CONFIG));
+        let (outcome, holder) = self.watching(OpCode::GET_DATA, CONFIG, asked).await?;
+        Ok((config(OpCode::GET_DATA, &outcome?)?, OneshotWatch::new(holder)))
+    }
+
+    /// Changes the members of the ensemble, and returns the new ones. Servers allow it where
+    /// `reconfigEnabled=true` is set, to who may write `/zookeeper/config`: unless that was
+    /// changed, the super user alone.
+    ///
+    /// Cancel safe: the change may be made all the same.
+    ///
+    /// # Errors
+    ///
+    /// `NoAuth`; `ReconfigDisabled`; `BadVersion` if the members are not those of
+    /// [`Reconfiguration::only_from`] any more; `ReconfigInProgress`; `NewConfigNoQuorum` if too few
+    /// of the new members are connected and up to date; `BadArguments` for members that cannot be;
+    /// [`ErrorKind::Unsupported`] before ZooKeeper 3.5.0 and on a server that stands alone.
+    pub async fn reconfigure(&self, change: &Reconfiguration) -> Result<EnsembleConfig, Error> {
+        fn list<T: fmt::Display>(items: &[T]) -> Option<String> {
+            let items: Vec<String> = items.iter().map(T::to_string).collect();
+            (!items.is_empty()).then(|| items.join(","))
+        }
+        let (joining, leaving, members) = match &change.change {
+            Change::Members { joining, leaving } => (list(joining), list(leaving), None),
+            Change::All(members) => (None, None, list(members)),
+        };
+        let request = ReconfigRequest {
+            joining_servers: joining.as_deref(),
+            leaving_servers: leaving.as_deref(),
+            new_members: members.as_deref(),
+            current_config: change.only_from.unwrap_or(Zxid::new(-1)),
+        };
+        let answer = self.call(CONFIG, &request).await?;
+        config(OpCode::RECONFIG, &answer)
+    }
+}
+
+impl EnsembleConfig {
+    /// Where clients are served, as `host:port,host:port`, by those members that say so.
+    pub fn connect_string(&self) -> String {
+        let addresses: Vec<&str> = self.members.iter().filter_map(Member::client_address).collect();
+        addresses.join(",")
+    }
+
+    fn parse(text: &str) -> Result<Self, MemberError> {
+        let mut config = Self { members: Vec::new(), version: None };
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match line.strip_prefix("version=") {
+                Some(version) => {
+                    let zxid = i64::from_str_radix(version, 16);
+                    config.version = Some(Zxid::new(zxid.map_err(|_| MemberError::new(line))?));
+                }
+                None => config.members.push(line.parse()?),
+            }
+        }
+        Ok(config)
+    }
+}
+
+impl Member {
+    /// The member's number (`myid`).
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// As what it takes part; a member of which nothing is said votes.
+    pub fn role(&self) -> MemberRole {
+        let peers = self.place.split(';').next().unwrap_or_default();
+        match peers.rsplit(':').next() {
+            Some("observer") => MemberRole::Observer,
+            _ => MemberRole::Participant,
+        }
+    }
+
+    /// Where it serves clients, if that is said with a host: `host:port`.
+    pub fn client_address(&self) -> Option<&str> {
+        let (_, address) = self.place.split_once(';')?;
+        address.contains(':').then_some(address)
+    }
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server.{}={}", self.id, self.place)
+    }
+}
+
+impl FromStr for Member {
+    type Err = MemberError;
+
+    /// The servers check the addresses; here it is only seen to that one member stays one.
+    fn from_str(text: &str) -> Result<Self, MemberError> {
+        let member = text.strip_prefix("server.").and_then(|rest| {
+            let (id, place) = rest.split_once('=')?;
+            let digits = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+            let sound = |c: char| !c.is_whitespace() && !c.is_control() && c != ',' && c != '=';
+            (digits && place.contains(':') && place.chars().all(sound))
+                .then(|| Some(Self { id: id.parse().ok()?, place: place.to_owned() }))?
+        });
+        member.ok_or_else(|| MemberError::new(text))
+    }
+}
+
+impl MemberError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
+}
+
+impl Reconfiguration {
+    /// Members come and go; a member that is there already is changed.
+    pub const fn incremental() -> Self {
+        let change = Change::Members { joining: Vec::new(), leaving: Vec::new() };
+        Self { change, only_from: None }
+    }
+
+    /// These members, and no others.
+    pub const fn to(members: Vec<Member>) -> Self {
+        Self { change: Change::All(members), only_from: None }
+    }
+
+    /// A member comes, or is changed.
+    pub fn joining(mut self, member: Member) -> Self {
+        match &mut self.change {
+            Change::Members { joining: members, .. } | Change::All(members) => members.push(member),
+        }
+        self
+    }
+
+    /// The member with this number goes.
+    pub fn leaving(mut self, id: u64) -> Self {
+        match &mut self.change {
+            Change::Members { leaving, .. } => leaving.push(id),
+            Change::All(members) => members.retain(|member| member.id != id),
+        }
+        self
+    }
+
+    /// Only if the members are those of this version ([`EnsembleConfig::version`]).
+    pub const fn only_from(mut self, version: Zxid) -> Self {
+        self.only_from = Some(version);
+        self
+    }
+}
+
+fn config(operation: OpCode, answer: &Completion) -> Result<EnsembleConfig, Error> {
+    let response: GetDataResponse<'_> = decoded_as(operation, CONFIG, answer)?;
+    let unreadable = || Error::new(operation, CONFIG, ErrorKind::UnreadableConfig);
+    let text = core::str::from_utf8(response.data.unwrap_or_default());
+    let text = text.map_err(|_| unreadable())?;
+    EnsembleConfig::parse(text).map_err(|_| unreadable())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_is_read_as_servers_write_it() {
+        let text = "server.1=127.0.0.1:2888:3888:participant;0.0.0.0:2181\n\
+                    server.12=[::1]:1:2:observer;2182\n\
+                    server.3=a:1:2|b:1:2\n\
+                    version=100000007";
+        let config = EnsembleConfig::parse(text).unwrap();
+        let ids: Vec<_> = config.members.iter().map(Member::id).collect();
+        assert_eq!(ids, [1, 12, 3]);
+        use MemberRole::{Observer, Participant};
+        let roles: Vec<_> = config.members.iter().map(Member::role).collect();
+        assert_eq!(roles, [Participant, Observer, Participant]);
+        assert_eq!(config.connect_string(), "0.0.0.0:2181");
+        assert_eq!(config.version, Some(Zxid::new(0x1_0000_0007)));
+        let written: Vec<_> = config.members.iter().map(Member::to_string).collect();
+        assert_eq!(written.join("\n"), text.rsplit_once('\n').unwrap().0);
+        let alone = EnsembleConfig { members: vec![], version: None };
+        assert_eq!(EnsembleConfig::parse(""), Ok(alone));
+    }
+
+    #[test]
+    fn what_is_no_member_is_refused() {
+        let cases = [
+            "",
+            "server.1",
+            "server.=a:1:2",
+            "server.-1=a:1:2",
+            "server.99999999999999999999=a:1:2",
+            "server.1=",
+            "server.1=a",
+            "server.1=a:1:2,server.2=b:1:2",
+            "server.1=a:1:2\nserver.2=b:1:2",
+            "server.1=a:1:2 ",
+            "1=a:1:2",
+        ];
+        for text in cases {
+            assert_eq!(text.parse::<Member>(), Err(MemberError::new(text)));
+        }
+        assert!(EnsembleConfig::parse("version=xyz").is_err());
+        assert!(EnsembleConfig::parse("nonsense").is_err());
+    }
+}
