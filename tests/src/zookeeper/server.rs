@@ -13,6 +13,7 @@ use super::error::{FourLetterError, StartError};
 use super::four_letter::{self, Mode};
 use super::install::Install;
 use super::options::Options;
+use super::secure::SecurePort;
 use super::supervisor::{Life, Supervisor};
 use crate::ports::ReservedPort;
 
@@ -27,6 +28,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct Server {
     supervisor: Supervisor,
     client_port: ReservedPort,
+    secure_port: Option<ReservedPort>,
     start_bound: Duration,
     /// Where in the log the present run of the server starts.
     log_start: AtomicUsize,
@@ -55,7 +57,17 @@ impl Server {
     ) -> Result<Self, StartError> {
         let supervisor = Supervisor::spawn(&options.command(&Install::find()?))?;
         let folder = supervisor.folder();
-        fs::write(folder.join("zoo.cfg"), options.config(client_port.port(), peers))?;
+        let mut config = options.config(client_port.port(), peers);
+        let secure_port = match options.wanted_secure_port() {
+            Some(secure) => {
+                let port = ReservedPort::reserve()?;
+                config.push_str(&secure.config(port.port()));
+                secure.write(folder)?;
+                Some(port)
+            }
+            None => None,
+        };
+        fs::write(folder.join("zoo.cfg"), config)?;
         fs::write(folder.join("logback.xml"), LOGBACK)?;
         fs::write(folder.join("log4j.properties"), LOG4J)?;
         fs::write(folder.join("server.log"), "")?;
@@ -64,6 +76,7 @@ impl Server {
         Ok(Self {
             supervisor,
             client_port,
+            secure_port,
             start_bound: options.bound(),
             log_start: AtomicUsize::new(0),
         })
@@ -72,6 +85,16 @@ impl Server {
     /// Where clients connect.
     pub const fn addr(&self) -> SocketAddr {
         self.client_port.address()
+    }
+
+    /// Where clients connect that speak TLS, with [`Options::secure_port`].
+    pub fn secure_addr(&self) -> Option<SocketAddr> {
+        self.secure_port.as_ref().map(ReservedPort::address)
+    }
+
+    /// Gives the server other certificates for its port for TLS. It reads them at its next start.
+    pub fn exchange_certificates(&self, port: &SecurePort) -> io::Result<()> {
+        port.write(self.folder())
     }
 
     /// The connect string of this server alone: `host:port`.
