@@ -37,7 +37,7 @@ impl Authority {
     /// A certificate for a server with these host names and IP addresses, none of which is in its
     /// subject.
     pub fn server(&self, hosts: &[&str]) -> Result<Certified, Error> {
-        self.sign(server(hosts)?)
+        self.sign(&server(hosts)?)
     }
 
     /// [`Self::server`], but it has been invalid for years.
@@ -45,7 +45,7 @@ impl Authority {
         let mut params = server(hosts)?;
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2021, 1, 1);
-        self.sign(params)
+        self.sign(&params)
     }
 
     /// A certificate for a client whose subject is `CN=name,O=Tests`.
@@ -53,10 +53,10 @@ impl Authority {
         let mut params = subject(name);
         params.distinguished_name.push(DnType::OrganizationName, "Tests");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(params)
+        self.sign(&params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Result<Certified, Error> {
+    fn sign(&self, params: &CertificateParams) -> Result<Certified, Error> {
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Certified { certificate, key: key.serialize_pem() })

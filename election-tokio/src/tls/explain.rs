@@ -2,7 +2,6 @@
 
 use core::error::Error;
 use core::fmt;
-use core::time::Duration;
 use std::io;
 
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -175,12 +174,12 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::ExpiredContext { time, not_after } => format!(
             "the server's certificate expired {} ago: renew it on the server, unless the clock of \
              this machine is wrong",
-            days(time.as_secs().saturating_sub(not_after.as_secs()))
+            length_of_time(time.as_secs().saturating_sub(not_after.as_secs()))
         ),
         CertificateError::NotValidYetContext { time, not_before } => format!(
             "the server's certificate is not valid before {} from now: the clock of this machine \
              or that of the CA is wrong",
-            days(not_before.as_secs().saturating_sub(time.as_secs()))
+            length_of_time(not_before.as_secs().saturating_sub(time.as_secs()))
         ),
         CertificateError::NotValidForNameContext { expected, presented } => {
             wrong_name(expected, presented)
@@ -202,18 +201,26 @@ fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
              name does not), so it is not known to be for {expected}: have it made with that name"
         );
     }
+    let presented: Vec<&str> = presented.iter().map(|name| bare_name(name)).collect();
     format!(
-        "the server's certificate is for other hosts than {expected}: for {}; connect by such a \
-         name, have the certificate made for {expected}, or tell the client which name to expect",
+        "the server's certificate is for {} and not for {expected}: connect by such a name, have \
+         the certificate made for {expected}, or tell the client which name to expect",
         presented.join(", ")
     )
 }
 
+/// rustls has names in the form of `Debug`: `DnsName("a")`, `IpAddress(::1)`.
+fn bare_name(name: &str) -> &str {
+    name.split_once('(')
+        .and_then(|(_, name)| name.strip_suffix(')'))
+        .map_or(name, |name| name.trim_matches('"'))
+}
+
 /// A time in the largest unit that suits it.
-fn days(seconds: u64) -> String {
+fn length_of_time(seconds: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("days", 86_400), ("hours", 3_600), ("minutes", 60)];
     UNITS.iter().find(|(_, length)| seconds >= 2 * length).map_or_else(
-        || format!("{:?}", Duration::from_secs(seconds)),
+        || format!("{seconds} seconds"),
         |(unit, length)| format!("{} {unit}", seconds / length),
     )
 }
@@ -236,6 +243,16 @@ mod tests {
         let alert = RustlsError::AlertReceived(AlertDescription::BadCertificate);
         assert!(explained(&ANONYMOUS, alert.clone()).contains("demands a client certificate"));
         assert!(explained(&certified, alert).contains("refuses the client certificate"));
+    }
+
+    #[test]
+    fn an_end_before_the_first_answer_may_be_about_the_certificate() {
+        let certified = Circumstances { identity: Identity::Certified, outdated: None };
+        for kind in [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset] {
+            let told = |who: &Circumstances| who.explain_before_answer(kind.into()).to_string();
+            assert!(told(&ANONYMOUS).contains("demands a client certificate"));
+            assert!(told(&certified).contains("refuses the client certificate"));
+        }
     }
 
     #[test]
@@ -265,11 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn names_are_told_bare() {
+        let names = ["DnsName(\"zk1\")", "IpAddress(::1)", "zk2"];
+        assert_eq!(names.map(bare_name), ["zk1", "::1", "zk2"]);
+    }
+
+    #[test]
     fn times_are_told_in_a_unit_that_suits_them() {
-        for (seconds, text) in
-            [(0, "0ns"), (59, "59s"), (120, "2 minutes"), (7_200, "2 hours"), (172_800, "2 days")]
-        {
-            assert_eq!(days(seconds), text);
+        for (seconds, text) in [
+            (0, "0 seconds"),
+            (59, "59 seconds"),
+            (120, "2 minutes"),
+            (7_200, "2 hours"),
+            (172_800, "2 days"),
+        ] {
+            assert_eq!(length_of_time(seconds), text);
         }
     }
 }

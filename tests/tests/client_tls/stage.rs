@@ -1,12 +1,11 @@
 //! What the tests stand on: CAs, servers that speak TLS, and clients of them.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 use std::sync::OnceLock;
 
-use election_tokio::{Client, ClientBuilder, ConnectError, TlsOptions};
+use election_tokio::{Client, ClientBuilder, ConnectError, ConnectionState, TlsOptions};
 use zk_tests::certificates::{Authority, Certified};
-use zk_tests::election::LASTING;
+use zk_tests::election::{LASTING, soon};
 use zk_tests::failure::TestFailure;
 use zk_tests::wait::SOON;
 use zk_tests::zookeeper::{ClientAuth, Options, SecurePort, Server};
@@ -73,6 +72,7 @@ pub(crate) fn certified(certified: &Certified) -> TlsOptions {
     trusting().client_certificate_pem(certified.certificate.as_str(), certified.key.as_str())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "addresses and strings alike")]
 pub(crate) fn builder(servers: impl ToString, tls: TlsOptions) -> ClientBuilder {
     Client::builder(&servers.to_string()).tls(tls).session_timeout(LASTING)
 }
@@ -84,11 +84,21 @@ pub(crate) async fn connect(
     builder(servers, tls).connect_timeout(SOON).connect().await
 }
 
-/// Why no connection comes about: the last failure after some attempts.
+/// Why the first attempt that failed did.
 pub(crate) async fn refusal(builder: ClientBuilder) -> String {
-    let after = Duration::from_millis(1500);
-    match builder.connect_timeout(after).connect().await {
-        Err(ConnectError::NoServer { last_failure: Some(failure), .. }) => failure.to_string(),
+    let client = builder.start().unwrap();
+    let mut connection = client.connection();
+    let refused = connection.until(|state| {
+        matches!(
+            state,
+            ConnectionState::Connecting { last_failure: Some(_), .. }
+                | ConnectionState::Connected { .. }
+        )
+    });
+    match soon("an attempt fails", refused).await.unwrap() {
+        Some(ConnectionState::Connecting { last_failure: Some(failure), .. }) => {
+            failure.to_string()
+        }
         other => panic!("not refused: {other:?}"),
     }
 }
