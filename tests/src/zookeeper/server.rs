@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io;
+use std::net::TcpStream;
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
@@ -145,7 +146,7 @@ impl Server {
             if log.contains("Address already in use") {
                 return Err(StartError::PortTaken { address, log: tail(&log) });
             }
-            if self.mode().is_ok() {
+            if self.mode().is_ok() && self.accepts_tls() {
                 return Ok(());
             }
             if self.supervisor.has_exited() {
@@ -201,6 +202,11 @@ impl Server {
     /// Whether the server was last told to run; a killed or paused one need not be asked anything.
     pub(super) fn is_told_to_run(&self) -> bool {
         matches!(self.supervisor.life(), Life::Running(_))
+    }
+
+    /// Whether the port for TLS, which is opened last, is open; true if there is none.
+    fn accepts_tls(&self) -> bool {
+        self.secure_addr().is_none_or(|address| TcpStream::connect(address).is_ok())
     }
 
     fn log_of_this_run(&self) -> String {
