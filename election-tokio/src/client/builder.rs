@@ -137,16 +137,6 @@ impl ClientBuilder {
         self
     }
 
-    /// What opens the connections, with TLS if it is asked for.
-    fn take_connector(&mut self) -> Result<Arc<dyn Connector>, ConnectError> {
-        let connector = Arc::clone(&self.connector);
-        #[cfg(feature = "tls")]
-        if let Some(options) = self.tls.take() {
-            return Ok(Arc::new(TlsConnector::new(connector, options)?));
-        }
-        Ok(connector)
-    }
-
     /// Makes the client and waits for its first session.
     ///
     /// Cancel safe: dropping the future drops the client.
@@ -180,14 +170,19 @@ impl ClientBuilder {
     ///
     /// [`ConnectError`] if the connect string, the margin with this grade, or the options of TLS
     /// cannot be used.
-    pub fn start(mut self) -> Result<Client, ConnectError> {
+    pub fn start(self) -> Result<Client, ConnectError> {
         let servers: ConnectString = self.servers.parse()?;
         let chroot = Chroot::new(servers.chroot()).map_err(ConnectError::Chroot)?;
         let (margin, grade) = (self.session.margin, self.session.grade);
         if !margin.suits(grade) {
             return Err(ConnectError::Margin { margin, grade });
         }
-        let connector = self.take_connector()?;
+        let connector = self.connector;
+        #[cfg(feature = "tls")]
+        let connector: Arc<dyn Connector> = match self.tls {
+            Some(options) => Arc::new(TlsConnector::new(connector, options)?),
+            None => connector,
+        };
         let seed = getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?;
         let addresses = servers.servers().cloned().collect();
         let mut session = self.session;
