@@ -177,3 +177,15 @@ const BUILT_IN_PROVIDER: Option<fn() -> CryptoProvider> =
 
 #[cfg(not(any(feature = "tls-ring", feature = "tls-aws-lc-rs")))]
 const BUILT_IN_PROVIDER: Option<fn() -> CryptoProvider> = None;
+
+#[cfg(all(test, not(any(feature = "tls-ring", feature = "tls-aws-lc-rs"))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_cryptography_the_error_names_the_features() {
+        let error = Loader::new(TlsOptions::new().ca_pem("")).expect_err("there is none");
+        assert_eq!(error, TlsError::NoProvider);
+        assert!(error.to_string().contains("tls-ring"), "{error}");
+    }
+}

@@ -59,7 +59,7 @@ impl AsyncRead for TlsTransport {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = ready!(self.stream().poll_read(cx, buffer));
-        let received = buffer.filled().len() > before || buffer.remaining() == 0;
+        let received = buffer.filled().len() > before;
         Poll::Ready(match (read, self.stage) {
             (Ok(()), _) if received => {
                 self.stage = Stage::Answered;

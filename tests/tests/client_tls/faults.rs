@@ -57,7 +57,7 @@ async fn a_server_that_says_nothing_is_left_for_the_next() -> TestResult {
     Ok(())
 }
 
-/// A server that is killed says no farewell; the session goes on with its successor.
+/// A connection that is cut ends without the farewell of TLS; the session goes on over the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_is_followed_by_another_in_the_same_session() -> TestResult {
     let proxy = Proxy::opaque_to(secure_addr(open_server()))?;
