@@ -1,11 +1,14 @@
 //! The command line.
 
+mod tls;
 mod values;
 
 use std::ffi::OsString;
 
 use clap::{Args, Parser};
+use election_tokio::{Client, ClientBuilder};
 
+pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 
 const EXIT_CODES: &str = "\
@@ -81,6 +84,8 @@ Examples:
   zkelect run --servers zk1:2181,zk2:2181,zk3:2181 --election /reports/leader -- ./make-reports
   zkelect run --servers zk1:2181/app --election /leader --events - -- \\
       sh -c 'echo leading with token $ZKELECT_TOKEN; exec ./serve'
+  zkelect run --servers zk1:2281 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key \\
+      --election /leader -- ./serve
 
 COMMAND finds in its environment:
   ZKELECT_TOKEN      the fencing token, a decimal number that grows with every new leader: hand it
@@ -162,6 +167,8 @@ Examples:
 pub(crate) struct DemoArgs {
     #[arg(long, help = format!("{SERVERS_HELP} [default: one in this process]"))]
     pub(crate) servers: Option<Servers>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// How many leaders go, in turn by resigning and by crashing.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rounds: u32,
@@ -213,6 +220,15 @@ pub(crate) struct ElectionArgs {
     /// The election node, an absolute path; `run` creates it if it does not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+impl ElectionArgs {
+    /// A client of the servers.
+    pub(crate) fn client(&self) -> ClientBuilder {
+        self.tls.apply(Client::builder(self.servers.connect_string()))
+    }
 }
 
 /// The process between `zkelect run` and COMMAND.
@@ -291,6 +307,29 @@ mod tests {
         let args = run_args(&line);
         assert!(!args.once);
         assert_eq!(args.command, ["ls", "--once", "-v"]);
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn options_of_tls_that_need_each_other_come_together() {
+        const LIST: [&str; 3] = ["list", "--servers=a", "--election=/e"];
+        let cases: [(&[&str], &str); 5] = [
+            (&["--tls-cert=c"], "--tls-key"),
+            (&["--tls-key=k"], "--tls-cert"),
+            (&["--tls-dangerously-accept-any-host-name"], "--tls-ca"),
+            (
+                &["--tls-dangerously-accept-any-host-name", "--tls-ca=a", "--tls-server-name=b"],
+                "--tls-server-name",
+            ),
+            (&["--tls", "--tls-ca"], "FILE"),
+        ];
+        for (options, reason) in cases {
+            let error = parse(&[&LIST, options].concat()).expect_err("it is refused");
+            assert!(error.to_string().contains(reason), "{reason:?} is not in: {error}");
+        }
+        let error = parse(&["demo", "--tls"]).expect_err("it is refused");
+        assert!(error.to_string().contains("--servers"), "{error}");
+        assert!(parse(&["demo", "--tls", "--servers=a"]).is_ok());
     }
 
     #[test]

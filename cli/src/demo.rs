@@ -38,7 +38,7 @@ pub(crate) async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
 async fn hold(args: &DemoArgs, venue: &Venue) -> Result<Exit, Failure> {
     let servers = venue.servers();
     let path = fresh_path();
-    let builder = Client::builder(servers.connect_string());
+    let builder = args.tls.apply(Client::builder(servers.connect_string()));
     let operator = connection::connect(builder, &servers, CONNECT_BOUND).await?;
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     let mut demo = Demo::new(args, servers, path.clone());
@@ -85,6 +85,7 @@ impl Demo {
         Self {
             setting: Setting {
                 servers,
+                tls: args.tls.clone(),
                 session_timeout: args.session_timeout.0,
                 connect_timeout: CONNECT_BOUND,
                 path,

@@ -133,8 +133,8 @@ fn rejected(reason: &EndReason) -> Option<ErrorCode> {
 }
 
 const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must let everybody \
-     create, read and delete here, since zkelect presents no identity: look with `getAcl`, change \
-     with `setAcl` in zkCli.sh, or use another election node";
+     create, read and delete here, or the subject of --tls-cert, since zkelect presents no other \
+     identity: look with `getAcl`, change with `setAcl` in zkCli.sh, or use another election node";
 
 fn operation_advice(error: &Error) -> Option<String> {
     match error.kind() {

@@ -11,6 +11,8 @@ mod election;
 mod error;
 mod hub;
 mod path;
+#[cfg(feature = "tls")]
+mod tls;
 mod transport;
 mod updates;
 
@@ -28,6 +30,8 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+#[cfg(feature = "tls")]
+pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::Updates;
 

@@ -187,7 +187,7 @@ pub enum ConnectionEnd {
     #[error("closed by the other side")]
     Closed,
     /// Opening the transport, or the handshake, took too long.
-    #[error("timed out")]
+    #[error("timed out before the server answered")]
     TimedOut,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]

@@ -7,6 +7,7 @@
 //!   connection in chosen ways at chosen frames.
 //! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
 //!   mistake in the codec cannot hide itself.
+//! - [`certificates`] makes certificates for servers and clients that speak TLS.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`nominee`]
 //!   runs nominees as processes of their own, [`history`] checks that no two led at once.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
@@ -18,6 +19,7 @@
 
 extern crate alloc;
 
+pub mod certificates;
 pub mod election;
 pub mod failure;
 pub mod history;

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::mortal::{Life, MortalConnector};
-use crate::args::Servers;
+use crate::args::{Servers, TlsArgs};
 use crate::connection;
 use crate::failure::Failure;
 
@@ -29,6 +29,7 @@ pub(super) struct Change {
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) servers: Servers,
+    pub(super) tls: TlsArgs,
     pub(super) session_timeout: Duration,
     pub(super) connect_timeout: Duration,
     pub(super) path: String,
@@ -50,7 +51,9 @@ impl Nominee {
         name: &str,
     ) -> Result<Self, Failure> {
         let connection = Life::default();
-        let builder = Client::builder(setting.servers.connect_string())
+        let builder = setting
+            .tls
+            .apply(Client::builder(setting.servers.connect_string()))
             .session_timeout(setting.session_timeout)
             .connector(MortalConnector { life: connection.clone() });
         let client =

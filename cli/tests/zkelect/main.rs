@@ -23,3 +23,5 @@ mod served;
 mod server;
 #[cfg(test)]
 mod support;
+#[cfg(all(test, feature = "tls"))]
+mod tls;

@@ -10,6 +10,8 @@ use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::Driver;
 use crate::hub::{Identity, OnExpiry, Settings, Shared};
 use crate::path::Chroot;
+#[cfg(feature = "tls")]
+use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
@@ -27,6 +29,8 @@ pub struct ClientBuilder {
     on_expiry: OnExpiry,
     max_reply: usize,
     connector: Arc<dyn Connector>,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsOptions>,
 }
 
 impl ClientBuilder {
@@ -39,6 +43,8 @@ impl ClientBuilder {
             on_expiry: OnExpiry::Renew,
             max_reply: DEFAULT_MAX_REPLY,
             connector: Arc::new(TcpConnector),
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 
@@ -120,6 +126,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Encrypts every connection with TLS, over whatever the [`ClientBuilder::connector`] opens.
+    /// The servers' ports have to be those for TLS (`secureClientPort`).
+    ///
+    /// [`ClientBuilder::start`] and [`ClientBuilder::connect`] then read files, and block while
+    /// they do. What is wrong with them is [`ConnectError::Tls`].
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, options: TlsOptions) -> Self {
+        self.tls = Some(options);
+        self
+    }
+
     /// Makes the client and waits for its first session.
     ///
     /// Cancel safe: dropping the future drops the client.
@@ -151,7 +168,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] if the connect string, or the margin with this grade, cannot be used.
+    /// [`ConnectError`] if the connect string, the margin with this grade, or the options of TLS
+    /// cannot be used.
     pub fn start(self) -> Result<Client, ConnectError> {
         let servers: ConnectString = self.servers.parse()?;
         let chroot = Chroot::new(servers.chroot()).map_err(ConnectError::Chroot)?;
@@ -159,6 +177,12 @@ impl ClientBuilder {
         if !margin.suits(grade) {
             return Err(ConnectError::Margin { margin, grade });
         }
+        let connector = self.connector;
+        #[cfg(feature = "tls")]
+        let connector: Arc<dyn Connector> = match self.tls {
+            Some(options) => Arc::new(TlsConnector::new(connector, options)?),
+            None => connector,
+        };
         let seed = getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?;
         let addresses = servers.servers().cloned().collect();
         let mut session = self.session;
@@ -171,7 +195,7 @@ impl ClientBuilder {
             seed,
         };
         let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
-        tokio::spawn(Driver::new(Arc::clone(&shared), self.connector, addresses, self.max_reply));
+        tokio::spawn(Driver::new(Arc::clone(&shared), connector, addresses, self.max_reply));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

@@ -106,6 +106,10 @@ pub enum ConnectError {
         /// The grade.
         grade: Grade,
     },
+    /// The options of TLS cannot be used: nothing was sent.
+    #[cfg(feature = "tls")]
+    #[error("TLS: {0}")]
+    Tls(#[from] crate::tls::TlsError),
     /// The operating system gave no random numbers.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(String),

@@ -6,7 +6,7 @@ use election_core::{NomineeId, Policy, Ticket};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::EventType;
-use zk_session::{End, Event, Expiry, Instant};
+use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
 
 use super::nomination::{Happening, Stimulus};
 use super::watches::{Change, WatchOutcome};
@@ -108,7 +108,7 @@ impl Hub {
                 self.calls.announce_room(&self.session, &mut self.wakers);
             }
             Event::ConnectFailed { server, end, .. } => {
-                let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
+                let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
                 let server = self.settings.servers.servers().nth(server.0).cloned();
                 let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
                 debug!(failure = failure.as_deref().map(tracing::field::display), "no connection");
@@ -228,5 +228,16 @@ impl Hub {
             }
             None => false,
         });
+    }
+}
+
+/// Why an attempt failed whose transport did not say why.
+fn unanswered(end: ConnectionEnd) -> String {
+    match end {
+        ConnectionEnd::Closed => format!(
+            "{end} before it answered: it does not serve at present, has seen less than this \
+             client, or wants TLS on this port"
+        ),
+        end => end.to_string(),
     }
 }

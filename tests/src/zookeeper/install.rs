@@ -43,15 +43,17 @@ fn checked(class_path: OsString) -> Result<OsString, InstallError> {
 }
 
 /// The manifest of Debian's `zookeeper.jar` names every jar that the server needs, except for the
-/// one that prints what it logs.
+/// one that prints what it logs, and one of Netty, which does TLS.
 fn debian(jars: &Path) -> Result<OsString, InstallError> {
     let server = jars.join("zookeeper.jar");
     if !server.is_file() {
         return Err(InstallError::NoZooKeeper);
     }
     let mut class_path = server.into_os_string();
-    class_path.push(":");
-    class_path.push(jars.join("slf4j-simple.jar"));
+    for jar in ["slf4j-simple.jar", "netty-codec.jar"] {
+        class_path.push(":");
+        class_path.push(jars.join(jar));
+    }
     Ok(class_path)
 }
 

@@ -9,6 +9,7 @@ use super::ensemble::{Ensemble, Member, PeerAddress};
 use super::error::StartError;
 use super::install::Install;
 use super::links::LinkedEnsemble;
+use super::secure::SecurePort;
 use super::server::Server;
 
 /// The configuration of a server, or of each server of an ensemble.
@@ -26,6 +27,7 @@ pub struct Options {
     jute_max_buffer: Option<u32>,
     config_lines: Vec<String>,
     system_properties: Vec<(String, String)>,
+    secure_port: Option<SecurePort>,
     start_bound: Duration,
 }
 
@@ -41,6 +43,7 @@ impl Default for Options {
             jute_max_buffer: None,
             config_lines: Vec::new(),
             system_properties: Vec::new(),
+            secure_port: None,
             start_bound: Duration::from_secs(60),
         }
     }
@@ -115,6 +118,13 @@ impl Options {
         self
     }
 
+    /// A port for TLS beside the plain one: [`Server::secure_addr`].
+    #[must_use]
+    pub fn secure_port(mut self, port: SecurePort) -> Self {
+        self.secure_port = Some(port);
+        self
+    }
+
     /// How long a start may take before it counts as failed; a minute by default.
     #[must_use]
     pub const fn start_bound(mut self, bound: Duration) -> Self {
@@ -146,6 +156,10 @@ impl Options {
     /// Starts an ensemble of three between whose members the network can be broken.
     pub fn start_linked_ensemble(&self) -> Result<LinkedEnsemble, StartError> {
         LinkedEnsemble::start(self)
+    }
+
+    pub(super) const fn wanted_secure_port(&self) -> Option<&SecurePort> {
+        self.secure_port.as_ref()
     }
 
     pub(super) const fn bound(&self) -> Duration {

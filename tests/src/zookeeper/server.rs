@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io;
+use std::net::TcpStream;
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
@@ -13,6 +14,7 @@ use super::error::{FourLetterError, StartError};
 use super::four_letter::{self, Mode};
 use super::install::Install;
 use super::options::Options;
+use super::secure::SecurePort;
 use super::supervisor::{Life, Supervisor};
 use crate::ports::ReservedPort;
 
@@ -27,6 +29,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct Server {
     supervisor: Supervisor,
     client_port: ReservedPort,
+    secure_port: Option<ReservedPort>,
     start_bound: Duration,
     /// Where in the log the present run of the server starts.
     log_start: AtomicUsize,
@@ -55,7 +58,17 @@ impl Server {
     ) -> Result<Self, StartError> {
         let supervisor = Supervisor::spawn(&options.command(&Install::find()?))?;
         let folder = supervisor.folder();
-        fs::write(folder.join("zoo.cfg"), options.config(client_port.port(), peers))?;
+        let mut config = options.config(client_port.port(), peers);
+        let secure_port = match options.wanted_secure_port() {
+            Some(secure) => {
+                let port = ReservedPort::reserve()?;
+                config.push_str(&secure.config(port.port()));
+                secure.write(folder)?;
+                Some(port)
+            }
+            None => None,
+        };
+        fs::write(folder.join("zoo.cfg"), config)?;
         fs::write(folder.join("logback.xml"), LOGBACK)?;
         fs::write(folder.join("log4j.properties"), LOG4J)?;
         fs::write(folder.join("server.log"), "")?;
@@ -64,6 +77,7 @@ impl Server {
         Ok(Self {
             supervisor,
             client_port,
+            secure_port,
             start_bound: options.bound(),
             log_start: AtomicUsize::new(0),
         })
@@ -72,6 +86,16 @@ impl Server {
     /// Where clients connect.
     pub const fn addr(&self) -> SocketAddr {
         self.client_port.address()
+    }
+
+    /// Where clients connect that speak TLS, with [`Options::secure_port`].
+    pub fn secure_addr(&self) -> Option<SocketAddr> {
+        self.secure_port.as_ref().map(ReservedPort::address)
+    }
+
+    /// Gives the server other certificates for its port for TLS. It reads them at its next start.
+    pub fn exchange_certificates(&self, port: &SecurePort) -> io::Result<()> {
+        port.write(self.folder())
     }
 
     /// The connect string of this server alone: `host:port`.
@@ -122,7 +146,7 @@ impl Server {
             if log.contains("Address already in use") {
                 return Err(StartError::PortTaken { address, log: tail(&log) });
             }
-            if self.mode().is_ok() {
+            if self.mode().is_ok() && self.accepts_tls() {
                 return Ok(());
             }
             if self.supervisor.has_exited() {
@@ -178,6 +202,11 @@ impl Server {
     /// Whether the server was last told to run; a killed or paused one need not be asked anything.
     pub(super) fn is_told_to_run(&self) -> bool {
         matches!(self.supervisor.life(), Life::Running(_))
+    }
+
+    /// Whether the port for TLS, which is opened last, is open; true if there is none.
+    fn accepts_tls(&self) -> bool {
+        self.secure_addr().is_none_or(|address| TcpStream::connect(address).is_ok())
     }
 
     fn log_of_this_run(&self) -> String {

@@ -1,0 +1,85 @@
+//! Certificates, made for one test run.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, Error,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+
+/// A certification authority.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A certificate and its private key, both PEM.
+#[derive(Clone)]
+pub struct Certified {
+    /// The certificate.
+    pub certificate: String,
+    /// Its private key, PKCS #8.
+    pub key: String,
+}
+
+impl Authority {
+    /// A new one, with a key of its own.
+    pub fn new(name: &str) -> Result<Self, Error> {
+        let mut params = subject(name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        Ok(Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
+    }
+
+    /// Its certificate, PEM.
+    pub fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// A certificate for a server with these host names and IP addresses, none of which is in its
+    /// subject.
+    pub fn server(&self, hosts: &[&str]) -> Result<Certified, Error> {
+        self.sign(&server(hosts)?)
+    }
+
+    /// [`Self::server`], but it has been invalid for years.
+    pub fn expired_server(&self, hosts: &[&str]) -> Result<Certified, Error> {
+        let mut params = server(hosts)?;
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+        self.sign(&params)
+    }
+
+    /// A certificate for a client whose subject is `CN=name,O=Tests`.
+    pub fn client(&self, name: &str) -> Result<Certified, Error> {
+        let mut params = subject(name);
+        params.distinguished_name.push(DnType::OrganizationName, "Tests");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&params)
+    }
+
+    fn sign(&self, params: &CertificateParams) -> Result<Certified, Error> {
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?.pem();
+        Ok(Certified { certificate, key: key.serialize_pem() })
+    }
+}
+
+fn subject(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+fn server(hosts: &[&str]) -> Result<CertificateParams, Error> {
+    let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let mut params = CertificateParams::new(hosts)?;
+    params.distinguished_name = subject("zookeeper").distinguished_name;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(params)
+}
+
+impl core::fmt::Debug for Certified {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Certified").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
