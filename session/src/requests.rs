@@ -28,6 +28,8 @@ pub(crate) enum Purpose<R> {
     Caller(R),
     /// A caller's, which leaves a watch if it succeeds.
     Watching(R, AskedWatch),
+    /// A token of the exchange before everything else.
+    Sasl,
     SetWatches,
     /// Shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,

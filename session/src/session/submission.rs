@@ -113,7 +113,10 @@ impl<R, W> Session<R, W> {
                 self.requests.send_auth(&packet)?;
                 live.last_sent = now;
             }
-            State::Waiting { .. } | State::Opening { .. } | State::Handshaking { .. } => {}
+            State::Waiting { .. }
+            | State::Opening { .. }
+            | State::Handshaking { .. }
+            | State::Authenticating(_) => {}
         }
         self.authentications.push(authentication);
         Ok(())
@@ -134,7 +137,10 @@ impl<R, W> Session<R, W> {
                 live.last_sent = now;
                 live.closing = Closing::GiveUpAt(now + live.timeout);
             }
-            State::Waiting { .. } | State::Opening { .. } | State::Handshaking { .. } => {
+            State::Waiting { .. }
+            | State::Opening { .. }
+            | State::Handshaking { .. }
+            | State::Authenticating(_) => {
                 self.end(End::Abandoned);
             }
         }
