@@ -11,6 +11,7 @@ mod election;
 mod error;
 mod hub;
 mod path;
+mod sasl;
 mod transport;
 mod updates;
 
@@ -27,6 +28,7 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::Updates;
 
@@ -36,7 +38,9 @@ pub use election_core::{
 };
 pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
+#[cfg(feature = "sasl-digest-md5")]
+pub use zk_session::DigestMd5;
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ServerAddress, WhileDisconnected,
+    SaslFailure, Secret, ServerAddress, WhileDisconnected,
 };

@@ -4,12 +4,15 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::sync::Arc;
 
-use zk_session::{Backoff, Config, ConnectString, Grade, Limits, Margin, WhileDisconnected};
+use zk_session::{
+    Backoff, Config, ConnectString, Grade, Limits, Margin, Sasl, Secret, WhileDisconnected,
+};
 
 use super::{Client, ConnectError, ConnectionState, Handle};
-use crate::driver::Driver;
+use crate::driver::{Driver, Way};
 use crate::hub::{Identity, OnExpiry, Settings, Shared};
 use crate::path::Chroot;
+use crate::sasl::SaslMechanism;
 use crate::transport::{Connector, TcpConnector};
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
@@ -27,6 +30,7 @@ pub struct ClientBuilder {
     on_expiry: OnExpiry,
     max_reply: usize,
     connector: Arc<dyn Connector>,
+    sasl: Option<Arc<dyn SaslMechanism>>,
 }
 
 impl ClientBuilder {
@@ -39,6 +43,7 @@ impl ClientBuilder {
             on_expiry: OnExpiry::Renew,
             max_reply: DEFAULT_MAX_REPLY,
             connector: Arc::new(TcpConnector),
+            sasl: None,
         }
     }
 
@@ -104,7 +109,17 @@ impl ClientBuilder {
     /// called several times.
     pub fn auth(mut self, scheme: &str, credential: &[u8]) -> Self {
         self.identities
-            .push(Identity { scheme: scheme.to_owned(), credential: credential.to_vec() });
+            .push(Identity { scheme: scheme.to_owned(), credential: Secret::new(credential) });
+        self
+    }
+
+    /// Proves by SASL who the client is, on every connection before anything else. Where a server
+    /// refuses, or takes no part in SASL, the client ends: it never goes on without an identity.
+    ///
+    /// With the feature `sasl-digest-md5`: `DigestMd5::new("bob", Secret::new(password))`.
+    pub fn sasl(mut self, mechanism: impl SaslMechanism) -> Self {
+        self.session.sasl = Sasl::Required;
+        self.sasl = Some(Arc::new(mechanism));
         self
     }
 
@@ -171,7 +186,8 @@ impl ClientBuilder {
             seed,
         };
         let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
-        tokio::spawn(Driver::new(Arc::clone(&shared), self.connector, addresses, self.max_reply));
+        let way = Way { connector: self.connector, sasl: self.sasl, max_reply: self.max_reply };
+        tokio::spawn(Driver::new(Arc::clone(&shared), addresses, way));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

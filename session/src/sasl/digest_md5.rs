@@ -266,7 +266,9 @@ fn to_latin1(text: &str) -> Option<Vec<u8>> {
 
 fn md5(parts: &[&[u8]]) -> [u8; 16] {
     let mut hasher = Md5::new();
-    parts.iter().for_each(|part| hasher.update(part));
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.finalize().into()
 }
 
