@@ -12,6 +12,7 @@ mod limits;
 mod properties;
 mod reconnect;
 mod replies;
+mod sasl;
 mod server;
 mod timing;
 mod watches;
