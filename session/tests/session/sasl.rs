@@ -139,7 +139,9 @@ fn the_lease_and_the_next_ping_count_from_the_handshake() {
 #[test]
 fn an_exchange_that_takes_too_long_costs_the_connection() {
     let silent_mechanism = |_: &mut Lab| ();
-    let silent_server = |lab: &mut Lab| drop(send(lab, b""));
+    let silent_server = |lab: &mut Lab| {
+        send(lab, b"");
+    };
     let silences: [fn(&mut Lab); 2] = [silent_mechanism, silent_server];
     for silence in silences {
         let mut lab = begun();
