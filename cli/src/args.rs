@@ -6,6 +6,8 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser};
 
+use crate::identity::IdentityArgs;
+
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 
 const EXIT_CODES: &str = "\
@@ -213,6 +215,8 @@ pub(crate) struct ElectionArgs {
     /// The election node, an absolute path; `run` creates it if it does not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
 }
 
 /// The process between `zkelect run` and COMMAND.
@@ -302,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused_with_the_reason() {
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 11] = [
             (&["run", "--servers=a", "--election=/e"], "COMMAND"),
             (&["run", "--servers=a:x", "--election=/e", "--", "true"], "port"),
             (&["list", "--servers=", "--election=/e"], "--servers"),
@@ -315,6 +319,8 @@ mod tests {
             (&["server", "--listen=2181"], "such as 127.0.0.1:2181"),
             (&["server", "--tick-time=2"], "unit"),
             (&["server", "--tick-time=9ms"], "10ms at least"),
+            (&["list", "--servers=a", "--election=/e", "--sasl-user=u"], "--sasl-password-file"),
+            (&["list", "--servers=a", "--election=/e", "--sasl-password-file=f"], "--sasl-user"),
         ];
         for (line, reason) in cases {
             let error = parse(line).expect_err("it is refused");
