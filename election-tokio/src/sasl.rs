@@ -24,8 +24,8 @@ pub trait SaslMechanism: fmt::Debug + Send + Sync + 'static {
 }
 
 /// A step on its way. It may take its time, to ask a key distribution centre, say; the client drops
-/// it when the session gives the connection up, after a third of the session timeout or three
-/// seconds, whichever is less (divided by the number of servers).
+/// it when the session gives the connection up: the whole exchange may take a third of the session
+/// timeout divided by the number of servers, and three seconds at most.
 pub type SaslStepping = Pin<Box<dyn Future<Output = Result<SaslStep, SaslError>> + Send>>;
 
 /// What follows the server's answer to a token.

@@ -45,7 +45,8 @@ pub enum Transport {
 /// and each further one only after another `Connected` or a reply that renewed the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<R, W> {
-    /// A server accepted the session; for the first time, or again.
+    /// A server accepted the session, for the first time or again, and the SASL exchange, if there
+    /// is to be one.
     Connected {
         /// The session.
         session: SessionId,
@@ -264,7 +265,8 @@ pub enum Expiry {
     /// A server answered with another session (C-15).
     #[error("a server answered with another session, {0}")]
     Replaced(SessionId),
-    /// No server was in reach for four thirds of the timeout (C-56).
+    /// No server was in reach for four thirds of the timeout (C-56); with SASL, none that completed
+    /// the exchange.
     #[error("no server was in reach for four thirds of its timeout")]
     Unreachable,
 }

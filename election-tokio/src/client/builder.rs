@@ -118,7 +118,6 @@ impl ClientBuilder {
     ///
     /// With the feature `sasl-digest-md5`: `DigestMd5::new("bob", Secret::new(password))`.
     pub fn sasl(mut self, mechanism: impl SaslMechanism) -> Self {
-        self.session.sasl = Sasl::Required;
         self.sasl = Some(Arc::new(mechanism));
         self
     }
@@ -178,6 +177,7 @@ impl ClientBuilder {
         let addresses = servers.servers().cloned().collect();
         let mut session = self.session;
         session.servers = servers.server_count();
+        session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
         let settings = Settings {
             servers,
             session,

@@ -20,7 +20,8 @@ use crate::time::Instant;
 /// any state but Ended --closed, expired, authentication failed--> Ended
 /// ```
 ///
-/// With SASL, `Authenticating` is between `Handshaking` and `Live`.
+/// With SASL, `Authenticating` comes between `Handshaking` and `Live`, and fails as the former
+/// does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Waiting { until: Instant },

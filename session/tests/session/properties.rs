@@ -77,11 +77,11 @@ fn setting() -> impl Strategy<Value = Setting> {
     (any::<u64>(), servers, any::<u16>(), while_disconnected, grade, sasl).prop_map(
         |(seed, servers, timeout, while_disconnected, grade, sasl)| Setting {
             seed,
-            sasl,
             servers,
             timeout,
             while_disconnected,
             grade,
+            sasl,
         },
     )
 }

@@ -91,7 +91,7 @@ fn everybody_waits_for_the_exchange() {
     assert!(!lab.session.is_connected());
     exchange(&mut lab);
     let connected = Event::Connected { session: SESSION, timeout: TIMEOUT, read_only: false };
-    assert_eq!(lab.events(), [connected.clone()]);
+    assert_eq!(lab.events(), core::slice::from_ref(&connected));
     let sent = lab.sent();
     assert_eq!(
         sent.iter().map(|sent| sent.opcode).collect::<Vec<_>>(),
