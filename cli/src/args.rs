@@ -8,8 +8,13 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 use election_tokio::{Client, ClientBuilder};
 
+use crate::failure::Failure;
+use crate::identity::IdentityArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
+
+use crate::failure::Failure;
+use crate::identity::IdentityArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes of `run`:
@@ -222,12 +227,14 @@ pub(crate) struct ElectionArgs {
     pub(crate) election: String,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
 }
 
 impl ElectionArgs {
     /// A client of the servers.
-    pub(crate) fn client(&self) -> ClientBuilder {
-        self.tls.apply(Client::builder(self.servers.connect_string()))
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+        self.identity.apply(self.tls.apply(Client::builder(self.servers.connect_string())))
     }
 }
 
@@ -341,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused_with_the_reason() {
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 11] = [
             (&["run", "--servers=a", "--election=/e"], "COMMAND"),
             (&["run", "--servers=a:x", "--election=/e", "--", "true"], "port"),
             (&["list", "--servers=", "--election=/e"], "--servers"),
@@ -354,6 +361,8 @@ mod tests {
             (&["server", "--listen=2181"], "such as 127.0.0.1:2181"),
             (&["server", "--tick-time=2"], "unit"),
             (&["server", "--tick-time=9ms"], "10ms at least"),
+            (&["list", "--servers=a", "--election=/e", "--sasl-user=u"], "--sasl-password-file"),
+            (&["list", "--servers=a", "--election=/e", "--sasl-password-file=f"], "--sasl-user"),
         ];
         for (line, reason) in cases {
             let error = parse(line).expect_err("it is refused");

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use election_tokio::{ConnectError, ElectionError, EndReason, Error, ErrorCode, NominationError};
+use election_tokio::{
+    ConnectError, ElectionError, End, EndReason, Error, ErrorCode, NominationError,
+};
 
 use crate::exit::Exit;
 
@@ -27,6 +29,8 @@ pub(crate) enum Failure {
     Nomination(EndReason),
     #[error("the events file {} cannot be opened: {error}", path.display())]
     EventsFile { path: PathBuf, error: io::Error },
+    #[error("the password file {} cannot be read: {error}", path.display())]
+    PasswordFile { path: PathBuf, error: io::Error },
     #[error("{} cannot be started: {error}", command.display())]
     Command { command: OsString, error: io::Error },
     #[error("{what}: {error}")]
@@ -53,7 +57,14 @@ impl Failure {
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
             | Self::System { .. }
+            | Self::PasswordFile { .. }
             | Self::Listen { .. } => Exit::System,
+            Self::Connect(ConnectError::Ended(end))
+            | Self::Nomination(EndReason::ClientClosed(end))
+                if is_authentication(*end) =>
+            {
+                Exit::NoPermission
+            }
             Self::Connect(ConnectError::Ended(_))
             | Self::Nomination(EndReason::ClientClosed(_))
             | Self::Internal(_) => Exit::Internal,
@@ -98,11 +109,20 @@ impl Failure {
                 "create it (`create {chroot}` in ZooKeeper's zkCli.sh), or leave the chroot out \
                  of --servers"
             ),
+            Self::Connect(ConnectError::Ended(end))
+            | Self::Nomination(EndReason::ClientClosed(end))
+                if is_authentication(*end) =>
+            {
+                AUTHENTICATION_ADVICE.to_owned()
+            }
             Self::Operation(error) => return operation_advice(error),
             Self::Nomination(reason) => return nomination_advice(reason),
             Self::EventsFile { .. } => {
                 "give a file that can be written, in a folder that exists, or - for standard output"
                     .to_owned()
+            }
+            Self::PasswordFile { .. } => {
+                "give a file that this user may read, and nobody else".to_owned()
             }
             Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 "check its name and PATH; a shell's own commands need `sh -c '...'`".to_owned()
@@ -121,8 +141,16 @@ impl Failure {
     }
 }
 
+fn is_authentication(end: End) -> bool {
+    matches!(end, End::AuthFailed(_) | End::SaslFailed(_))
+}
+
+fn is_refused_identity(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)
+}
+
 fn is_permission(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::NO_AUTH | ErrorCode::AUTH_FAILED)
+    code == ErrorCode::NO_AUTH || is_refused_identity(code)
 }
 
 fn rejected(reason: &EndReason) -> Option<ErrorCode> {
@@ -132,9 +160,16 @@ fn rejected(reason: &EndReason) -> Option<ErrorCode> {
     }
 }
 
-const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must let everybody \
-     create, read and delete here, or the subject of --tls-cert, since zkelect presents no other \
-     identity: look with `getAcl`, change with `setAcl` in zkCli.sh, or use another election node";
+const AUTHENTICATION_ADVICE: &str = "check --sasl-user and --sasl-password-file against the JAAS \
+     section `Server` of the servers";
+
+fn permission_advice(code: ErrorCode) -> &'static str {
+    if is_refused_identity(code) { AUTHENTICATION_ADVICE } else { PERMISSION_ADVICE }
+}
+
+const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must let everybody, \
+     or the user of --sasl-user or the subject of --tls-cert, create, read and delete here: look \
+     with `getAcl`, change with `setAcl` in zkCli.sh, or use another election node";
 
 fn operation_advice(error: &Error) -> Option<String> {
     match error.kind() {
@@ -142,7 +177,7 @@ fn operation_advice(error: &Error) -> Option<String> {
             Some("write --election as an absolute path, such as /services/reports/leader".into())
         }
         election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
-            Some(PERMISSION_ADVICE.into())
+            Some(permission_advice(code).into())
         }
         election_tokio::ErrorKind::ConnectionLoss | election_tokio::ErrorKind::NotConnected => {
             Some("try again once the connection is stable".into())
@@ -154,7 +189,7 @@ fn operation_advice(error: &Error) -> Option<String> {
 fn nomination_advice(reason: &EndReason) -> Option<String> {
     let code = rejected(reason)?;
     Some(if is_permission(code) {
-        PERMISSION_ADVICE.to_owned()
+        permission_advice(code).to_owned()
     } else {
         format!("the server's error code means: {code}")
     })

@@ -13,7 +13,7 @@ use crate::{connection, console};
 /// Prints the candidates in their order.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let servers = &args.election.servers;
-    let builder = args.election.client();
+    let builder = args.election.client()?;
     let path = &args.election.election;
     connection::check_path(&builder.clone().start()?, path).await?;
     let client = connection::connect(builder, servers, *args.timeout).await?;

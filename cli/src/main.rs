@@ -15,6 +15,7 @@ mod exec;
 mod exit;
 mod failure;
 mod guard;
+mod identity;
 mod list;
 mod run;
 mod server;

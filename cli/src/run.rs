@@ -31,7 +31,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let recorder = Recorder::open(args.events.take(), &path, &id)?;
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
-    let client = args.election.client().session_timeout(args.session_timeout.0).start()?;
+    let client = args.election.client()?.session_timeout(args.session_timeout.0).start()?;
     connection::check_path(&client, &path).await?;
     tokio::spawn(connection::report(client.connection(), args.session_timeout.0));
     tokio::select! {

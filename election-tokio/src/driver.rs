@@ -11,10 +11,11 @@ use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::codec::Framed;
-use zk_session::{ServerAddress, ServerIndex};
+use zk_session::{End, SaslAnswer, SaslChallenge, ServerAddress, ServerIndex};
 
 use crate::codec::{FrameCodec, Outgoing};
-use crate::hub::Shared;
+use crate::hub::{Hub, Shared};
+use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::transport::{Connector, Transport};
 
 /// Frames handed to the session under one lock.
@@ -24,13 +25,21 @@ const BUFFER: usize = 64 * 1024;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    connector: Arc<dyn Connector>,
     servers: Vec<ServerAddress>,
-    max_reply: usize,
+    way: Way,
     link: Link,
+    exchange: Exchange,
     timer: Pin<Box<Sleep>>,
     frames: Vec<Bytes>,
     wakers: Vec<Waker>,
+}
+
+/// How a client gets in touch with a server.
+pub(crate) struct Way {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
+    /// The longest frame to read, in bytes.
+    pub(crate) max_reply: usize,
 }
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
@@ -51,19 +60,33 @@ enum Progress {
     Ended,
 }
 
+/// What a session wants.
+struct Outputs {
+    transport: Option<zk_session::Transport>,
+    challenge: Option<SaslChallenge>,
+    timeout: Option<zk_session::Instant>,
+    ended: Option<End>,
+}
+
+impl Outputs {
+    fn poll(hub: &mut Hub) -> Self {
+        Self {
+            transport: hub.poll_transport(),
+            challenge: hub.session.poll_sasl(),
+            timeout: hub.session.poll_timeout(),
+            ended: hub.ended(),
+        }
+    }
+}
+
 impl Driver {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        connector: Arc<dyn Connector>,
-        servers: Vec<ServerAddress>,
-        max_reply: usize,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, servers: Vec<ServerAddress>, way: Way) -> Self {
         Self {
             shared,
-            connector,
             servers,
-            max_reply,
+            way,
             link: Link::Down,
+            exchange: Exchange::None,
             timer: Box::pin(sleep_until(Instant::now())),
             frames: Vec::new(),
             wakers: Vec::new(),
@@ -91,7 +114,7 @@ impl Driver {
             Link::Opening(opening) => match opening.as_mut().poll(cx) {
                 Poll::Pending => Progress::None,
                 Poll::Ready(Ok(transport)) => {
-                    let codec = FrameCodec::new(self.max_reply);
+                    let codec = FrameCodec::new(self.way.max_reply);
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));
@@ -119,6 +142,37 @@ impl Driver {
         }
     }
 
+    fn poll_exchange(&mut self, cx: &mut Context<'_>) -> Progress {
+        match self.exchange.poll(cx) {
+            Poll::Pending => return Progress::None,
+            Poll::Ready(Ok(answer)) => self.answer_sasl(answer.as_ref()),
+            Poll::Ready(Err(SaslError::Failed(failure))) => {
+                self.answer_sasl(SaslAnswer::Failed(failure));
+            }
+            Poll::Ready(Err(SaslError::Unavailable(error))) => {
+                return self.link_failed(Some(error));
+            }
+        }
+        Progress::Some
+    }
+
+    fn answer_sasl(&mut self, answer: SaslAnswer<'_>) {
+        self.shared.drive(&mut self.wakers, |hub, now| hub.session.handle_sasl(now, answer));
+    }
+
+    fn go_on_with_sasl(&mut self, challenge: SaslChallenge) -> Progress {
+        match challenge {
+            SaslChallenge::Begin(server) => {
+                let Some(server) = self.servers.get(server.0) else {
+                    return self.link_failed(None);
+                };
+                self.exchange = Exchange::begin(self.way.sasl.as_ref(), server);
+            }
+            SaslChallenge::Token(token) => self.exchange.handle_token(token),
+        }
+        Progress::Some
+    }
+
     /// Takes what the session wants done, and sends what it has. From here on whoever submits
     /// something wakes the driver.
     fn poll_outputs(&mut self, cx: &mut Context<'_>) -> Progress {
@@ -130,31 +184,35 @@ impl Driver {
             },
             Link::Down | Link::Opening(_) => None,
         };
-        let (transport, next, ended, sent) = self.shared.drive(&mut self.wakers, |hub, _| {
+        let (outputs, sent) = self.shared.drive(&mut self.wakers, |hub, _| {
             let sent = match &mut ready {
                 Some(framing) => sink(framing).start_send(Outgoing(&mut hub.session)),
                 None => Ok(()),
             };
             hub.driver_sleeps(cx.waker());
-            (hub.poll_transport(), hub.session.poll_timeout(), hub.ended(), sent)
+            (Outputs::poll(hub), sent)
         });
         let flushed = match (sent, ready) {
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),
             (Ok(()), None) => Poll::Pending,
             (Err(error), _) => Poll::Ready(Err(error)),
         };
-        if ended.is_some() {
+        if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = self.bring_timer_forward(next);
-        match (transport, flushed) {
+        let brought_forward = self.bring_timer_forward(outputs.timeout);
+        match (outputs.transport, flushed) {
             (Some(zk_session::Transport::Connect(server)), _) => self.open(server),
             (Some(zk_session::Transport::Disconnect), _) => {
                 self.link = Link::Down;
+                self.exchange = Exchange::None;
                 Progress::Some
             }
             (None, Poll::Ready(Err(error))) => self.link_failed(Some(error)),
-            (None, Poll::Ready(Ok(())) | Poll::Pending) => brought_forward,
+            (None, Poll::Ready(Ok(())) | Poll::Pending) => match outputs.challenge {
+                Some(challenge) => self.go_on_with_sasl(challenge),
+                None => brought_forward,
+            },
         }
     }
 
@@ -174,13 +232,15 @@ impl Driver {
         let Some(server) = self.servers.get(server.0).cloned() else {
             return self.link_failed(None);
         };
-        let connector = Arc::clone(&self.connector);
+        let connector = Arc::clone(&self.way.connector);
+        self.exchange = Exchange::None;
         self.link = Link::Opening(Box::pin(async move { connector.connect(&server).await }));
         Progress::Some
     }
 
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
         self.link = Link::Down;
+        self.exchange = Exchange::None;
         self.shared.drive(&mut self.wakers, |hub, now| {
             hub.transport_error = error.map(|error| error.to_string());
             hub.session.handle_closed(now);
@@ -217,10 +277,10 @@ impl Future for Driver {
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
-            let inputs = [self.poll_link(cx), self.poll_clock(cx)];
+            let inputs = [self.poll_link(cx), self.poll_clock(cx), self.poll_exchange(cx)];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 2] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 3] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }

@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
-use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
+use zk_session::{Config, ConnectString, End, Instant, Limits, Secret, SubmitError, Transport};
 
 pub(crate) use calls::{Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
@@ -59,16 +59,10 @@ pub(crate) enum OnExpiry {
 }
 
 /// An identity to present in every session.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) scheme: String,
-    pub(crate) credential: Vec<u8>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").field("scheme", &self.scheme).finish_non_exhaustive()
-    }
+    pub(crate) credential: Secret,
 }
 
 /// What a client is made with.
@@ -300,7 +294,7 @@ fn new_session(settings: &Settings, generation: u64, now: Instant) -> Result<Ses
     let seed = settings.seed.wrapping_add(generation);
     let mut session = Session::new(settings.session.clone(), seed, now);
     for identity in &settings.identities {
-        session.authenticate(now, &identity.scheme, &identity.credential)?;
+        session.authenticate(now, &identity.scheme, identity.credential.expose())?;
     }
     Ok(session)
 }

@@ -11,6 +11,7 @@ mod election;
 mod error;
 mod hub;
 mod path;
+mod sasl;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
@@ -30,6 +31,7 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
 #[cfg(feature = "tls")]
 pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
@@ -41,7 +43,9 @@ pub use election_core::{
 };
 pub use zk_jute::records::{Acl, EventType, Permissions, Stat, WatcherType};
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
+#[cfg(feature = "sasl-digest-md5")]
+pub use zk_session::DigestMd5;
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ServerAddress, WatchMode, WhileDisconnected,
+    SaslFailure, Secret, ServerAddress, WatchMode, WhileDisconnected,
 };

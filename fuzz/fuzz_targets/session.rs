@@ -13,31 +13,62 @@ use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
-use zk_session::{Config, Event, Grade, Instant, Session, Watching, WhileDisconnected};
+use zk_session::{
+    Config, Event, Grade, Instant, Sasl, SaslAnswer, SaslFailure, Session, Watching,
+    WhileDisconnected,
+};
 
 #[derive(Arbitrary, Debug)]
 struct Script {
     seed: u64,
     grade: u8,
     queues: bool,
+    sasl: bool,
     steps: Vec<Step>,
 }
 
 #[derive(Arbitrary, Debug)]
 enum Step {
-    Pass { millis: u16 },
-    Jump { millis: u64 },
+    Pass {
+        millis: u16,
+    },
+    Jump {
+        millis: u64,
+    },
     Timeout,
     Opened,
     Closed,
-    Accept { session: i8, timeout: u16 },
-    Reply { xid: i8, zxid: i64, error: i8, body: Vec<u8> },
+    Accept {
+        session: i8,
+        timeout: u16,
+    },
+    Reply {
+        xid: i8,
+        zxid: i64,
+        error: i8,
+        body: Vec<u8>,
+    },
     Frame(Vec<u8>),
     Stream(Vec<u8>),
-    Submit { path: String },
-    Watch { path: String, kind: u8 },
-    Authenticate { scheme: String, credential: Vec<u8> },
-    StartHeartbeats { znode: String },
+    Submit {
+        path: String,
+    },
+    Watch {
+        path: String,
+        kind: u8,
+    },
+    /// The mechanism's word, asked for or not.
+    Mechanism {
+        answer: u8,
+        token: Vec<u8>,
+    },
+    Authenticate {
+        scheme: String,
+        credential: Vec<u8>,
+    },
+    StartHeartbeats {
+        znode: String,
+    },
     StopHeartbeats,
     Close,
 }
@@ -59,6 +90,9 @@ fuzz_target!(|script: Script| {
     };
     if script.queues {
         config.while_disconnected = WhileDisconnected::Queue;
+    }
+    if script.sasl {
+        config.sasl = Sasl::Required;
     }
     config.limits.max_frame = 256;
     config.limits.max_in_flight = 8;
@@ -114,6 +148,15 @@ impl World {
             Step::Stream(bytes) => {
                 session.handle_bytes(now, &mut BytesMut::from(&*bytes), 1 << 16);
             }
+            Step::Mechanism { answer, token } => {
+                let answer = match answer % 4 {
+                    0 => SaslAnswer::Token(&token),
+                    1 => SaslAnswer::LastToken(&token),
+                    2 => SaslAnswer::Done,
+                    _ => SaslAnswer::Failed(SaslFailure::ServerUnproved),
+                };
+                session.handle_sasl(now, answer);
+            }
             Step::Submit { path } => {
                 self.last_tag += 1;
                 let request = GetDataRequest { path: &path, watch: false };
@@ -147,6 +190,7 @@ impl World {
     fn settle(&mut self) {
         let mut output = BytesMut::new();
         self.session.poll_transport();
+        self.session.poll_sasl();
         self.session.poll_transmit(&mut output);
         while let Some(event) = self.session.poll_event() {
             assert!(!self.has_ended, "{event:?} after the end");
@@ -162,6 +206,7 @@ impl World {
         self.session.poll_transmit(&mut output);
         assert_eq!(output.len(), before);
         assert_eq!(self.session.poll_transport(), None);
+        assert_eq!(self.session.poll_sasl(), None);
         assert_eq!(self.session.poll_timeout().is_none(), self.has_ended);
         assert_eq!(self.session.ended().is_some(), self.has_ended);
     }

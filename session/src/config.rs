@@ -7,6 +7,7 @@ use zk_jute::DEFAULT_MAX_FRAME;
 
 use crate::backoff::Backoff;
 use crate::lease::{Grade, Margin};
+use crate::sasl::Sasl;
 
 /// How a [`Session`](crate::Session) behaves.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Config {
     pub while_disconnected: WhileDisconnected,
     /// Bounds on memory and frames.
     pub limits: Limits,
+    /// Whether connections begin with a SASL exchange.
+    pub sasl: Sasl,
     /// What evidence the lease deadline rests on.
     pub grade: Grade,
     /// How much earlier than the server's clock the lease ends.
@@ -38,6 +41,7 @@ impl Config {
             backoff: Backoff::default(),
             while_disconnected: WhileDisconnected::default(),
             limits: Limits::default(),
+            sasl: Sasl::default(),
             grade: Grade::default(),
             margin: Margin::default(),
         }

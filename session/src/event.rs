@@ -1,6 +1,7 @@
 //! What comes out of a session, and what can go wrong with it.
 
 use alloc::sync::Arc;
+use core::fmt;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use zk_jute::{
     DecodeError, ErrorCode, FrameError, OpCode, SessionId, Xid, Zxid, records::EventType,
 };
 
+use crate::sasl::SaslFailure;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
@@ -47,7 +49,8 @@ pub enum Transport {
 /// and each further one only after another `Connected` or a reply that renewed the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<R, W> {
-    /// A server accepted the session; for the first time, or again.
+    /// A server accepted the session, for the first time or again, and the SASL exchange, if there
+    /// is to be one.
     Connected {
         /// The session.
         session: SessionId,
@@ -189,6 +192,13 @@ pub enum ConnectionEnd {
     /// Opening the transport, or the handshake, took too long.
     #[error("timed out before the server answered")]
     TimedOut,
+    /// The other side closed the connection in answer to a SASL token. Before ZooKeeper 3.5.9 this
+    /// is how a server refuses credentials.
+    #[error(
+        "closed by the other side in the SASL exchange: ZooKeeper before 3.5.9 refuses wrong \
+         credentials so"
+    )]
+    ClosedInSasl,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,
@@ -221,6 +231,9 @@ pub enum ProtocolError {
     /// The server refused to set watches again.
     #[error("watches were not set again: {0}")]
     WatchesRefused(ErrorCode),
+    /// The server answered a SASL token with an error that says nothing of the credentials.
+    #[error("the SASL exchange was refused: {0}")]
+    SaslRefused(ErrorCode),
     /// The session was used over another connection meanwhile.
     #[error("the session has moved to another connection")]
     SessionMoved,
@@ -241,8 +254,33 @@ pub enum End {
     #[error("session expired: {0}")]
     Expired(Expiry),
     /// The server refused the credentials.
-    #[error("authentication failed: {0}")]
+    #[error("authentication failed: {}", Refusal(*.0))]
     AuthFailed(ErrorCode),
+    /// The SASL exchange cannot be completed.
+    #[error("SASL authentication failed: {0}")]
+    SaslFailed(SaslFailure),
+}
+
+/// What the code means to a client, in words that say what to do.
+struct Refusal(ErrorCode);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(code) = self;
+        match *code {
+            ErrorCode::AUTH_FAILED => {
+                write!(f, "{code}: the server refused the credentials; check user and password")
+            }
+            ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH => {
+                write!(
+                    f,
+                    "{code}: the server serves nobody without SASL (or another scheme that it \
+                     enforces); check that the client uses it, and its user and password"
+                )
+            }
+            code => write!(f, "{code}"),
+        }
+    }
 }
 
 /// Who said that a session is expired.
@@ -254,7 +292,8 @@ pub enum Expiry {
     /// A server answered with another session (C-15).
     #[error("a server answered with another session, {0}")]
     Replaced(SessionId),
-    /// No server was in reach for four thirds of the timeout (C-56).
+    /// No server was in reach for four thirds of the timeout (C-56); with SASL, none that completed
+    /// the exchange.
     #[error("no server was in reach for four thirds of its timeout")]
     Unreachable,
 }

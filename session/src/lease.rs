@@ -157,6 +157,15 @@ impl Lease {
         };
     }
 
+    /// A server has accepted the handshake sent at `sent_at`, whatever becomes of the connection:
+    /// its clock for the session starts again, with a timeout that may be shorter.
+    pub(crate) fn shorten(&mut self, sent_at: Instant, timeout: Duration) {
+        self.timeout = timeout;
+        if let State::Until(deadline) = self.state {
+            self.state = State::Until(deadline.min(self.deadline_after(sent_at)));
+        }
+    }
+
     /// A request sent at `sent_at` was answered at `now`.
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
         if self.grade == Grade::Contact {

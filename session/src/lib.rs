@@ -11,6 +11,7 @@ mod event;
 mod lease;
 mod outbox;
 mod requests;
+mod sasl;
 mod secret;
 mod servers;
 mod session;
@@ -24,6 +25,10 @@ pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
 };
 pub use lease::{Grade, Margin};
+#[cfg(feature = "sasl-digest-md5")]
+pub use sasl::{DigestMd5, ServerProof};
+pub use sasl::{Sasl, SaslAnswer, SaslChallenge, SaslFailure};
+pub use secret::Secret;
 pub use servers::ServerIndex;
 pub use session::{Session, Watching};
 pub use time::Instant;

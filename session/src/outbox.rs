@@ -1,6 +1,7 @@
 //! Bytes that wait for the transport.
 
 use bytes::BytesMut;
+use zeroize::Zeroize;
 use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 
 /// Frames in the order of sending, with a lane for pings that overtakes the others, so that no
@@ -9,11 +10,27 @@ use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 pub(crate) struct Outbox {
     urgent: BytesMut,
     ordinary: BytesMut,
+    content: Content,
+}
+
+/// Whether `ordinary` holds what is to be wiped. Not everything is: it would cost as much as
+/// sending it.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Content {
+    #[default]
+    Public,
+    Confidential,
 }
 
 impl Outbox {
     /// The lane in which frames keep their order.
     pub(crate) fn ordinary(&mut self) -> &mut BytesMut {
+        &mut self.ordinary
+    }
+
+    /// The same lane, for a frame with a password, credential or token.
+    pub(crate) fn confidential(&mut self) -> &mut BytesMut {
+        self.content = Content::Confidential;
         &mut self.ordinary
     }
 
@@ -28,10 +45,12 @@ impl Outbox {
         self.urgent.len() + self.ordinary.len()
     }
 
-    /// Moves everything to the end of `output`; the two change buffers where that saves a copy.
+    /// Moves everything to the end of `output`, which nobody wipes; the two change buffers where
+    /// that saves a copy.
     pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {
         if output.is_empty() && self.urgent.is_empty() {
             core::mem::swap(output, &mut self.ordinary);
+            self.content = Content::Public;
             return;
         }
         output.extend_from_slice(&self.urgent);
@@ -40,7 +59,17 @@ impl Outbox {
     }
 
     pub(crate) fn clear(&mut self) {
+        if self.content == Content::Confidential {
+            self.ordinary.as_mut().zeroize();
+            self.content = Content::Public;
+        }
         self.urgent.clear();
         self.ordinary.clear();
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Purpose<R> {
     Caller(R),
     /// A caller's, which leaves a watch if it succeeds.
     Watching(R, WatchId),
+    /// A token of the exchange before everything else.
+    Sasl,
     SetWatches,
     /// Takes down what nobody watches any more.
     RemoveWatches,
@@ -75,7 +77,10 @@ impl<R> Requests<R> {
         purpose: Purpose<R>,
     ) -> Result<(), SubmitError> {
         let pending = self.number::<Q>(now, purpose);
-        let frame = self.outbox.ordinary();
+        let frame = match &pending.purpose {
+            Purpose::Sasl => self.outbox.confidential(),
+            _ => self.outbox.ordinary(),
+        };
         put_request(frame, self.limits.max_frame, pending.xid, request)?;
         self.last_xid = pending.xid;
         self.in_flight.push_back(pending);
@@ -107,7 +112,7 @@ impl<R> Requests<R> {
     /// Sends the first frame of a connection, which has no header.
     pub(crate) fn send_handshake(&mut self, request: &ConnectRequest<'_>) {
         debug_assert_eq!(self.outbox.len(), 0, "cleared with the last connection");
-        let sent = put_frame(self.outbox.ordinary(), usize::MAX, request, &());
+        let sent = put_frame(self.outbox.confidential(), usize::MAX, request, &());
         debug_assert!(sent.is_ok(), "a password from a frame fits into a frame");
     }
 
@@ -119,7 +124,7 @@ impl<R> Requests<R> {
     pub(crate) fn send_auth(&mut self, packet: &AuthPacket<'_>) -> Result<(), SubmitError> {
         let header = RequestHeader { xid: Xid::AUTH, opcode: OpCode::AUTH };
         let limit = self.limits.max_frame;
-        put_frame(self.outbox.ordinary(), limit, &header, packet).map_err(too_large)
+        put_frame(self.outbox.confidential(), limit, &header, packet).map_err(too_large)
     }
 
     /// Takes out the request that a reply with this number answers.

@@ -3,27 +3,32 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A password or credential: not shown by `Debug`, and overwritten when dropped.
+use zeroize::Zeroizing;
+
+/// A password, credential or token: not shown by `Debug`, and overwritten when dropped.
 ///
-/// The copies that go to the transport are the driver's to look after.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(Vec<u8>);
+/// What it is made from is overwritten only if it is taken by value, as a `String` or `Vec`: other
+/// copies are the caller's to look after.
+///
+/// ```
+/// use zk_session::Secret;
+///
+/// let secret = Secret::new("swordfish");
+/// assert_eq!(format!("{secret:?}"), "Secret(redacted)");
+/// assert_eq!(secret.expose(), b"swordfish");
+/// ```
+#[derive(Clone)]
+pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
+    /// A secret of these bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(Zeroizing::new(bytes.into()))
     }
 
-    pub(crate) fn expose(&self) -> &[u8] {
+    /// The bytes. Copies of them are not wiped.
+    pub fn expose(&self) -> &[u8] {
         &self.0
-    }
-}
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        self.0.fill(0);
-        // Keeps the compiler from leaving out a write that nobody reads.
-        core::hint::black_box(self.0.as_slice());
     }
 }
 

@@ -12,14 +12,16 @@ use crate::config::Config;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
 use crate::lease::Lease;
 use crate::requests::Requests;
+use crate::sasl::SaslChallenge;
 use crate::servers::Servers;
 use crate::time::Instant;
 use crate::watches::Watches;
-use state::{Authentication, Closing, Identity, Live, State};
+use state::{Authenticating, Authentication, Closing, Identity, Live, State};
 
 mod connection;
 mod frames;
 mod heartbeat;
+mod sasl;
 mod state;
 mod submission;
 
@@ -53,6 +55,8 @@ pub struct Session<R, W> {
     watches: Watches<W>,
     authentications: Vec<Authentication>,
     transport: Option<Transport>,
+    /// What the SASL mechanism has not been asked yet.
+    challenge: Option<SaslChallenge>,
     events: VecDeque<Event<R, W>>,
 }
 
@@ -74,6 +78,7 @@ impl<R, W: Clone> Session<R, W> {
             watches: Watches::new(),
             authentications: Vec::new(),
             transport: None,
+            challenge: None,
             events: VecDeque::new(),
             config,
         }
@@ -93,7 +98,10 @@ impl<R, W: Clone> Session<R, W> {
     pub fn handle_frame(&mut self, now: Instant, frame: Bytes) {
         self.check_lease(now);
         match self.state {
-            State::Handshaking { sent_at, .. } => self.handle_handshake(now, sent_at, &frame),
+            State::Handshaking { server, sent_at, .. } => {
+                self.handle_handshake(now, server, sent_at, &frame);
+            }
+            State::Authenticating(exchange) => self.handle_sasl_frame(now, exchange, frame),
             State::Live(live) => self.handle_live_frame(now, live, frame),
             State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
@@ -133,7 +141,9 @@ impl<R, W: Clone> Session<R, W> {
         self.check_lease(now);
         match self.state {
             State::Waiting { until } if until <= now => self.open(now),
-            State::Opening { give_up_at, .. } | State::Handshaking { give_up_at, .. }
+            State::Opening { give_up_at, .. }
+            | State::Handshaking { give_up_at, .. }
+            | State::Authenticating(Authenticating { give_up_at, .. })
                 if give_up_at <= now =>
             {
                 self.connection_ended(now, ConnectionEnd::TimedOut);
@@ -142,6 +152,7 @@ impl<R, W: Clone> Session<R, W> {
             State::Waiting { .. }
             | State::Opening { .. }
             | State::Handshaking { .. }
+            | State::Authenticating(_)
             | State::Ended(_) => {}
         }
         if self.dead_at().is_some_and(|dead_at| dead_at <= now) {
@@ -153,7 +164,9 @@ impl<R, W: Clone> Session<R, W> {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let state = match self.state {
             State::Waiting { until } => until,
-            State::Opening { give_up_at, .. } | State::Handshaking { give_up_at, .. } => give_up_at,
+            State::Opening { give_up_at, .. }
+            | State::Handshaking { give_up_at, .. }
+            | State::Authenticating(Authenticating { give_up_at, .. }) => give_up_at,
             State::Live(live) => {
                 let others = [self.heartbeat_at(live), self.ping_at(live), live.give_up_at()];
                 others.into_iter().flatten().fold(live.silent_at(), Instant::min)
@@ -201,6 +214,7 @@ impl<R, W: Clone> Session<R, W> {
             State::Waiting { .. }
             | State::Opening { .. }
             | State::Handshaking { .. }
+            | State::Authenticating(_)
             | State::Live(_) => None,
         }
     }

@@ -11,6 +11,7 @@
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`nominee`]
 //!   runs nominees as processes of their own, [`history`] checks that no two led at once.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
+//! - [`sasl`] runs servers that know users by SASL.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
 //!
@@ -28,6 +29,7 @@ pub mod opcode;
 mod ports;
 pub mod proxy;
 pub mod raw;
+pub mod sasl;
 pub mod server;
 pub mod simulation;
 pub mod wait;

@@ -18,8 +18,9 @@ mod list;
 #[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
-mod served;
+mod sasl;
 #[cfg(test)]
+mod served;
 mod server;
 #[cfg(test)]
 mod support;

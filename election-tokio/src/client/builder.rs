@@ -4,12 +4,15 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::sync::Arc;
 
-use zk_session::{Backoff, Config, ConnectString, Grade, Limits, Margin, WhileDisconnected};
+use zk_session::{
+    Backoff, Config, ConnectString, Grade, Limits, Margin, Sasl, Secret, WhileDisconnected,
+};
 
 use super::{Client, ConnectError, ConnectionState, Handle};
-use crate::driver::Driver;
+use crate::driver::{Driver, Way};
 use crate::hub::{Identity, OnExpiry, Settings, Shared};
 use crate::path::Chroot;
+use crate::sasl::SaslMechanism;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
@@ -31,6 +34,7 @@ pub struct ClientBuilder {
     connector: Arc<dyn Connector>,
     #[cfg(feature = "tls")]
     tls: Option<TlsOptions>,
+    sasl: Option<Arc<dyn SaslMechanism>>,
 }
 
 impl ClientBuilder {
@@ -45,6 +49,7 @@ impl ClientBuilder {
             connector: Arc::new(TcpConnector),
             #[cfg(feature = "tls")]
             tls: None,
+            sasl: None,
         }
     }
 
@@ -110,7 +115,16 @@ impl ClientBuilder {
     /// called several times.
     pub fn auth(mut self, scheme: &str, credential: &[u8]) -> Self {
         self.identities
-            .push(Identity { scheme: scheme.to_owned(), credential: credential.to_vec() });
+            .push(Identity { scheme: scheme.to_owned(), credential: Secret::new(credential) });
+        self
+    }
+
+    /// Proves by SASL who the client is, on every connection before anything else. Where a server
+    /// refuses, or takes no part in SASL, the client ends: it never goes on without an identity.
+    ///
+    /// With the feature `sasl-digest-md5`: `DigestMd5::new("bob", Secret::new(password))`.
+    pub fn sasl(mut self, mechanism: impl SaslMechanism) -> Self {
+        self.sasl = Some(Arc::new(mechanism));
         self
     }
 
@@ -187,6 +201,7 @@ impl ClientBuilder {
         let addresses = servers.servers().cloned().collect();
         let mut session = self.session;
         session.servers = servers.server_count();
+        session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
         let settings = Settings {
             servers,
             session,
@@ -195,7 +210,8 @@ impl ClientBuilder {
             seed,
         };
         let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
-        tokio::spawn(Driver::new(Arc::clone(&shared), connector, addresses, self.max_reply));
+        let way = Way { connector, sasl: self.sasl, max_reply: self.max_reply };
+        tokio::spawn(Driver::new(Arc::clone(&shared), addresses, way));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

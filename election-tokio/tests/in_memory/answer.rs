@@ -8,9 +8,9 @@ use zk_jute::records::{
     CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Response, CreateRequest,
     CreateResponse, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
     GetChildren2Response, GetChildrenResponse, GetDataRequest, GetDataResponse,
-    GetEphemeralsRequest, GetEphemeralsResponse, KeeperState, MultiOp, MultiReadResponse,
-    MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse, SetWatches,
-    SyncRequest, SyncResponse, WatcherEvent,
+    GetEphemeralsRequest, GetEphemeralsResponse, GetSaslRequest, KeeperState, MultiOp,
+    MultiReadResponse, MultiRequest, MultiResponse, MultiResult, SetDataRequest, SetDataResponse,
+    SetSaslResponse, SetWatches, SyncRequest, SyncResponse, WatcherEvent,
 };
 use zk_jute::{
     Decode, DecodeError, Encode, OpCode, ReplyHeader, RequestHeader, Vector, Xid, put_frame,
@@ -179,6 +179,12 @@ impl State {
             OpCode::PING => Ok(()),
             OpCode::CLOSE_SESSION => {
                 self.end_session(session);
+                Ok(())
+            }
+            // Every token is given back.
+            OpCode::SASL => {
+                let token = GetSaslRequest::decode_exact(body)?.token;
+                SetSaslResponse { token }.encode(answer);
                 Ok(())
             }
             OpCode::SYNC => {

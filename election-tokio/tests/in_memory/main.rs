@@ -21,6 +21,8 @@ mod nominations;
 #[cfg(test)]
 mod old_servers;
 #[cfg(test)]
+mod sasl;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod tree;

@@ -7,10 +7,14 @@ use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
 use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId};
 
 use super::Session;
-use super::state::{Closing, Granted, Heartbeat, Identity, Live, Ping, State};
+use super::state::{
+    Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, State, Turn, Welcome,
+};
 use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
 use crate::requests::{Pending, Purpose};
+use crate::sasl::Sasl;
 use crate::secret::Secret;
+use crate::servers::ServerIndex;
 use crate::time::Instant;
 
 /// The longest `setWatches`: far below the smallest frame limit in use (C-49).
@@ -61,7 +65,13 @@ impl<R, W: Clone> Session<R, W> {
         });
     }
 
-    pub(super) fn handle_handshake(&mut self, now: Instant, sent_at: Instant, frame: &[u8]) {
+    pub(super) fn handle_handshake(
+        &mut self,
+        now: Instant,
+        server: ServerIndex,
+        sent_at: Instant,
+        frame: &[u8],
+    ) {
         let response = match decode_handshake(frame) {
             Ok(response) => response,
             Err(error) => return self.connection_ended(now, ConnectionEnd::Protocol(error.into())),
@@ -73,23 +83,50 @@ impl<R, W: Clone> Session<R, W> {
             (Some(own), false) if own != session => {
                 self.end(End::Expired(Expiry::Replaced(session)));
             }
-            (_, false) => self.establish(now, sent_at, &response),
+            (_, false) => {
+                let welcome = self.accepted(now, sent_at, &response);
+                match self.config.sasl {
+                    Sasl::Off => self.establish(now, welcome),
+                    Sasl::Required => self.begin_sasl(now, server, welcome),
+                }
+            }
         }
     }
 
-    fn establish(&mut self, now: Instant, sent_at: Instant, response: &ConnectResponse<'_>) {
+    fn accepted(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        response: &ConnectResponse<'_>,
+    ) -> Welcome {
+        let session = response.session_id;
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
-        match self.identity {
-            Identity::New => self.lease.begin(sent_at, timeout),
-            Identity::Granted(_) => self.lease.resume(sent_at, timeout),
-        }
-        self.identity = Identity::Granted(Granted {
-            session: response.session_id,
-            password: Secret::new(response.password.unwrap_or_default()),
-            timeout,
-            last_received: now,
-        });
+        let (grant, last_received) = match &self.identity {
+            Identity::New => (Grant::Made(session), now),
+            Identity::Granted(granted) => (Grant::Resumed(session), granted.last_received),
+        };
+        let password = Secret::new(response.password.unwrap_or_default());
+        self.identity = Identity::Granted(Granted { session, password, timeout, last_received });
+        self.lease.shorten(sent_at, timeout);
+        let read_only = response.read_only.unwrap_or(false);
+        Welcome { sent_at, timeout, read_only, session: grant }
+    }
+
+    /// The connection is one to work with. An exchange between the handshake and this is nothing
+    /// that the server's clock for the session counts: that runs from the handshake.
+    pub(super) fn establish(&mut self, now: Instant, welcome: Welcome) {
+        let Welcome { sent_at, timeout, read_only, session } = welcome;
+        let session = match session {
+            Grant::Made(session) => {
+                self.lease.begin(sent_at, timeout);
+                session
+            }
+            Grant::Resumed(session) => {
+                self.lease.resume(sent_at, timeout);
+                session
+            }
+        };
         self.state = State::Live(Live {
             timeout,
             last_sent: sent_at,
@@ -99,11 +136,7 @@ impl<R, W: Clone> Session<R, W> {
             closing: Closing::NotAsked,
         });
         self.attempts = 0;
-        self.events.push_back(Event::Connected {
-            session: response.session_id,
-            timeout,
-            read_only: response.read_only.unwrap_or(false),
-        });
+        self.events.push_back(Event::Connected { session, timeout, read_only });
         self.check_lease(now);
         self.restore(now);
     }
@@ -136,9 +169,16 @@ impl<R, W: Clone> Session<R, W> {
         match self.state {
             State::Waiting { .. } | State::Ended(_) => {}
             State::Opening { server, .. } | State::Handshaking { server, .. } => {
-                self.requests.disconnect();
-                let retry_at = self.wait(now);
-                self.events.push_back(Event::ConnectFailed { server, end, retry_at });
+                self.attempt_failed(now, server, end);
+            }
+            State::Authenticating(exchange) => {
+                let end = match (end, exchange.turn) {
+                    (ConnectionEnd::Closed, Turn::Server | Turn::ServerAtLast) => {
+                        ConnectionEnd::ClosedInSasl
+                    }
+                    (end, _) => end,
+                };
+                self.attempt_failed(now, exchange.server, end);
             }
             State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => self.end(End::Abandoned),
             State::Live(Live { last_received, .. }) => {
@@ -155,9 +195,17 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
+    fn attempt_failed(&mut self, now: Instant, server: ServerIndex, end: ConnectionEnd) {
+        // Before a session is established, no request is on its way but those of its making.
+        self.requests.disconnect();
+        let retry_at = self.wait(now);
+        self.events.push_back(Event::ConnectFailed { server, end, retry_at });
+    }
+
     fn wait(&mut self, now: Instant) -> Instant {
         let retry_at = now + self.next_delay();
         self.state = State::Waiting { until: retry_at };
+        self.challenge = None;
         self.transport = Some(Transport::Disconnect);
         retry_at
     }
@@ -175,6 +223,7 @@ impl<R, W: Clone> Session<R, W> {
             return;
         }
         self.state = State::Ended(end);
+        self.challenge = None;
         self.transport = Some(Transport::Disconnect);
         self.lease.end();
         let lost = self.requests.disconnect();
@@ -194,7 +243,8 @@ impl<R, W: Clone> Session<R, W> {
                     self.watches.unanswered(watch);
                     tag
                 }
-                Purpose::SetWatches
+                Purpose::Sasl
+                | Purpose::SetWatches
                 | Purpose::RemoveWatches
                 | Purpose::Heartbeat
                 | Purpose::Confirmation

@@ -34,7 +34,7 @@ impl<R, W: Clone> Session<R, W> {
         frame.advance(REPLY_HEADER_LEN);
         match header.xid {
             Xid::NOTIFICATION => self.handle_notification(now, header.zxid, &frame),
-            Xid::PING => self.handle_ping_reply(now, header.zxid),
+            Xid::PING => self.handle_ping_reply(now, header),
             Xid::AUTH => self.handle_auth_reply(header.error),
             _ => self.handle_reply(now, header, frame),
         }
@@ -56,8 +56,12 @@ impl<R, W: Clone> Session<R, W> {
         self.remove_unwanted(now);
     }
 
-    fn handle_ping_reply(&mut self, now: Instant, zxid: Zxid) {
-        self.note_reply(zxid);
+    /// A ping may be what a server without the authentication that it demands refuses.
+    fn handle_ping_reply(&mut self, now: Instant, header: ReplyHeader) {
+        self.note_reply(header.zxid);
+        if refuses_identity(header.error) {
+            return self.end(End::AuthFailed(header.error));
+        }
         if let State::Live(live) = &mut self.state
             && let Ping::SentAt(sent_at) = live.ping
         {
@@ -86,8 +90,12 @@ impl<R, W: Clone> Session<R, W> {
                 return self.end(End::Closed);
             }
             (Purpose::Close, _) => return self.end(End::Abandoned),
+            (Purpose::Sasl, ErrorCode::OK) => {}
             (Purpose::SetWatches, ErrorCode::OK) => self.watches_are_set(),
-            (Purpose::SetWatches, error) => return self.watches_refused(now, error),
+            (Purpose::SetWatches, error) if refuses_identity(error) => {}
+            (Purpose::Sasl | Purpose::SetWatches, error) => {
+                return self.watches_refused(now, error);
+            }
             (Purpose::Heartbeat, error) => self.heartbeat_answered(now, pending.sent_at, error),
             (Purpose::Confirmation, ErrorCode::OK) => self.lease.confirmed(now),
             // A removal may also find none: the event is on its way, or the server too old (C-48).
@@ -106,9 +114,7 @@ impl<R, W: Clone> Session<R, W> {
         // evidence that the session lives.
         match header.error {
             ErrorCode::SESSION_EXPIRED => self.end(End::Expired(Expiry::Refused)),
-            ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH => {
-                self.end(End::AuthFailed(header.error));
-            }
+            error if refuses_identity(error) => self.end(End::AuthFailed(error)),
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
             _ => self.lease.answered(now, pending.sent_at),
         }
@@ -159,4 +165,10 @@ impl<R, W: Clone> Session<R, W> {
 /// one that knows it but has it switched off says up to where it is.
 const UNKNOWN_OPCODE: Zxid = Zxid::new(-1);
 
-const REPLY_HEADER_LEN: usize = <ReplyHeader as Decode<'static>>::MIN_ENCODED_LEN;
+/// Whether an error means that the connection lacks an identity that the server accepts, whatever
+/// it answers (protocol section 10.5).
+pub(super) const fn refuses_identity(error: ErrorCode) -> bool {
+    matches!(error, ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)
+}
+
+pub(super) const REPLY_HEADER_LEN: usize = <ReplyHeader as Decode<'static>>::MIN_ENCODED_LEN;

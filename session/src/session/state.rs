@@ -19,13 +19,52 @@ use crate::time::Instant;
 ///    '------------------+--------------------+-----------------------'
 /// any state but Ended --closed, expired, authentication failed--> Ended
 /// ```
+///
+/// With SASL, `Authenticating` comes between `Handshaking` and `Live`, and fails as the former
+/// does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Waiting { until: Instant },
     Opening { server: ServerIndex, give_up_at: Instant },
     Handshaking { server: ServerIndex, sent_at: Instant, give_up_at: Instant },
+    Authenticating(Authenticating),
     Live(Live),
     Ended(End),
+}
+
+/// What the answer to a handshake said of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Welcome {
+    /// When the handshake was sent.
+    pub(super) sent_at: Instant,
+    pub(super) timeout: Duration,
+    pub(super) read_only: bool,
+    pub(super) session: Grant,
+}
+
+/// Whether a handshake made the session.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Grant {
+    Made(SessionId),
+    Resumed(SessionId),
+}
+
+/// A connection whose handshake was accepted, in the middle of its SASL exchange.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Authenticating {
+    pub(super) server: ServerIndex,
+    pub(super) welcome: Welcome,
+    pub(super) give_up_at: Instant,
+    pub(super) turn: Turn,
+}
+
+/// Whose token is awaited.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    Mechanism,
+    Server,
+    /// The server's confirmation completes the exchange.
+    ServerAtLast,
 }
 
 /// A connection on which the session is established.
@@ -93,7 +132,9 @@ pub(super) struct Granted {
     pub(super) session: SessionId,
     pub(super) password: Secret,
     pub(super) timeout: Duration,
-    /// When the last connection was last heard of; not kept up while there is one.
+    /// When the last connection was last heard of; not kept up while there is one. An accepted
+    /// handshake alone does not count where an exchange has to follow: a session that is refused
+    /// it for ever has to die.
     pub(super) last_received: Instant,
 }
 

@@ -170,7 +170,10 @@ impl<R, W: Clone> Session<R, W> {
                 self.requests.send_auth(&packet)?;
                 live.last_sent = now;
             }
-            State::Waiting { .. } | State::Opening { .. } | State::Handshaking { .. } => {}
+            State::Waiting { .. }
+            | State::Opening { .. }
+            | State::Handshaking { .. }
+            | State::Authenticating(_) => {}
         }
         self.authentications.push(authentication);
         Ok(())
@@ -191,7 +194,10 @@ impl<R, W: Clone> Session<R, W> {
                 live.last_sent = now;
                 live.closing = Closing::GiveUpAt(now + live.timeout);
             }
-            State::Waiting { .. } | State::Opening { .. } | State::Handshaking { .. } => {
+            State::Waiting { .. }
+            | State::Opening { .. }
+            | State::Handshaking { .. }
+            | State::Authenticating(_) => {
                 self.end(End::Abandoned);
             }
         }

@@ -13,6 +13,7 @@ mod persistent;
 mod properties;
 mod reconnect;
 mod replies;
+mod sasl;
 mod server;
 mod timing;
 mod watches;

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::{Grade, WatchMode, WhileDisconnected};
+use zk_session::{Grade, Sasl, WatchMode, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -29,6 +29,7 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
         4 => Just(Happening::StartHeartbeats),
         1 => Just(Happening::StopHeartbeats),
         1 => Just(Happening::Authenticate),
+        4 => any::<u8>().prop_map(|answer| Happening::Mechanism { answer }),
         1 => Just(Happening::Close),
     ]
 }
@@ -50,6 +51,7 @@ fn from_an_honest_server() -> impl Strategy<Value = Happening> {
         6 => Just(Happening::Connect),
         12 => (zxid(), error()).prop_map(|(zxid, error)| Happening::Answer { zxid, error }),
         4 => zxid().prop_map(|zxid| Happening::Pong { zxid }),
+        4 => prop::option::weighted(0.9, any::<u8>()).prop_map(|token| Happening::Token { token }),
         4 => (zxid(), 1..5, any::<u8>())
             .prop_map(|(zxid, kind, path)| Happening::Notify { zxid, kind, path }),
     ]
@@ -76,13 +78,15 @@ fn setting() -> impl Strategy<Value = Setting> {
         prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
     let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
     let grade = prop_oneof![Just(Grade::Contact), Just(Grade::Sync), Just(Grade::Quorum)];
-    (any::<u64>(), servers, any::<u16>(), while_disconnected, grade).prop_map(
-        |(seed, servers, timeout, while_disconnected, grade)| Setting {
+    let sasl = prop_oneof![2 => Just(Sasl::Off), 1 => Just(Sasl::Required)];
+    (any::<u64>(), servers, any::<u16>(), while_disconnected, grade, sasl).prop_map(
+        |(seed, servers, timeout, while_disconnected, grade, sasl)| Setting {
             seed,
             servers,
             timeout,
             while_disconnected,
             grade,
+            sasl,
         },
     )
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use bytes::{Buf, BytesMut};
 use zk_jute::records::ConnectRequest;
-use zk_jute::{Decode, RequestHeader, Xid, frame_len};
+use zk_jute::{Decode, OpCode, RequestHeader, Xid, frame_len};
 use zk_session::Instant;
 
 /// What the server knows, and until when the session may believe in its lease.
@@ -14,6 +14,8 @@ pub(crate) struct Server {
     pub(crate) input: BytesMut,
     pub(crate) handshake_at: Option<Instant>,
     pub(crate) requests: VecDeque<(Xid, Instant)>,
+    /// The last request that was a token. It is none of the session, so its answer proves nothing.
+    pub(crate) last_token: Option<Xid>,
     pub(crate) ping_at: Option<Instant>,
     pub(crate) lease: Duration,
     pub(crate) bound: Instant,
@@ -41,7 +43,11 @@ impl Server {
                 self.handshake_at = Some(now);
                 continue;
             }
-            match RequestHeader::decode_prefix(&frame).expect("a header").xid {
+            let header = RequestHeader::decode_prefix(&frame).expect("a header");
+            if header.opcode == OpCode::SASL {
+                self.last_token = Some(header.xid);
+            }
+            match header.xid {
                 Xid::PING => self.ping_at = Some(now),
                 Xid::AUTH => {}
                 xid => self.requests.push_back((xid, now)),

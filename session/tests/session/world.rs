@@ -5,11 +5,11 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
-use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
-use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
+use zk_jute::records::{ConnectResponse, Credential, EventType, GetDataRequest, SetSaslResponse};
+use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Grade, Instant, Session, SubmitError, Transport, WatchId, WatchMode,
-    Watching, WhileDisconnected,
+    Config, Event, Failure, Grade, Instant, Sasl, SaslAnswer, SaslFailure, Session, SubmitError,
+    Transport, WatchId, WatchMode, Watching, WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -63,6 +63,14 @@ pub(crate) enum Happening {
     Pong {
         zxid: i64,
     },
+    /// The mechanism's word, asked for or not.
+    Mechanism {
+        answer: u8,
+    },
+    /// The server's token, or none, for the oldest request that it has read.
+    Token {
+        token: Option<u8>,
+    },
     StartHeartbeats,
     StopHeartbeats,
     Stray {
@@ -85,6 +93,7 @@ pub(crate) struct Setting {
     pub(crate) timeout: u16,
     pub(crate) while_disconnected: WhileDisconnected,
     pub(crate) grade: Grade,
+    pub(crate) sasl: Sasl,
 }
 
 /// Runs them all, then ends the session, and returns everything that came out.
@@ -144,6 +153,7 @@ impl World {
         config.session_timeout = Duration::from_millis(setting.timeout.into());
         config.while_disconnected = setting.while_disconnected;
         config.grade = setting.grade;
+        config.sasl = setting.sasl;
         config.limits.max_in_flight = 5;
         config.limits.max_queued_bytes = 200;
         Self {
@@ -198,6 +208,8 @@ impl World {
             Happening::Connect => return self.connect(),
             Happening::Answer { zxid, error } => self.answer(zxid, error),
             Happening::Mangled { at, byte } => self.mangled(at, byte),
+            Happening::Mechanism { answer } => self.mechanism(answer),
+            Happening::Token { token } => self.token(token),
             Happening::Pong { zxid } => {
                 let sent_at = self.server.ping_at.take();
                 self.server.prove(sent_at);
@@ -290,7 +302,34 @@ impl World {
             if self.server.handshake_at.is_some() && !self.session.is_connected() {
                 self.accept(self.session.id().map_or(1, SessionId::get), 4000);
                 self.settle();
+                self.mechanism(0);
+                self.settle();
+                self.token(Some(1));
+                self.mechanism(4);
+                self.settle();
             }
+        }
+    }
+
+    fn mechanism(&mut self, answer: u8) {
+        let answer = match answer % 8 {
+            0..3 => SaslAnswer::Token(b"token"),
+            3 => SaslAnswer::LastToken(b"token"),
+            4..7 => SaslAnswer::Done,
+            _ => SaslAnswer::Failed(SaslFailure::Challenge),
+        };
+        self.session.handle_sasl(self.now, answer);
+    }
+
+    fn token(&mut self, token: Option<u8>) {
+        if let Some((xid, sent_at)) = self.server.requests.pop_front() {
+            if self.server.last_token != Some(xid) {
+                self.server.prove(Some(sent_at));
+            }
+            let token = token.as_ref().map(core::slice::from_ref);
+            let mut frame = BytesMut::from(&*reply(xid, 0, 0));
+            SetSaslResponse { token: Credential::new(token) }.encode(&mut frame);
+            self.receive(frame.freeze());
         }
     }
 
@@ -335,6 +374,9 @@ impl World {
                 self.log.push(format!("{order:?}"));
             }
             None => {}
+        }
+        if let Some(challenge) = self.session.poll_sasl() {
+            self.log.push(format!("{challenge:?}"));
         }
         let mut output = BytesMut::new();
         self.session.poll_transmit(&mut output);
@@ -422,6 +464,7 @@ impl World {
         self.session.poll_transmit(&mut output);
         assert!(output.is_empty());
         assert_eq!(self.session.poll_transport(), None);
+        assert_eq!(self.session.poll_sasl(), None);
         assert_eq!(self.session.poll_event(), None);
         assert_eq!(self.session.poll_timeout(), next);
         assert_eq!(next.is_none(), self.session.ended().is_some());

@@ -25,7 +25,11 @@ pub struct Counters {
     pub(super) passed: BTreeMap<FrameKind, u64>,
     pub(super) errors: BTreeMap<(Opcode, i32), u64>,
     pub(super) notifications: BTreeMap<ConnectionId, u64>,
+    pub(super) openings: BTreeMap<ConnectionId, Vec<Opcode>>,
 }
+
+/// How many requests of each connection are remembered in their order.
+const OPENING: usize = 8;
 
 impl Counters {
     /// Frames of a kind that have arrived at the proxy.
@@ -69,6 +73,18 @@ impl Counters {
     /// The same, for each connection that has had one.
     pub const fn notifications_by_connection(&self) -> &BTreeMap<ConnectionId, u64> {
         &self.notifications
+    }
+
+    /// The first requests that have passed to servers on each connection, eight at most, in order.
+    pub const fn openings_by_connection(&self) -> &BTreeMap<ConnectionId, Vec<Opcode>> {
+        &self.openings
+    }
+
+    pub(super) fn note_opening(&mut self, connection: ConnectionId, opcode: Opcode) {
+        let opening = self.openings.entry(connection).or_default();
+        if opening.len() < OPENING {
+            opening.push(opcode);
+        }
     }
 
     /// Bytes that have passed in a direction.

@@ -326,8 +326,12 @@ impl State {
         if passes == frame.bytes.len() {
             let kind = frame.kind();
             *self.counters.passed.entry(kind).or_default() += 1;
-            if kind == FrameKind::Notification {
-                *self.counters.notifications.entry(id).or_default() += 1;
+            match kind {
+                FrameKind::Notification => {
+                    *self.counters.notifications.entry(id).or_default() += 1;
+                }
+                FrameKind::Request(opcode) => self.counters.note_opening(id, opcode),
+                _ => {}
             }
         }
     }

@@ -28,6 +28,7 @@ pub struct Options {
     config_lines: Vec<String>,
     system_properties: Vec<(String, String)>,
     secure_port: Option<SecurePort>,
+    files: Vec<(String, String)>,
     start_bound: Duration,
 }
 
@@ -44,6 +45,7 @@ impl Default for Options {
             config_lines: Vec::new(),
             system_properties: Vec::new(),
             secure_port: None,
+            files: Vec::new(),
             start_bound: Duration::from_secs(60),
         }
     }
@@ -125,6 +127,13 @@ impl Options {
         self
     }
 
+    /// One more file in the server's folder, in which the server runs.
+    #[must_use]
+    pub fn file(mut self, name: impl Into<String>, content: impl Into<String>) -> Self {
+        self.files.push((name.into(), content.into()));
+        self
+    }
+
     /// How long a start may take before it counts as failed; a minute by default.
     #[must_use]
     pub const fn start_bound(mut self, bound: Duration) -> Self {
@@ -164,6 +173,10 @@ impl Options {
 
     pub(super) const fn bound(&self) -> Duration {
         self.start_bound
+    }
+
+    pub(super) fn files(&self) -> &[(String, String)] {
+        &self.files
     }
 
     /// The server's command line; it runs in the folder that holds `zoo.cfg`.

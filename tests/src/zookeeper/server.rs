@@ -72,6 +72,9 @@ impl Server {
         fs::write(folder.join("logback.xml"), LOGBACK)?;
         fs::write(folder.join("log4j.properties"), LOG4J)?;
         fs::write(folder.join("server.log"), "")?;
+        for (name, content) in options.files() {
+            fs::write(folder.join(name), content)?;
+        }
         fs::create_dir(folder.join("data"))?;
         fs::write(folder.join("data/myid"), format!("{id}\n"))?;
         Ok(Self {

@@ -1,0 +1,58 @@
+//! Who `zkelect` is to the servers.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use election_tokio::{ClientBuilder, DigestMd5, Secret};
+
+use crate::failure::Failure;
+
+/// A password is never an argument: everybody on the machine can read those.
+#[derive(Debug, Args)]
+pub(crate) struct IdentityArgs {
+    /// The user to authenticate as, by SASL (DIGEST-MD5). Servers that take no part in SASL are
+    /// refused.
+    #[arg(long, value_name = "NAME", requires = "sasl_password_file")]
+    sasl_user: Option<String>,
+    /// A file with that user's password, in UTF-8; a line break at its end does not count.
+    #[arg(long, value_name = "FILE", requires = "sasl_user")]
+    sasl_password_file: Option<PathBuf>,
+}
+
+impl IdentityArgs {
+    /// Lets the client authenticate, if that is asked for.
+    pub(crate) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, Failure> {
+        let (Some(user), Some(path)) = (&self.sasl_user, &self.sasl_password_file) else {
+            return Ok(builder);
+        };
+        let password =
+            fs::read(path).map_err(|error| Failure::PasswordFile { path: path.clone(), error })?;
+        Ok(builder.sasl(DigestMd5::new(user, without_line_break(password))))
+    }
+}
+
+/// In place, so that no copy is left behind.
+fn without_line_break(mut password: Vec<u8>) -> Secret {
+    for ending in [b'\n', b'\r'] {
+        if password.last() == Some(&ending) {
+            password.pop();
+        }
+    }
+    Secret::new(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_break_at_the_end_does_not_count() {
+        for (file, password) in
+            [("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a \n\n", "a \n"), ("", ""), ("\n", "")]
+        {
+            let read = without_line_break(file.as_bytes().to_vec());
+            assert_eq!(read.expose(), password.as_bytes(), "{file:?}");
+        }
+    }
+}

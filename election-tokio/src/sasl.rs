@@ -1,0 +1,142 @@
+//! SASL mechanisms, and where their exchange stands.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use zk_session::{SaslFailure, Secret, ServerAddress};
+
+#[cfg(feature = "sasl-digest-md5")]
+mod digest_md5;
+
+/// The client's side of a SASL mechanism, with what it needs to prove who the client is.
+///
+/// ZooKeeper does not negotiate mechanisms: client and server have to be set up for the same one.
+/// A mechanism with user and password, `DigestMd5`, is behind the feature `sasl-digest-md5`.
+pub trait SaslMechanism: fmt::Debug + Send + Sync + 'static {
+    /// Begins an exchange with `server`: on each connection, before anything else. A mechanism in
+    /// which the server has the first word sends it an empty token.
+    fn begin(&self, server: &ServerAddress) -> SaslStepping;
+}
+
+/// A step on its way. It may take its time, to ask a key distribution centre, say; the client drops
+/// it when the session gives the connection up: the whole exchange may take a third of the session
+/// timeout divided by the number of servers, and three seconds at most.
+pub type SaslStepping = Pin<Box<dyn Future<Output = Result<SaslStep, SaslError>> + Send>>;
+
+/// What follows the server's answer to a token.
+pub type SaslContinuation = Box<dyn FnOnce(Bytes) -> SaslStepping + Send>;
+
+/// What the mechanism does next.
+pub enum SaslStep {
+    /// Sends a token, and goes on with the server's answer.
+    Send {
+        /// The token.
+        token: Secret,
+        /// What follows.
+        then: SaslContinuation,
+    },
+    /// Sends the last token. Only for a mechanism to which the server has proved itself by then:
+    /// a server that takes no part in SASL confirms any last token.
+    SendLast(Secret),
+    /// The server's last token completed the exchange.
+    Done,
+}
+
+impl SaslStep {
+    /// Sends `token`, and goes on with `then`.
+    pub fn send<F, S>(token: Secret, then: F) -> Self
+    where
+        F: FnOnce(Bytes) -> S + Send + 'static,
+        S: Future<Output = Result<Self, SaslError>> + Send + 'static,
+    {
+        Self::Send { token, then: Box::new(move |answer| Box::pin(then(answer))) }
+    }
+}
+
+impl fmt::Debug for SaslStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Send { .. } => "Send",
+            Self::SendLast(_) => "SendLast",
+            Self::Done => "Done",
+        })
+    }
+}
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaslError {
+    /// Trying again would change nothing: the client ends.
+    #[error(transparent)]
+    Failed(#[from] SaslFailure),
+    /// It may work later, or with another server: the connection is given up, and the client
+    /// connects again.
+    #[error("SASL is not available: {0}")]
+    Unavailable(#[from] io::Error),
+}
+
+/// The exchange on the present connection.
+#[derive(Default)]
+pub(crate) enum Exchange {
+    #[default]
+    None,
+    Stepping(SaslStepping),
+    Awaiting(SaslContinuation),
+}
+
+impl Exchange {
+    pub(crate) fn begin(
+        mechanism: Option<&Arc<dyn SaslMechanism>>,
+        server: &ServerAddress,
+    ) -> Self {
+        mechanism.map_or(Self::None, |mechanism| Self::Stepping(mechanism.begin(server)))
+    }
+
+    pub(crate) fn handle_token(&mut self, token: Bytes) {
+        if let Self::Awaiting(then) = core::mem::take(self) {
+            *self = Self::Stepping(then(token));
+        }
+    }
+
+    /// The next step, once it is there.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, SaslError>> {
+        let Self::Stepping(step) = self else {
+            return Poll::Pending;
+        };
+        let Poll::Ready(step) = step.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        *self = Self::None;
+        Poll::Ready(step.map(|step| match step {
+            SaslStep::Send { token, then } => {
+                *self = Self::Awaiting(then);
+                Answer::Token(token)
+            }
+            SaslStep::SendLast(token) => Answer::LastToken(token),
+            SaslStep::Done => Answer::Done,
+        }))
+    }
+}
+
+/// What the session is told: like [`zk_session::SaslAnswer`], but owned.
+pub(crate) enum Answer {
+    Token(Secret),
+    LastToken(Secret),
+    Done,
+}
+
+impl Answer {
+    pub(crate) fn as_ref(&self) -> zk_session::SaslAnswer<'_> {
+        match self {
+            Self::Token(token) => zk_session::SaslAnswer::Token(token.expose()),
+            Self::LastToken(token) => zk_session::SaslAnswer::LastToken(token.expose()),
+            Self::Done => zk_session::SaslAnswer::Done,
+        }
+    }
+}

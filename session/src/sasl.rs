@@ -1,0 +1,92 @@
+//! SASL: what passes between the session and the driver's mechanism.
+//!
+//! A session knows no mechanism. It carries tokens, before anything else on each connection, and
+//! keeps everybody else waiting meanwhile (protocol section 10.2).
+
+use bytes::Bytes;
+
+use crate::servers::ServerIndex;
+
+#[cfg(feature = "sasl-digest-md5")]
+mod digest_md5;
+
+#[cfg(feature = "sasl-digest-md5")]
+pub use digest_md5::{DigestMd5, ServerProof};
+
+/// Whether connections begin with a SASL exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sasl {
+    /// They do not.
+    #[default]
+    Off,
+    /// Every connection does, and counts for nothing without: a server that takes no part in the
+    /// exchange ends the session, which never goes on unauthenticated.
+    Required,
+}
+
+/// What the mechanism is to answer, with [`handle_sasl`](crate::Session::handle_sasl).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaslChallenge {
+    /// An exchange with this server begins, and whatever was left of an earlier one is void. The
+    /// client has the first word; where a mechanism gives it to the server, it is an empty token.
+    Begin(ServerIndex),
+    /// The server's token.
+    Token(Bytes),
+}
+
+/// What the mechanism has to say. `Debug` does not show tokens.
+#[derive(Clone, Copy)]
+pub enum SaslAnswer<'a> {
+    /// A token for the server, whose own is awaited.
+    Token(&'a [u8]),
+    /// The last token: the exchange is complete when the server has confirmed it. Only for a
+    /// mechanism to which the server has proved itself by then: a server that is not set up for
+    /// SASL confirms it too.
+    LastToken(&'a [u8]),
+    /// The server's token completed the exchange.
+    Done,
+    /// The exchange cannot be completed, and trying again would change nothing: the session ends.
+    /// Where it could, the driver closes its transport instead.
+    Failed(SaslFailure),
+}
+
+/// Why a SASL exchange failed for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaslFailure {
+    /// The server answered without a token: no authentication took place.
+    #[error(
+        "the server takes no part in it: it has no JAAS section `Server`, or is told to keep \
+         clients that fail (`zookeeper.allowSaslFailedClients`); set it up, or use no SASL"
+    )]
+    NotOffered,
+    /// The server's token is none that the mechanism can answer.
+    #[error(
+        "the server's challenge is not one of this mechanism: check that its JAAS section `Server` \
+         names the login module of the mechanism that the client uses"
+    )]
+    Challenge,
+    /// The name or the password has characters that cannot be sent to this server.
+    #[error("the user's name or password cannot be written in the server's character set")]
+    Unencodable,
+    /// The server did not prove that it knows the user's secret: it may be somebody else.
+    #[error("the server did not prove that it knows the password: it may be an impostor")]
+    ServerUnproved,
+    /// The mechanism has no credentials that it could use.
+    #[error("there are no credentials that could be used")]
+    NoCredentials,
+    /// The mechanism's token is above [`Limits::max_frame`](crate::Limits::max_frame).
+    #[error("the mechanism's token is longer than the server would read")]
+    TokenTooLong,
+}
+
+impl core::fmt::Debug for SaslAnswer<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Token(_) => f.write_str("Token(redacted)"),
+            Self::LastToken(_) => f.write_str("LastToken(redacted)"),
+            Self::Done => f.write_str("Done"),
+            Self::Failed(failure) => f.debug_tuple("Failed").field(failure).finish(),
+        }
+    }
+}
