@@ -55,7 +55,7 @@ pub enum Event<R, W> {
     },
     /// An attempt to connect failed; another will follow.
     ConnectFailed {
-        /// The server.
+        /// The server, in the list that counted when the attempt began.
         server: ServerIndex,
         /// Why.
         end: ConnectionEnd,

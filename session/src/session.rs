@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use bytes::{Buf, Bytes, BytesMut};
 use zk_jute::{SessionId, Zxid, frame_len};
@@ -161,6 +162,25 @@ impl<R, W> Session<R, W> {
             State::Ended(_) => return None,
         };
         [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
+    }
+
+    /// The driver has another list of servers: from now on indices mean places in that one. They
+    /// are shuffled anew, and a new round of attempts begins, at the step of the backoff that was
+    /// reached.
+    ///
+    /// An attempt whose transport is not open yet begins anew, with the new list. One that waits
+    /// for the handshake's answer goes on, so that a list that changes often keeps nobody from
+    /// connecting; so does a connection, which is not moved to the new servers. A driver that
+    /// names the server of [`Event::ConnectFailed`] has to remember which one it opened a
+    /// transport to.
+    pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
+        self.check_lease(now);
+        let round = self.attempts / self.servers.count();
+        self.servers = Servers::new(count, &mut self.rng);
+        self.attempts = round.saturating_mul(self.servers.count().get());
+        if matches!(self.state, State::Opening { .. }) {
+            self.open(now);
+        }
     }
 
     /// What to do with the transport now, if anything.

@@ -13,6 +13,7 @@ mod properties;
 mod reconnect;
 mod replies;
 mod server;
+mod servers;
 mod timing;
 mod watches;
 mod world;

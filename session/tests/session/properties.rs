@@ -16,6 +16,10 @@ fn error() -> impl Strategy<Value = i32> {
     prop_oneof![12 => Just(0), 4 => Just(-101), 1 => -128..0]
 }
 
+fn servers() -> impl Strategy<Value = NonZeroUsize> {
+    (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"))
+}
+
 fn from_the_caller() -> impl Strategy<Value = Happening> {
     prop_oneof![
         8 => Just(Happening::Submit),
@@ -23,6 +27,7 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
         2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
         4 => Just(Happening::StartHeartbeats),
         1 => Just(Happening::StopHeartbeats),
+        1 => servers().prop_map(|count| Happening::Servers { count }),
         1 => Just(Happening::Authenticate),
         1 => Just(Happening::Close),
     ]
@@ -69,9 +74,8 @@ fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
 fn setting() -> impl Strategy<Value = Setting> {
     let while_disconnected =
         prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
-    let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
     let grade = prop_oneof![Just(Grade::Contact), Just(Grade::Sync), Just(Grade::Quorum)];
-    (any::<u64>(), servers, any::<u16>(), while_disconnected, grade).prop_map(
+    (any::<u64>(), servers(), any::<u16>(), while_disconnected, grade).prop_map(
         |(seed, servers, timeout, while_disconnected, grade)| Setting {
             seed,
             servers,

@@ -61,6 +61,9 @@ pub(crate) enum Happening {
     },
     StartHeartbeats,
     StopHeartbeats,
+    Servers {
+        count: NonZeroUsize,
+    },
     Stray {
         xid: i32,
         error: i32,
@@ -171,6 +174,7 @@ impl World {
                 assert_eq!(started, Ok(()));
             }
             Happening::StopHeartbeats => self.session.stop_heartbeats(),
+            Happening::Servers { count } => self.session.handle_servers(self.now, count),
             Happening::Wait { millis } => {
                 self.now = self.now + Duration::from_millis(millis);
                 return;
