@@ -1,5 +1,7 @@
 //! The one task of a client: moves bytes between the transport and the session, and time.
 
+mod inquiry;
+
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
@@ -11,11 +13,13 @@ use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::codec::Framed;
-use zk_session::{ServerAddress, ServerIndex};
+use zk_session::ServerIndex;
 
 use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::Shared;
+use crate::source::ServerSource;
 use crate::transport::{Connector, Transport};
+use inquiry::Inquiry;
 
 /// Frames handed to the session under one lock.
 const BATCH: usize = 512;
@@ -25,7 +29,7 @@ const BUFFER: usize = 64 * 1024;
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     connector: Arc<dyn Connector>,
-    servers: Vec<ServerAddress>,
+    inquiry: Inquiry,
     max_reply: usize,
     link: Link,
     timer: Pin<Box<Sleep>>,
@@ -55,13 +59,13 @@ impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
         connector: Arc<dyn Connector>,
-        servers: Vec<ServerAddress>,
+        source: Option<Arc<dyn ServerSource>>,
         max_reply: usize,
     ) -> Self {
         Self {
             shared,
             connector,
-            servers,
+            inquiry: Inquiry::new(source),
             max_reply,
             link: Link::Down,
             timer: Box::pin(sleep_until(Instant::now())),
@@ -170,9 +174,29 @@ impl Driver {
         }
     }
 
+    fn poll_inquiry(&mut self, cx: &mut Context<'_>) -> Progress {
+        let Poll::Ready(answer) = self.inquiry.poll(cx) else {
+            return Progress::None;
+        };
+        self.shared.drive(&mut self.wakers, |hub, now| match answer {
+            Ok(servers) => hub.replace_servers(now, servers),
+            Err(error) => hub.keep_servers(now, error.to_string()),
+        });
+        Progress::Some
+    }
+
+    /// Where no server is known yet, the session waits for the source's answer as it would for a
+    /// transport.
     fn open(&mut self, server: ServerIndex) -> Progress {
-        let Some(server) = self.servers.get(server.0).cloned() else {
-            return self.link_failed(None);
+        let (begins_round, server) = self.shared.drive(&mut self.wakers, |hub, _| {
+            (hub.servers.begins_round(), hub.servers.attempt(server))
+        });
+        if begins_round {
+            self.inquiry.ask();
+        }
+        let Some(server) = server else {
+            self.link = Link::Down;
+            return Progress::Some;
         };
         let connector = Arc::clone(&self.connector);
         self.link = Link::Opening(Box::pin(async move { connector.connect(&server).await }));
@@ -217,10 +241,10 @@ impl Future for Driver {
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
-            let inputs = [self.poll_link(cx), self.poll_clock(cx)];
+            let inputs = [self.poll_link(cx), self.poll_clock(cx), self.poll_inquiry(cx)];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 2] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 3] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }

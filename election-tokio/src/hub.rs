@@ -8,6 +8,7 @@ mod calls;
 mod dispatch;
 mod nomination;
 mod perform;
+mod servers;
 mod target;
 mod tenure;
 mod watches;
@@ -21,11 +22,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
-use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
+use tracing::{info, warn};
+use zk_session::{Config, End, Instant, Limits, ServerAddress, SubmitError, Transport};
 
 pub(crate) use calls::{Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
+pub(crate) use servers::Servers;
 pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{WatchKey, WatchOutcome, Watches};
@@ -74,7 +77,6 @@ impl fmt::Debug for Identity {
 /// What a client is made with.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) servers: ConnectString,
     pub(crate) session: Config,
     pub(crate) identities: Vec<Identity>,
     pub(crate) on_expiry: OnExpiry,
@@ -96,6 +98,7 @@ pub(crate) struct Hub {
     pub(crate) settings: Settings,
     clock: Clock,
     pub(crate) session: Session,
+    pub(crate) servers: Servers,
     pub(crate) calls: Calls,
     pub(crate) watches: Watches,
     pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
@@ -126,7 +129,12 @@ enum Driver {
 }
 
 impl Shared {
-    pub(crate) fn new(mut settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
+    pub(crate) fn new(
+        mut settings: Settings,
+        servers: Servers,
+        chroot: Chroot,
+    ) -> Result<Self, SubmitError> {
+        settings.session.servers = servers.count();
         let limits = settings.session.limits;
         // The bounds are for calls: see `Calls`.
         settings.session.limits =
@@ -135,6 +143,7 @@ impl Shared {
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
             settings,
+            servers,
             clock: clock.clone(),
             calls: Calls::new(limits),
             watches: Watches::new(),
@@ -251,6 +260,27 @@ impl Hub {
 
     pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
         self.stale_transport.take().or_else(|| self.session.poll_transport())
+    }
+
+    /// Takes in a list of servers.
+    pub(crate) fn replace_servers(&mut self, now: Instant, list: Vec<ServerAddress>) {
+        if list.is_empty() {
+            self.keep_servers(now, "the source names none".to_owned());
+        } else if self.servers.replace(list) {
+            let count = self.servers.count();
+            info!(count, "another list of servers");
+            self.settings.session.servers = count;
+            self.session.handle_servers(now, count);
+        }
+    }
+
+    /// The source gave no list of servers: the attempts go on with the last one, if there is one.
+    pub(crate) fn keep_servers(&mut self, now: Instant, reason: String) {
+        warn!(reason, "no new list of servers");
+        self.servers.not_replaced(reason);
+        if self.servers.is_empty() {
+            self.session.handle_closed(now);
+        }
     }
 
     /// Closes the session. Nobody leads from here on: the server deletes the candidates, and lets

@@ -11,12 +11,13 @@ mod election;
 mod error;
 mod hub;
 mod path;
+mod source;
 mod transport;
 mod updates;
 
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead,
+    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead, NoServers,
     OneshotWatch, OperationResult, ReadResult, Release, Transaction, TransactionError, Ttl,
     TtlError, WatchEvent, WatchLost,
 };
@@ -27,6 +28,9 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+#[cfg(feature = "dns-srv")]
+pub use source::SrvRecords;
+pub use source::{Locating, ServerFile, ServerSource, SourceFn, source_fn};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::Updates;
 

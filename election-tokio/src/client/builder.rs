@@ -8,8 +8,9 @@ use zk_session::{Backoff, Config, ConnectString, Grade, Limits, Margin, WhileDis
 
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::Driver;
-use crate::hub::{Identity, OnExpiry, Settings, Shared};
+use crate::hub::{Identity, OnExpiry, Servers, Settings, Shared};
 use crate::path::Chroot;
+use crate::source::ServerSource;
 use crate::transport::{Connector, TcpConnector};
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
@@ -20,7 +21,7 @@ const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
-    servers: String,
+    servers: ServersAt,
     connect_timeout: Option<Duration>,
     session: Config,
     identities: Vec<Identity>,
@@ -29,10 +30,25 @@ pub struct ClientBuilder {
     connector: Arc<dyn Connector>,
 }
 
+/// How the servers are found.
+#[derive(Clone, Debug)]
+enum ServersAt {
+    ConnectString(String),
+    Source { source: Arc<dyn ServerSource>, chroot: String },
+}
+
 impl ClientBuilder {
     pub(super) fn new(servers: &str) -> Self {
+        Self::with(ServersAt::ConnectString(servers.to_owned()))
+    }
+
+    pub(super) fn from_source(source: impl ServerSource, chroot: &str) -> Self {
+        Self::with(ServersAt::Source { source: Arc::new(source), chroot: chroot.to_owned() })
+    }
+
+    fn with(servers: ServersAt) -> Self {
         Self {
-            servers: servers.to_owned(),
+            servers,
             connect_timeout: None,
             session: Config::new(NonZeroUsize::MIN),
             identities: Vec::new(),
@@ -153,25 +169,28 @@ impl ClientBuilder {
     ///
     /// [`ConnectError`] if the connect string, or the margin with this grade, cannot be used.
     pub fn start(self) -> Result<Client, ConnectError> {
-        let servers: ConnectString = self.servers.parse()?;
-        let chroot = Chroot::new(servers.chroot()).map_err(ConnectError::Chroot)?;
+        let (known, source, chroot) = match self.servers {
+            ServersAt::ConnectString(text) => {
+                let servers: ConnectString = text.parse()?;
+                (servers.servers().cloned().collect(), None, servers.chroot().to_owned())
+            }
+            ServersAt::Source { source, chroot } => (Vec::new(), Some(source), chroot),
+        };
+        let chroot = Chroot::new(&chroot).map_err(ConnectError::Chroot)?;
         let (margin, grade) = (self.session.margin, self.session.grade);
         if !margin.suits(grade) {
             return Err(ConnectError::Margin { margin, grade });
         }
         let seed = getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?;
-        let addresses = servers.servers().cloned().collect();
-        let mut session = self.session;
-        session.servers = servers.server_count();
         let settings = Settings {
-            servers,
-            session,
+            session: self.session,
             identities: self.identities,
             on_expiry: self.on_expiry,
             seed,
         };
-        let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
-        tokio::spawn(Driver::new(Arc::clone(&shared), self.connector, addresses, self.max_reply));
+        let shared = Shared::new(settings, Servers::new(known), chroot);
+        let shared = Arc::new(shared.map_err(ConnectError::Identity)?);
+        tokio::spawn(Driver::new(Arc::clone(&shared), self.connector, source, self.max_reply));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

@@ -49,14 +49,16 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    pub(crate) fn attempt_failed(&mut self, failure: Option<Arc<ConnectFailure>>) {
+    pub(crate) fn attempt_failed(&mut self, failure: Arc<ConnectFailure>) {
         match self {
             Self::Connecting { failures, last_failure }
             | Self::Suspended { failures, last_failure } => {
                 *failures = failures.saturating_add(1);
-                *last_failure = failure;
+                *last_failure = Some(failure);
             }
-            Self::Expired { .. } => *self = Self::Connecting { failures: 1, last_failure: failure },
+            Self::Expired { .. } => {
+                *self = Self::Connecting { failures: 1, last_failure: Some(failure) };
+            }
             Self::Connected { .. } | Self::Closed { .. } => {}
         }
     }
@@ -68,18 +70,41 @@ impl ConnectionState {
 
 /// An attempt to connect that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectFailure {
-    /// The server.
-    pub server: ServerAddress,
-    /// Why, in words.
-    pub reason: String,
+#[non_exhaustive]
+pub enum ConnectFailure {
+    /// A server was tried.
+    Server {
+        /// The server.
+        server: ServerAddress,
+        /// Why, in words.
+        reason: String,
+        /// Why the list that the server is from may be out of date, in words: what became of the
+        /// last question to the [`ServerSource`](crate::ServerSource), if it brought no servers.
+        outdated: Option<String>,
+    },
+    /// No server is known: the [`ServerSource`](crate::ServerSource) has named none so far.
+    NoneKnown {
+        /// Why, in words.
+        reason: String,
+    },
 }
 
 impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.server, self.reason)
+        match self {
+            Self::Server { server, reason, outdated: None } => write!(f, "{server}: {reason}"),
+            Self::Server { server, reason, outdated: Some(why) } => {
+                write!(f, "{server}: {reason} (from an old list: {why})")
+            }
+            Self::NoneKnown { reason } => write!(f, "no server is known: {reason}"),
+        }
     }
 }
+
+/// A list of servers without any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an empty list of servers: the last one stays")]
+pub struct NoServers;
 
 /// Why there is no client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@ use zk_session::{End, Event, Expiry, Instant};
 use super::nomination::{Happening, Stimulus};
 use super::watches::WatchOutcome;
 use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
-use crate::client::{ConnectFailure, ConnectionState};
+use crate::client::ConnectionState;
 use crate::election::Status;
 
 impl Hub {
@@ -86,6 +86,7 @@ impl Hub {
         match *event {
             Event::Connected { session, timeout, read_only } => {
                 info!(%session, ?timeout, read_only, "connected");
+                self.servers.connected();
                 self.connection.send_replace(ConnectionState::Connected {
                     session,
                     timeout,
@@ -97,11 +98,10 @@ impl Hub {
                 }
                 self.calls.announce_room(&self.session, &mut self.wakers);
             }
-            Event::ConnectFailed { server, end, .. } => {
+            Event::ConnectFailed { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
-                let server = self.settings.servers.servers().nth(server.0).cloned();
-                let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
-                debug!(failure = failure.as_deref().map(tracing::field::display), "no connection");
+                let failure = Arc::new(self.servers.failed(reason));
+                debug!(%failure, "no connection");
                 self.connection.send_modify(|state| state.attempt_failed(failure));
             }
             Event::Disconnected { end, .. } => {
