@@ -27,7 +27,7 @@ pub enum Transport {
 ///
 /// ```text
 /// Apart      --ConnectFailed--> Apart
-/// Apart      --Connected-->     Together   (the same session each time)
+/// Apart      --Connected-->     Together   (the same session each time, but see below)
 /// Together   --Fired-->         Together
 /// Together   --HeartbeatRefused--> Together
 /// Together   --Disconnected-->  Apart
@@ -38,7 +38,8 @@ pub enum Transport {
 /// Ending, either --Ended-->     the end
 /// ```
 ///
-/// It starts in `Apart`. `LeaseLapsed` comes once each time that a
+/// It starts in `Apart`. A session that a read-only server made is not kept: the `Connected` after
+/// one with `read_only` may bring another session. It has no lease, and owns nothing. `LeaseLapsed` comes once each time that a
 /// [`lease_deadline`](crate::Session::lease_deadline) passes: never before the first `Connected`,
 /// and each further one only after another `Connected` or a reply that renewed the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,8 @@ pub enum Event<R, W> {
         /// The negotiated timeout, which may differ from the requested one and from connection to
         /// connection.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble and answers reads only.
+        /// Whether the server is cut off from its ensemble and answers reads only; if so, what it
+        /// tells may be old, writes are refused, and nothing proves the lease.
         read_only: bool,
     },
     /// An attempt to connect failed; another will follow.
@@ -162,6 +164,9 @@ pub enum ConnectionEnd {
     /// Opening the transport, or the handshake, took too long.
     #[error("timed out")]
     TimedOut,
+    /// It was to a server that answers reads only, and one was found that takes writes.
+    #[error("left for a server that takes writes")]
+    Outdone,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,

@@ -11,6 +11,7 @@ mod event;
 mod lease;
 mod outbox;
 mod requests;
+mod search;
 mod secret;
 mod servers;
 mod session;
@@ -18,12 +19,13 @@ mod time;
 mod watches;
 
 pub use backoff::Backoff;
-pub use config::{Config, Limits, WhileDisconnected};
+pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
 };
 pub use lease::{Grade, Margin};
+pub use search::ProbeAnswer;
 pub use servers::ServerIndex;
 pub use session::{Session, Watching};
 pub use time::Instant;

@@ -13,14 +13,15 @@ use crate::config::Config;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
 use crate::lease::Lease;
 use crate::requests::Requests;
-use crate::servers::Servers;
+use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
-use state::{Authentication, Closing, Identity, Live, State};
+use state::{Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
 mod frames;
 mod heartbeat;
+mod searching;
 mod state;
 mod submission;
 
@@ -54,6 +55,7 @@ pub struct Session<R, W> {
     watches: Watches<W>,
     authentications: Vec<Authentication>,
     transport: Option<Transport>,
+    probe: Option<ServerIndex>,
     events: VecDeque<Event<R, W>>,
 }
 
@@ -75,6 +77,7 @@ impl<R, W> Session<R, W> {
             watches: Watches::new(),
             authentications: Vec::new(),
             transport: None,
+            probe: None,
             events: VecDeque::new(),
             config,
         }
@@ -156,7 +159,12 @@ impl<R, W> Session<R, W> {
             State::Waiting { until } => until,
             State::Opening { give_up_at, .. } | State::Handshaking { give_up_at, .. } => give_up_at,
             State::Live(live) => {
-                let others = [self.heartbeat_at(live), self.ping_at(live), live.give_up_at()];
+                let others = [
+                    self.heartbeat_at(live),
+                    self.ping_at(live),
+                    live.search_at(),
+                    live.give_up_at(),
+                ];
                 others.into_iter().flatten().fold(live.silent_at(), Instant::min)
             }
             State::Ended(_) => return None,
@@ -178,6 +186,7 @@ impl<R, W> Session<R, W> {
         let round = self.attempts / self.servers.count();
         self.servers = Servers::new(count, &mut self.rng);
         self.attempts = round.saturating_mul(self.servers.count().get());
+        self.search_anew(now);
         if matches!(self.state, State::Opening { .. }) {
             self.open(now);
         }
@@ -206,11 +215,14 @@ impl<R, W> Session<R, W> {
         self.lease.deadline()
     }
 
-    /// The session's id, once a server has granted it.
+    /// The session's id, once a server has granted it. A read-only server grants one of its own,
+    /// which the next connection replaces.
     pub fn id(&self) -> Option<SessionId> {
         match &self.identity {
             Identity::New => None,
-            Identity::Granted(granted) => Some(granted.session),
+            Identity::Makeshift { session } | Identity::Granted(Granted { session, .. }) => {
+                Some(*session)
+            }
         }
     }
 

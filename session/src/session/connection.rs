@@ -7,10 +7,13 @@ use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN, SetWatches
 use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId, Vector};
 
 use super::Session;
-use super::state::{Closing, Granted, Heartbeat, Identity, Live, Ping, State};
+use super::state::{Closing, Granted, Heartbeat, Identity, Live, Ping, Server, State};
+use crate::config::ReadOnlyServers;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
 use crate::requests::{Pending, Purpose};
+use crate::search::Search;
 use crate::secret::Secret;
+use crate::servers::ServerIndex;
 use crate::time::Instant;
 
 /// The longest `setWatches`: far below the smallest frame limit in use (C-49).
@@ -29,6 +32,10 @@ const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 impl<R, W> Session<R, W> {
     pub(super) fn open(&mut self, now: Instant) {
         let server = self.servers.next();
+        self.open_to(now, server);
+    }
+
+    pub(super) fn open_to(&mut self, now: Instant, server: ServerIndex) {
         self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
         self.transport = Some(Transport::Connect(server));
     }
@@ -37,18 +44,18 @@ impl<R, W> Session<R, W> {
     /// be tried more than once within the life of the session: one that accepts and then says
     /// nothing, as a starting server may, must not cost the session.
     pub(super) fn attempt_timeout(&self) -> Duration {
-        let timeout = match &self.identity {
-            Identity::New => self.config.session_timeout,
-            Identity::Granted(granted) => granted.timeout,
+        let timeout = match self.identity.granted() {
+            Some(granted) => granted.timeout,
+            None => self.config.session_timeout,
         };
         let share = timeout / self.servers.count().get() / 3;
         share.clamp(SHORTEST_ATTEMPT, LONGEST_ATTEMPT)
     }
 
     pub(super) fn send_handshake(&mut self) {
-        let (session_id, password) = match &self.identity {
-            Identity::New => (SessionId::NONE, [0; PASSWORD_LEN].as_slice()),
-            Identity::Granted(granted) => (granted.session, granted.password.expose()),
+        let (session_id, password) = match self.identity.granted() {
+            Some(granted) => (granted.session, granted.password.expose()),
+            None => (SessionId::NONE, [0; PASSWORD_LEN].as_slice()),
         };
         let timeout = self.config.session_timeout.as_millis();
         self.requests.send_handshake(&ConnectRequest {
@@ -57,7 +64,7 @@ impl<R, W> Session<R, W> {
             timeout: i32::try_from(timeout).unwrap_or(i32::MAX),
             session_id,
             password: Some(password),
-            read_only: Some(false),
+            read_only: Some(self.config.read_only_servers == ReadOnlyServers::Accept),
         });
     }
 
@@ -67,7 +74,8 @@ impl<R, W> Session<R, W> {
             Err(error) => return self.connection_ended(now, ConnectionEnd::Protocol(error.into())),
         };
         let session = response.session_id;
-        match (self.id(), response.is_refused()) {
+        let own = self.identity.granted().map(|granted| granted.session);
+        match (own, response.is_refused()) {
             (None, true) => self.connection_ended(now, ConnectionEnd::Refused),
             (Some(_), true) => self.end(End::Expired(Expiry::Refused)),
             (Some(own), false) if own != session => {
@@ -80,30 +88,48 @@ impl<R, W> Session<R, W> {
     fn establish(&mut self, now: Instant, sent_at: Instant, response: &ConnectResponse<'_>) {
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
-        match self.identity {
-            Identity::New => self.lease.begin(sent_at, timeout),
-            Identity::Granted(_) => self.lease.resume(sent_at, timeout),
-        }
-        self.identity = Identity::Granted(Granted {
-            session: response.session_id,
+        let session = response.session_id;
+        let granted = || Granted {
+            session,
             password: Secret::new(response.password.unwrap_or_default()),
             timeout,
             last_received: now,
-        });
+        };
+        let read_only = response.read_only.unwrap_or(false);
+        match (&self.identity, read_only) {
+            (Identity::New | Identity::Makeshift { .. }, false) => {
+                self.lease.begin(sent_at, timeout);
+                self.identity = Identity::Granted(granted());
+            }
+            (Identity::Granted(_), false) => {
+                self.lease.resume(sent_at, timeout);
+                self.identity = Identity::Granted(granted());
+            }
+            (Identity::New | Identity::Makeshift { .. }, true) => {
+                self.lease.cut_off();
+                self.identity = Identity::Makeshift { session };
+            }
+            // Of a release that lets a read-only server go on with a session of the ensemble.
+            (Identity::Granted(_), true) => {
+                self.lease.cut_off();
+                self.identity = Identity::Granted(granted());
+            }
+        }
         self.state = State::Live(Live {
             timeout,
             last_sent: sent_at,
             last_received: now,
+            server: if read_only {
+                Server::ReadOnly(Search::new(now))
+            } else {
+                Server::TakesWrites
+            },
             ping: Ping::Answered,
             heartbeat: Heartbeat::DueAt(now),
             closing: Closing::NotAsked,
         });
         self.attempts = 0;
-        self.events.push_back(Event::Connected {
-            session: response.session_id,
-            timeout,
-            read_only: response.read_only.unwrap_or(false),
-        });
+        self.events.push_back(Event::Connected { session, timeout, read_only });
         self.check_lease(now);
         self.restore(now);
     }
@@ -159,6 +185,7 @@ impl<R, W> Session<R, W> {
         let retry_at = now + self.next_delay();
         self.state = State::Waiting { until: retry_at };
         self.transport = Some(Transport::Disconnect);
+        self.probe = None;
         retry_at
     }
 
@@ -176,6 +203,7 @@ impl<R, W> Session<R, W> {
         }
         self.state = State::Ended(end);
         self.transport = Some(Transport::Disconnect);
+        self.probe = None;
         self.lease.end();
         let lost = self.requests.disconnect();
         self.fail(lost, Failure::ConnectionLoss);
@@ -214,9 +242,11 @@ impl<R, W> Session<R, W> {
 
     /// When the session is declared dead, if it has no connection until then.
     pub(super) fn dead_at(&self) -> Option<Instant> {
-        match (&self.identity, self.state) {
-            (Identity::New, _) | (_, State::Live(_) | State::Ended(_)) => None,
-            (Identity::Granted(granted), _) => Some(granted.dead_at()),
+        match self.state {
+            State::Live(_) | State::Ended(_) => None,
+            State::Waiting { .. } | State::Opening { .. } | State::Handshaking { .. } => {
+                self.identity.granted().map(Granted::dead_at)
+            }
         }
     }
 }

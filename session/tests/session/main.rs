@@ -10,6 +10,7 @@ mod lab;
 mod lease;
 mod limits;
 mod properties;
+mod read_only;
 mod reconnect;
 mod replies;
 mod server;

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::{Grade, WhileDisconnected};
+use zk_session::{Grade, ProbeAnswer, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -46,7 +46,11 @@ fn from_an_honest_server() -> impl Strategy<Value = Happening> {
     prop_oneof![
         4 => Just(Happening::Opened),
         2 => Just(Happening::Closed),
-        4 => millis.prop_map(|millis| Happening::Accept { session: 1, millis }),
+        4 => (millis, prop_oneof![3 => Just(false), 1 => Just(true)]).prop_map(
+            |(millis, read_only)| Happening::Accept { session: 1, millis, read_only },
+        ),
+        2 => prop_oneof![Just(ProbeAnswer::ReadWrite), Just(ProbeAnswer::Other)]
+            .prop_map(|answer| Happening::Probed { answer }),
         6 => Just(Happening::Connect),
         12 => (zxid(), error()).prop_map(|(zxid, error)| Happening::Answer { zxid, error }),
         4 => zxid().prop_map(|zxid| Happening::Pong { zxid }),
@@ -57,8 +61,9 @@ fn from_an_honest_server() -> impl Strategy<Value = Happening> {
 
 fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        (-1..4_i64, any::<i32>())
-            .prop_map(|(session, millis)| Happening::Accept { session, millis }),
+        (-1..4_i64, any::<i32>(), any::<bool>()).prop_map(|(session, millis, read_only)| {
+            Happening::Accept { session, millis, read_only }
+        }),
         Just(Happening::Refuse),
         (any::<usize>(), any::<u8>()).prop_map(|(at, byte)| Happening::Mangled { at, byte }),
         (-5..40, error()).prop_map(|(xid, error)| Happening::Stray { xid, error }),

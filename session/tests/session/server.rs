@@ -15,13 +15,17 @@ pub(crate) struct Server {
     pub(crate) handshake_at: Option<Instant>,
     pub(crate) requests: VecDeque<(Xid, Instant)>,
     pub(crate) ping_at: Option<Instant>,
+    /// It has no leader: nothing that it says proves anything.
+    pub(crate) cut_off: bool,
     pub(crate) lease: Duration,
     pub(crate) bound: Instant,
 }
 
 impl Server {
     pub(crate) fn prove(&mut self, sent_at: Option<Instant>) {
-        if let Some(sent_at) = sent_at {
+        if let Some(sent_at) = sent_at
+            && !self.cut_off
+        {
             self.bound = self.bound.max(sent_at + self.lease);
         }
     }

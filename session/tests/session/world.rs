@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
 use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Grade, Instant, Session, SubmitError, Transport, WatchId, Watching,
-    WhileDisconnected,
+    Config, Event, Failure, Grade, Instant, ProbeAnswer, ServerIndex, Session, SubmitError,
+    Transport, WatchId, Watching, WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -42,6 +42,11 @@ pub(crate) enum Happening {
     Accept {
         session: i64,
         millis: i32,
+        read_only: bool,
+    },
+    /// The server that was asked last says whether it takes writes.
+    Probed {
+        answer: ProbeAnswer,
     },
     Refuse,
     /// The whole way to a connection.
@@ -108,6 +113,7 @@ struct World {
     watches: BTreeMap<u32, WatchState>,
     lapse: Lapse,
     lease_before: Option<Instant>,
+    probed: Option<ServerIndex>,
 }
 
 /// Nothing is said about the lease under a clock that goes back.
@@ -156,6 +162,7 @@ impl World {
             watches: BTreeMap::new(),
             lapse: Lapse::Announced,
             lease_before: None,
+            probed: None,
         }
     }
 
@@ -190,7 +197,18 @@ impl World {
                 self.server.disconnect();
                 self.session.handle_closed(self.now);
             }
-            Happening::Accept { session, millis } => self.accept(session, millis),
+            Happening::Accept { session, millis, read_only } => {
+                self.accept(session, millis, read_only);
+            }
+            Happening::Probed { answer } => {
+                if let Some(server) = self.probed {
+                    let closed = self.session.is_read_only() && answer == ProbeAnswer::ReadWrite;
+                    self.session.handle_probed(self.now, server, answer);
+                    if closed && !self.session.is_connected() {
+                        self.server.disconnect();
+                    }
+                }
+            }
             Happening::Refuse => self.receive(encoded(&ConnectResponse::REFUSED)),
             Happening::Connect => return self.connect(),
             Happening::Answer { zxid, error } => self.answer(zxid, error),
@@ -254,13 +272,13 @@ impl World {
         }
     }
 
-    fn accept(&mut self, session: i64, millis: i32) {
+    fn accept(&mut self, session: i64, millis: i32, read_only: bool) {
         self.receive(encoded(&ConnectResponse {
             protocol_version: 0,
             timeout: millis,
             session_id: SessionId::new(session),
             password: Some(&[7; 16]),
-            read_only: Some(session % 2 == 0),
+            read_only: Some(read_only),
         }));
     }
 
@@ -275,7 +293,7 @@ impl World {
                 self.settle();
             }
             if self.server.handshake_at.is_some() && !self.session.is_connected() {
-                self.accept(self.session.id().map_or(1, SessionId::get), 4000);
+                self.accept(self.session.id().map_or(1, SessionId::get), 4000, false);
                 self.settle();
             }
         }
@@ -323,6 +341,11 @@ impl World {
             }
             None => {}
         }
+        if let Some(server) = self.session.poll_probe() {
+            assert!(self.session.is_read_only());
+            self.probed = Some(server);
+            self.log.push(format!("{server:?}?"));
+        }
         let mut output = BytesMut::new();
         self.session.poll_transmit(&mut output);
         self.log.push(format!("{output:?}"));
@@ -341,7 +364,11 @@ impl World {
     fn check_event(&mut self, event: &Event<u32, u32>) {
         self.automaton.follow(event);
         match event {
-            Event::Connected { timeout, .. } => {
+            Event::Connected { read_only: true, .. } => {
+                assert!(self.session.is_read_only());
+                self.server.cut_off = true;
+            }
+            Event::Connected { timeout, read_only: false, .. } => {
                 let sent_at = self.server.handshake_at.expect("a handshake was sent");
                 self.server.lease = *timeout * 9 / 10;
                 self.server.bound = sent_at + self.server.lease;
@@ -402,6 +429,7 @@ impl World {
         self.session.poll_transmit(&mut output);
         assert!(output.is_empty());
         assert_eq!(self.session.poll_transport(), None);
+        assert_eq!(self.session.poll_probe(), None);
         assert_eq!(self.session.poll_event(), None);
         assert_eq!(self.session.poll_timeout(), next);
         assert_eq!(next.is_none(), self.session.ended().is_some());
