@@ -1,6 +1,7 @@
 //! The one task of a client: moves bytes between the transport and the session, and time.
 
 mod inquiry;
+mod probe;
 
 use core::future::Future;
 use core::pin::Pin;
@@ -20,6 +21,7 @@ use crate::hub::Shared;
 use crate::source::ServerSource;
 use crate::transport::{Connector, Transport};
 use inquiry::Inquiry;
+use probe::Probe;
 
 /// Frames handed to the session under one lock.
 const BATCH: usize = 512;
@@ -30,6 +32,7 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     connector: Arc<dyn Connector>,
     inquiry: Inquiry,
+    probe: Probe,
     max_reply: usize,
     link: Link,
     timer: Pin<Box<Sleep>>,
@@ -66,6 +69,7 @@ impl Driver {
             shared,
             connector,
             inquiry: Inquiry::new(source),
+            probe: Probe::default(),
             max_reply,
             link: Link::Down,
             timer: Box::pin(sleep_until(Instant::now())),
@@ -134,14 +138,16 @@ impl Driver {
             },
             Link::Down | Link::Opening(_) => None,
         };
-        let (transport, next, ended, sent) = self.shared.drive(&mut self.wakers, |hub, _| {
-            let sent = match &mut ready {
-                Some(framing) => sink(framing).start_send(Outgoing(&mut hub.session)),
-                None => Ok(()),
-            };
-            hub.driver_sleeps(cx.waker());
-            (hub.poll_transport(), hub.session.poll_timeout(), hub.ended(), sent)
-        });
+        let (transport, probe, next, ended, sent) =
+            self.shared.drive(&mut self.wakers, |hub, _| {
+                let sent = match &mut ready {
+                    Some(framing) => sink(framing).start_send(Outgoing(&mut hub.session)),
+                    None => Ok(()),
+                };
+                hub.driver_sleeps(cx.waker());
+                let probe = hub.poll_probe();
+                (hub.poll_transport(), probe, hub.session.poll_timeout(), hub.ended(), sent)
+            });
         let flushed = match (sent, ready) {
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),
             (Ok(()), None) => Poll::Pending,
@@ -151,14 +157,22 @@ impl Driver {
             return Progress::Ended;
         }
         let brought_forward = self.bring_timer_forward(next);
+        let probed = match probe {
+            Some((index, server)) => {
+                self.probe.ask(Arc::clone(&self.connector), index, server);
+                Progress::Some
+            }
+            None => brought_forward,
+        };
         match (transport, flushed) {
             (Some(zk_session::Transport::Connect(server)), _) => self.open(server),
             (Some(zk_session::Transport::Disconnect), _) => {
                 self.link = Link::Down;
+                self.probe.forget();
                 Progress::Some
             }
             (None, Poll::Ready(Err(error))) => self.link_failed(Some(error)),
-            (None, Poll::Ready(Ok(())) | Poll::Pending) => brought_forward,
+            (None, Poll::Ready(Ok(())) | Poll::Pending) => probed,
         }
     }
 
@@ -172,6 +186,16 @@ impl Driver {
             }
             Some(_) | None => Progress::None,
         }
+    }
+
+    fn poll_probe(&mut self, cx: &mut Context<'_>) -> Progress {
+        let Poll::Ready((server, answer)) = self.probe.poll(cx) else {
+            return Progress::None;
+        };
+        self.shared.drive(&mut self.wakers, |hub, now| {
+            hub.session.handle_probed(now, server, answer);
+        });
+        Progress::Some
     }
 
     fn poll_inquiry(&mut self, cx: &mut Context<'_>) -> Progress {
@@ -191,6 +215,7 @@ impl Driver {
         let (begins_round, server) = self.shared.drive(&mut self.wakers, |hub, _| {
             (hub.servers.begins_round(), hub.servers.attempt(server))
         });
+        self.probe.forget();
         if begins_round {
             self.inquiry.ask();
         }
@@ -241,10 +266,15 @@ impl Future for Driver {
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
-            let inputs = [self.poll_link(cx), self.poll_clock(cx), self.poll_inquiry(cx)];
+            let inputs = [
+                self.poll_link(cx),
+                self.poll_clock(cx),
+                self.poll_inquiry(cx),
+                self.poll_probe(cx),
+            ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 3] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 4] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }

@@ -23,7 +23,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use election_core::CandidateName;
 use tokio::sync::watch;
 use tracing::{info, warn};
-use zk_session::{Config, End, Instant, Limits, ServerAddress, SubmitError, Transport};
+use zk_session::{
+    Config, End, Instant, Limits, ServerAddress, ServerIndex, SubmitError, Transport,
+};
 
 pub(crate) use calls::{Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
@@ -260,6 +262,12 @@ impl Hub {
 
     pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
         self.stale_transport.take().or_else(|| self.session.poll_transport())
+    }
+
+    /// A server that the session wants to be asked whether it takes writes.
+    pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
+        let index = self.session.poll_probe()?;
+        Some((index, self.servers.address(index)?))
     }
 
     /// Takes in a list of servers.

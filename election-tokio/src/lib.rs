@@ -42,5 +42,5 @@ pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ServerAddress, WhileDisconnected,
+    ReadOnlyServers, ServerAddress, WhileDisconnected,
 };

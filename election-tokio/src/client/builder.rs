@@ -4,7 +4,9 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::sync::Arc;
 
-use zk_session::{Backoff, Config, ConnectString, Grade, Limits, Margin, WhileDisconnected};
+use zk_session::{
+    Backoff, Config, ConnectString, Grade, Limits, Margin, ReadOnlyServers, WhileDisconnected,
+};
 
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::Driver;
@@ -81,6 +83,16 @@ impl ClientBuilder {
     /// What becomes of operations while there is no connection (default: they fail at once).
     pub fn while_disconnected(mut self, behaviour: WhileDisconnected) -> Self {
         self.session.while_disconnected = behaviour;
+        self
+    }
+
+    /// Whether a server will do that is cut off from its ensemble and answers reads only (default:
+    /// no). Where it does, [`ConnectionState::Connected`] says `read_only`, writes fail with
+    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), nobody is elected, and the
+    /// client looks for a server that takes writes, to go there. On the way it gets another session;
+    /// a read-only server's can own nothing, and watches go along.
+    pub fn read_only_servers(mut self, servers: ReadOnlyServers) -> Self {
+        self.session.read_only_servers = servers;
         self
     }
 

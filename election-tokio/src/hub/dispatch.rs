@@ -27,7 +27,9 @@ impl Hub {
         let (mut nomination, status) = Nomination::new(key, self.clock.clone(), id, policy, target);
         match (self.session.ended(), self.session.id()) {
             (Some(end), _) => nomination.client_ended(end),
-            (None, Some(session)) if self.session.is_connected() => {
+            (None, Some(session))
+                if self.session.is_connected() && !self.session.is_read_only() =>
+            {
                 nomination.handle(
                     &mut self.session,
                     now,

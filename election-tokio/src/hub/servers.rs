@@ -44,8 +44,12 @@ impl Servers {
             self.left_in_round = self.list.len();
         }
         self.left_in_round = self.left_in_round.saturating_sub(1);
-        self.tried = self.list.get(server.0).cloned();
+        self.tried = self.address(server);
         self.tried.clone()
+    }
+
+    pub(crate) fn address(&self, server: ServerIndex) -> Option<ServerAddress> {
+        self.list.get(server.0).cloned()
     }
 
     /// The attempt failed.
