@@ -215,6 +215,10 @@ pub enum End {
     /// server expires the session.
     #[error("session abandoned: its ephemeral znodes go when the server expires it")]
     Abandoned,
+    /// Handed over: it lives on, for whoever has its
+    /// [ticket](crate::SessionTicket), until a server expires it.
+    #[error("session handed over")]
+    Detached,
     /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them.
     #[error("session expired: {0}")]
     Expired(Expiry),

@@ -15,6 +15,7 @@ mod search;
 mod secret;
 mod servers;
 mod session;
+mod ticket;
 mod time;
 mod watches;
 
@@ -28,5 +29,6 @@ pub use lease::{Grade, Margin};
 pub use search::ProbeAnswer;
 pub use servers::ServerIndex;
 pub use session::{Session, Watching};
+pub use ticket::{ParseTicketError, SessionTicket};
 pub use time::Instant;
 pub use watches::WatchId;

@@ -17,6 +17,11 @@ impl Secret {
     pub(crate) fn expose(&self) -> &[u8] {
         &self.0
     }
+
+    /// To be filled in place, so that there is no other copy.
+    pub(crate) fn expose_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
 }
 
 impl Drop for Secret {

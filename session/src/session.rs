@@ -20,6 +20,7 @@ use state::{Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
 mod frames;
+mod handover;
 mod heartbeat;
 mod searching;
 mod state;
@@ -62,13 +63,17 @@ pub struct Session<R, W> {
 impl<R, W> Session<R, W> {
     /// A session that does not exist yet. The first attempt to connect begins at once.
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
+        Self::beginning_as(Identity::New, config, seed, now)
+    }
+
+    fn beginning_as(identity: Identity, config: Config, seed: u64, now: Instant) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
             servers: Servers::new(config.servers, &mut rng),
             rng,
             attempts: 0,
             state: State::Waiting { until: now },
-            identity: Identity::New,
+            identity,
             lease: Lease::new(config.grade, config.margin),
             heartbeat_znode: None,
             seen: Zxid::ZERO,

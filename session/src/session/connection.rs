@@ -197,6 +197,14 @@ impl<R, W> Session<R, W> {
         self.config.backoff.delay(round, &mut self.rng)
     }
 
+    /// Whether the session is over, or about to be.
+    pub(super) const fn is_closing(&self) -> bool {
+        matches!(
+            self.state,
+            State::Ended(_) | State::Live(Live { closing: Closing::GiveUpAt(_), .. })
+        )
+    }
+
     pub(super) fn end(&mut self, end: End) {
         if matches!(self.state, State::Ended(_)) {
             return;

@@ -59,12 +59,12 @@ impl Lab {
         config.session_timeout = TIMEOUT;
         config.grade = Grade::Contact;
         adjust(&mut config);
-        Self {
-            session: Session::new(config, 1, Instant::ORIGIN),
-            now: Instant::ORIGIN,
-            automaton: Automaton::Apart,
-            sent: BytesMut::new(),
-        }
+        Self::of(Session::new(config, 1, Instant::ORIGIN), Instant::ORIGIN)
+    }
+
+    /// This session, which has not been polled yet.
+    pub(crate) fn of(session: Session<u32, u32>, now: Instant) -> Self {
+        Self { session, now, automaton: Automaton::Apart, sent: BytesMut::new() }
     }
 
     /// A session that a server has granted.

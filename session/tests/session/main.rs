@@ -4,6 +4,7 @@ mod auth;
 mod automaton;
 mod closing;
 mod expiry;
+mod handover;
 mod handshake;
 mod heartbeats;
 mod lab;

@@ -30,6 +30,7 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
         1 => servers().prop_map(|count| Happening::Servers { count }),
         1 => Just(Happening::Authenticate),
         1 => Just(Happening::Close),
+        1 => Just(Happening::Detach),
     ]
 }
 

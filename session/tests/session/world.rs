@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, EventType, GetDataRequest};
 use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Grade, Instant, ProbeAnswer, ServerIndex, Session, SubmitError,
+    Config, End, Event, Failure, Grade, Instant, ProbeAnswer, ServerIndex, Session, SubmitError,
     Transport, WatchId, Watching, WhileDisconnected,
 };
 
@@ -29,6 +29,7 @@ pub(crate) enum Happening {
     },
     Authenticate,
     Close,
+    Detach,
     Wait {
         millis: u64,
     },
@@ -176,6 +177,7 @@ impl World {
                 assert_eq!(kept.is_err(), kept == Err(SubmitError::Closed));
             }
             Happening::Close => self.session.close(self.now),
+            Happening::Detach => self.detach(),
             Happening::StartHeartbeats => {
                 let started = self.session.start_heartbeats(self.now, "/e/c");
                 assert_eq!(started, Ok(()));
@@ -200,15 +202,7 @@ impl World {
             Happening::Accept { session, millis, read_only } => {
                 self.accept(session, millis, read_only);
             }
-            Happening::Probed { answer } => {
-                if let Some(server) = self.probed {
-                    let closed = self.session.is_read_only() && answer == ProbeAnswer::ReadWrite;
-                    self.session.handle_probed(self.now, server, answer);
-                    if closed && !self.session.is_connected() {
-                        self.server.disconnect();
-                    }
-                }
-            }
+            Happening::Probed { answer } => self.answer_probe(answer),
             Happening::Refuse => self.receive(encoded(&ConnectResponse::REFUSED)),
             Happening::Connect => return self.connect(),
             Happening::Answer { zxid, error } => self.answer(zxid, error),
@@ -280,6 +274,25 @@ impl World {
             password: Some(&[7; 16]),
             read_only: Some(read_only),
         }));
+    }
+
+    fn detach(&mut self) {
+        let ticket = self.session.detach(self.now);
+        if let Some(ticket) = &ticket {
+            assert_eq!(self.session.id(), Some(ticket.session()));
+            assert_eq!(ticket.expose().parse().as_ref(), Ok(ticket));
+        }
+        assert!(ticket.is_none() || self.session.ended() == Some(End::Detached));
+    }
+
+    fn answer_probe(&mut self, answer: ProbeAnswer) {
+        if let Some(server) = self.probed {
+            let was_connected = self.session.is_connected();
+            self.session.handle_probed(self.now, server, answer);
+            if was_connected && !self.session.is_connected() {
+                self.server.disconnect();
+            }
+        }
     }
 
     fn connect(&mut self) {
