@@ -24,7 +24,7 @@ use election_core::CandidateName;
 use tokio::sync::watch;
 use tracing::{info, warn};
 use zk_session::{
-    Config, End, Instant, Limits, ServerAddress, ServerIndex, SubmitError, Transport,
+    Config, End, Instant, Limits, ServerAddress, ServerIndex, SessionTicket, SubmitError, Transport,
 };
 
 pub(crate) use calls::{Caller, Calls, Stage};
@@ -35,7 +35,7 @@ pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{WatchKey, WatchOutcome, Watches};
 
-use crate::client::ConnectionState;
+use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
 
@@ -83,6 +83,14 @@ pub(crate) struct Settings {
     pub(crate) identities: Vec<Identity>,
     pub(crate) on_expiry: OnExpiry,
     pub(crate) seed: u64,
+    pub(crate) resumption: Option<Resumption>,
+}
+
+/// A session of another process that is to be gone on with.
+#[derive(Clone, Debug)]
+pub(crate) struct Resumption {
+    pub(crate) ticket: SessionTicket,
+    pub(crate) if_gone: IfGone,
 }
 
 /// Shared by all handles of a client and its driver.
@@ -143,7 +151,7 @@ impl Shared {
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         let clock = Clock::start();
         let hub = Hub {
-            session: new_session(&settings, 0, clock.now())?,
+            session: first_session(&settings, clock.now())?,
             settings,
             servers,
             clock: clock.clone(),
@@ -307,6 +315,13 @@ impl Hub {
         }
     }
 
+    /// Gives the session up. Nobody leads from here on: whoever has the ticket may.
+    pub(crate) fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
+        let ticket = self.session.detach(now)?;
+        self.settings.on_expiry = OnExpiry::Close;
+        Some(ticket)
+    }
+
     /// Ends everything: the driver is gone.
     fn abandon(&mut self, now: Instant) {
         if self.session.ended().is_none() {
@@ -334,9 +349,27 @@ impl fmt::Debug for Hub {
 /// # Errors
 ///
 /// An identity that no server would read.
+fn first_session(settings: &Settings, now: Instant) -> Result<Session, SubmitError> {
+    let Some(Resumption { ticket, .. }) = &settings.resumption else {
+        return new_session(settings, 0, now);
+    };
+    let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
+    authenticated(session, settings, now)
+}
+
+/// # Errors
+///
+/// An identity that no server would read.
 fn new_session(settings: &Settings, generation: u64, now: Instant) -> Result<Session, SubmitError> {
     let seed = settings.seed.wrapping_add(generation);
-    let mut session = Session::new(settings.session.clone(), seed, now);
+    authenticated(Session::new(settings.session.clone(), seed, now), settings, now)
+}
+
+fn authenticated(
+    mut session: Session,
+    settings: &Settings,
+    now: Instant,
+) -> Result<Session, SubmitError> {
     for identity in &settings.identities {
         session.authenticate(now, &identity.scheme, &identity.credential)?;
     }

@@ -17,9 +17,9 @@ mod updates;
 
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, MultiRead, NoServers,
-    OneshotWatch, OperationResult, ReadResult, Release, Transaction, TransactionError, Ttl,
-    TtlError, WatchEvent, WatchLost,
+    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, IfGone, MultiRead,
+    NoServers, NoSession, OneshotWatch, OperationResult, ReadResult, Release, Transaction,
+    TransactionError, Ttl, TtlError, WatchEvent, WatchLost,
 };
 pub use codec::FrameCodec;
 pub use election::{
@@ -42,5 +42,5 @@ pub use zk_jute::records::{Acl, EventType, Permissions, Stat};
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ReadOnlyServers, ServerAddress, WhileDisconnected,
+    ParseTicketError, ReadOnlyServers, ServerAddress, SessionTicket, WhileDisconnected,
 };

@@ -5,12 +5,14 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use zk_session::{
-    Backoff, Config, ConnectString, Grade, Limits, Margin, ReadOnlyServers, WhileDisconnected,
+    Backoff, Config, ConnectString, End, Grade, Limits, Margin, ReadOnlyServers, SessionTicket,
+    WhileDisconnected,
 };
 
+use super::IfGone;
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::Driver;
-use crate::hub::{Identity, OnExpiry, Servers, Settings, Shared};
+use crate::hub::{Identity, OnExpiry, Resumption, Servers, Settings, Shared};
 use crate::path::Chroot;
 use crate::source::ServerSource;
 use crate::transport::{Connector, TcpConnector};
@@ -28,6 +30,7 @@ pub struct ClientBuilder {
     session: Config,
     identities: Vec<Identity>,
     on_expiry: OnExpiry,
+    resumption: Option<Resumption>,
     max_reply: usize,
     connector: Arc<dyn Connector>,
 }
@@ -55,6 +58,7 @@ impl ClientBuilder {
             session: Config::new(NonZeroUsize::MIN),
             identities: Vec::new(),
             on_expiry: OnExpiry::Renew,
+            resumption: None,
             max_reply: DEFAULT_MAX_REPLY,
             connector: Arc::new(TcpConnector),
         }
@@ -142,6 +146,21 @@ impl ClientBuilder {
         self
     }
 
+    /// Goes on with a session that [`Client::detach`] has given up, in this process or another one:
+    /// its ephemeral znodes stand as they did, and a nomination goes on by
+    /// [`Election::take_over`](crate::Election::take_over). `if_gone` says what follows if no server
+    /// knows the session any more. The timeout of the ticket is asked for, unless
+    /// [`ClientBuilder::session_timeout`] asks for another one afterwards.
+    ///
+    /// Use a ticket once. Two processes with one session end each other's connections in turn; and
+    /// a ticket with a wrong password is refused, but the connection that the session has at that
+    /// server is closed by it all the same.
+    pub fn resume(mut self, ticket: SessionTicket, if_gone: IfGone) -> Self {
+        self.session.session_timeout = ticket.timeout();
+        self.resumption = Some(Resumption { ticket, if_gone });
+        self
+    }
+
     /// Opens transports in another way than by plain TCP.
     pub fn connector(mut self, connector: impl Connector) -> Self {
         self.connector = Arc::new(connector);
@@ -150,19 +169,24 @@ impl ClientBuilder {
 
     /// Makes the client and waits for its first session.
     ///
-    /// Cancel safe: dropping the future drops the client.
+    /// Cancel safe: dropping the future drops the client, which closes its session if a server
+    /// has granted or resumed it by then.
     ///
     /// # Errors
     ///
     /// [`ConnectError`], with the last attempt if no server granted a session in time.
     pub async fn connect(self) -> Result<Client, ConnectError> {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
+        let resumes = self.resumption.is_some();
         let client = self.start()?;
         let mut connection = client.connection();
         let connected = connection.until(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match tokio::time::timeout(after, connected).await {
+            Ok(Some(ConnectionState::Closed { end: End::Expired(expiry) })) if resumes => {
+                return Err(ConnectError::SessionGone(expiry));
+            }
             Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
             Ok(Some(_)) => return Ok(client),
             Ok(None) | Err(_) => {}
@@ -199,6 +223,7 @@ impl ClientBuilder {
             identities: self.identities,
             on_expiry: self.on_expiry,
             seed,
+            resumption: self.resumption,
         };
         let shared = Shared::new(settings, Servers::new(known), chroot);
         let shared = Arc::new(shared.map_err(ConnectError::Identity)?);

@@ -145,6 +145,9 @@ pub enum ConnectError {
         /// The last attempt.
         last_failure: Option<Arc<ConnectFailure>>,
     },
+    /// The session that was to be resumed is gone, and its ephemeral znodes with it.
+    #[error("the session is gone: {0}")]
+    SessionGone(#[source] Expiry),
     /// The session ended while it was being made.
     #[error("{0}")]
     Ended(#[source] End),

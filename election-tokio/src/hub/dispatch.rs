@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use election_core::{NomineeId, Policy};
+use election_core::Nominee;
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_session::{End, Event, Expiry, Instant};
 
 use super::nomination::{Happening, Stimulus};
 use super::watches::WatchOutcome;
-use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
-use crate::client::ConnectionState;
+use super::{
+    Hub, Nomination, NominationKey, OnExpiry, Resumption, Session, Tag, Target, Watcher,
+    new_session,
+};
+use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
 
 impl Hub {
@@ -18,13 +21,12 @@ impl Hub {
     pub(crate) fn nominate(
         &mut self,
         now: Instant,
-        id: NomineeId,
-        policy: Policy,
+        nominee: Nominee,
         target: Arc<Target>,
     ) -> (NominationKey, watch::Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
-        let (mut nomination, status) = Nomination::new(key, self.clock.clone(), id, policy, target);
+        let (mut nomination, status) = Nomination::new(key, self.clock.clone(), nominee, target);
         match (self.session.ended(), self.session.id()) {
             (Some(end), _) => nomination.client_ended(end),
             (None, Some(session))
@@ -89,6 +91,8 @@ impl Hub {
             Event::Connected { session, timeout, read_only } => {
                 info!(%session, ?timeout, read_only, "connected");
                 self.servers.connected();
+                // From now on an expiry is one like any other.
+                self.settings.resumption = None;
                 self.connection.send_replace(ConnectionState::Connected {
                     session,
                     timeout,
@@ -148,6 +152,10 @@ impl Hub {
         let (End::Expired(expiry), OnExpiry::Renew) = (end, self.settings.on_expiry) else {
             return None;
         };
+        if let Some(Resumption { if_gone: IfGone::Fail, .. }) = self.settings.resumption {
+            return None;
+        }
+        self.settings.resumption = None;
         self.sessions += 1;
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }
