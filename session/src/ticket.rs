@@ -141,7 +141,7 @@ mod tests {
         SessionTicket::new(
             SessionId::new(-2),
             Secret::new(b"sixteen bytes ok"),
-            Duration::from_millis(6000),
+            Duration::from_secs(6),
             Zxid::new(0x1_0000_0007),
         )
     }

@@ -56,11 +56,7 @@ impl World {
                 spend(&mut self.budget.withdrawals);
                 self.tell(i, Client::withdraw);
             }
-            Step::HandOver(i) => {
-                spend(&mut self.budget.handovers);
-                self.disconnect(i);
-                self.clients[i].hand_over();
-            }
+            Step::HandOver(i) => self.hand_over(i),
             Step::LeaseLapse(i) => {
                 spend(&mut self.budget.lapses);
                 self.tell(i, |client| client.feed(Event::LeaseLapsed));
@@ -108,6 +104,12 @@ impl World {
         client.session_lives = true;
         client.link = Link::New;
         self.tell(i, |client| client.feed(Event::SessionExpired));
+    }
+
+    fn hand_over(&mut self, i: usize) {
+        spend(&mut self.budget.handovers);
+        self.disconnect(i);
+        self.clients[i].hand_over();
     }
 
     fn disconnect(&mut self, i: usize) {

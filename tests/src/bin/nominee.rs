@@ -56,25 +56,8 @@ fn die_with_parent() -> io::Result<()> {
 
 async fn stand() -> Result<(), Box<dyn core::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [servers, election, name, timeout, handed_over @ ..] = arguments.as_slice() else {
-        return Err("usage: nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS [TICKET ID]".into());
-    };
     let mut orders = orders();
-    let builder = Client::builder(servers)
-        .session_timeout(Duration::from_millis(timeout.parse()?))
-        .connect_timeout(Duration::from_secs(30));
-    let (client, mut nomination) = match handed_over {
-        [ticket, id] => {
-            let client = builder.resume(ticket.parse()?, IfGone::Fail).connect().await?;
-            let nomination = client.election(election).take_over(id.parse()?)?;
-            (client, nomination)
-        }
-        _ => {
-            let client = builder.connect().await?;
-            let nomination = client.election(election).data(name.clone()).nominate()?;
-            (client, nomination)
-        }
-    };
+    let (name, client, mut nomination) = begin(&arguments).await?;
     tokio::spawn(report_roles(nomination.watch()));
     let mut last: Option<Arc<Leadership>> = None;
     loop {
@@ -119,6 +102,25 @@ async fn stand() -> Result<(), Box<dyn core::error::Error>> {
         over.store(true, Ordering::Relaxed);
         let _ = asking.join();
     }
+}
+
+async fn begin(
+    arguments: &[String],
+) -> Result<(String, Client, Nomination), Box<dyn core::error::Error>> {
+    let [servers, election, name, timeout, handed_over @ ..] = arguments else {
+        return Err("usage: nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS [TICKET ID]".into());
+    };
+    let builder = Client::builder(servers)
+        .session_timeout(Duration::from_millis(timeout.parse()?))
+        .connect_timeout(Duration::from_secs(30));
+    if let [ticket, id] = handed_over {
+        let client = builder.resume(ticket.parse()?, IfGone::Fail).connect().await?;
+        let nomination = client.election(election).take_over(id.parse()?)?;
+        return Ok((name.clone(), client, nomination));
+    }
+    let client = builder.connect().await?;
+    let nomination = client.election(election).data(name.clone()).nominate()?;
+    Ok((name.clone(), client, nomination))
 }
 
 /// Writes as if it led: whether it does is for the guard to find out.
