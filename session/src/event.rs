@@ -38,10 +38,12 @@ pub enum Transport {
 /// Ending, either --Ended-->     the end
 /// ```
 ///
-/// It starts in `Apart`. A session that a read-only server made is not kept: the `Connected` after
-/// one with `read_only` may bring another session. It has no lease, and owns nothing. `LeaseLapsed` comes once each time that a
+/// It starts in `Apart`. `LeaseLapsed` comes once each time that a
 /// [`lease_deadline`](crate::Session::lease_deadline) passes: never before the first `Connected`,
 /// and each further one only after another `Connected` or a reply that renewed the lease.
+///
+/// A session that a read-only server made is not kept: the `Connected` after one with `read_only`
+/// may bring another session. The one before had no lease, and owned nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<R, W> {
     /// A server accepted the session; for the first time, or again.

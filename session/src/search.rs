@@ -25,7 +25,7 @@ impl ProbeAnswer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
     stage: Stage,
-    /// Bound to double until [`Search::LONGEST_PAUSE`].
+    /// The last one; the next is twice as long, up to [`Search::LONGEST_PAUSE`].
     pause: Duration,
 }
 

@@ -26,7 +26,9 @@ pub enum ConnectionState {
         session: SessionId,
         /// Its timeout as the server granted it, which may differ from the requested one.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble and answers reads only.
+        /// Whether the server is cut off from its ensemble and answers reads only. Its session may
+        /// be its own: then the next connection brings another one, without an
+        /// [`Expired`](Self::Expired) in between.
         read_only: bool,
     },
     /// The connection is lost, and the session in doubt: another server may still accept it.
