@@ -10,17 +10,26 @@ use crate::client::ConnectFailure;
 #[derive(Debug)]
 pub(crate) struct Servers {
     list: Vec<ServerAddress>,
-    /// Attempts that are left of the round that the source was last asked for.
-    left_in_round: usize,
+    round: Round,
     /// Whom the last attempt is for, whatever list counts by now.
     tried: Option<ServerAddress>,
     /// Why the source gave no list, when it was asked last.
     outdated: Option<String>,
 }
 
+/// The attempts that the source is asked once for.
+#[derive(Clone, Copy, Debug)]
+enum Round {
+    /// None is going on: the client is new, or connected.
+    None,
+    Running {
+        left: usize,
+    },
+}
+
 impl Servers {
     pub(crate) fn new(list: Vec<ServerAddress>) -> Self {
-        Self { list: tidy(list), left_in_round: 0, tried: None, outdated: None }
+        Self { list: tidy(list), round: Round::None, tried: None, outdated: None }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -35,15 +44,16 @@ impl Servers {
 
     /// Whether the next attempt begins a round.
     pub(crate) const fn begins_round(&self) -> bool {
-        self.left_in_round == 0
+        matches!(self.round, Round::None | Round::Running { left: 0 })
     }
 
     /// An attempt begins: the address to open a transport to, if one is known.
     pub(crate) fn attempt(&mut self, server: ServerIndex) -> Option<ServerAddress> {
-        if self.begins_round() {
-            self.left_in_round = self.list.len();
-        }
-        self.left_in_round = self.left_in_round.saturating_sub(1);
+        let left = match self.round {
+            Round::None | Round::Running { left: 0 } => self.list.len(),
+            Round::Running { left } => left,
+        };
+        self.round = Round::Running { left: left.saturating_sub(1) };
         self.tried = self.address(server);
         self.tried.clone()
     }
@@ -63,16 +73,19 @@ impl Servers {
 
     /// There is a connection: the next attempt begins a round.
     pub(crate) const fn connected(&mut self) {
-        self.left_in_round = 0;
+        self.round = Round::None;
     }
 
-    /// Takes in a new list, which begins a round; whether it differs from the one before.
+    /// Takes in a new list; whether it differs from the one before. If so, and a round is going on,
+    /// it begins again.
     pub(crate) fn replace(&mut self, list: Vec<ServerAddress>) -> bool {
         let list = tidy(list);
         self.outdated = None;
         let differs = list != self.list;
         if differs {
-            self.left_in_round = list.len();
+            if let Round::Running { left } = &mut self.round {
+                *left = list.len();
+            }
             self.list = list;
         }
         differs
@@ -113,6 +126,9 @@ mod tests {
         assert!(attempt(&mut servers));
         assert!(servers.replace(list(&["a", "b", "c"])));
         assert_eq!([(); 4].map(|()| attempt(&mut servers)), [false, false, false, true]);
+        servers.connected();
+        assert!(servers.replace(list(&["a"])), "while connected");
+        assert!(attempt(&mut servers));
     }
 
     #[test]
