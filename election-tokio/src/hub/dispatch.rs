@@ -149,13 +149,16 @@ impl Hub {
 
     /// The session that follows one that expired, if there is to be one.
     fn renewed_session(&mut self, now: Instant, end: End) -> Option<(Expiry, Session)> {
-        let (End::Expired(expiry), OnExpiry::Renew) = (end, self.settings.on_expiry) else {
+        let End::Expired(expiry) = end else {
             return None;
         };
-        if let Some(Resumption { if_gone: IfGone::Fail, .. }) = self.settings.resumption {
+        let renews = match self.settings.resumption.take() {
+            Some(Resumption { if_gone, .. }) => if_gone == IfGone::StartAnew,
+            None => self.settings.on_expiry == OnExpiry::Renew,
+        };
+        if !renews {
             return None;
         }
-        self.settings.resumption = None;
         self.sessions += 1;
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }

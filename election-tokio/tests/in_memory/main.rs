@@ -13,6 +13,8 @@ mod cost;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod handover;
+#[cfg(test)]
 mod heartbeats;
 #[cfg(test)]
 mod lease;
