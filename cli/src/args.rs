@@ -8,8 +8,6 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 use election_tokio::{Client, ClientBuilder};
 
-use crate::failure::Failure;
-use crate::identity::IdentityArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 

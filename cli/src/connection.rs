@@ -156,9 +156,10 @@ mod tests {
     fn connecting(failures: u32, reason: &str) -> ConnectionState {
         ConnectionState::Connecting {
             failures,
-            last_failure: Some(Arc::new(ConnectFailure {
+            last_failure: Some(Arc::new(ConnectFailure::Server {
                 server: ServerAddress { host: "zk".into(), port: 2181 },
                 reason: reason.into(),
+                outdated: None,
             })),
         }
     }

@@ -48,13 +48,29 @@ pub struct Nominee {
 impl Nominee {
     /// A nominee that has not been connected yet.
     pub const fn new(id: NomineeId, policy: Policy) -> Self {
+        Self::entering(id, policy, Entering::FIRST)
+    }
+
+    /// A nominee that has not been connected yet, and goes on for an earlier one with the same id,
+    /// which another process has given up together with its session.
+    ///
+    /// It looks for a candidate first. One that belongs to the session is adopted where it stands,
+    /// with its token, so that a leader stays the leader; one that does not is deleted; without any
+    /// it creates one. Withdrawn, it deletes what the earlier nominee has left. The earlier one
+    /// must take no more events: two nominees with one id in one session would share a candidate,
+    /// and both lead by it.
+    pub const fn returning(id: NomineeId, policy: Policy) -> Self {
+        Self::entering(id, policy, Entering::RETURNING)
+    }
+
+    const fn entering(id: NomineeId, policy: Policy, entering: Entering) -> Self {
         Self {
             id,
             policy,
             incarnation: Incarnation::FIRST,
             steps: 0,
             link: Link::Unconnected,
-            stage: Stage::Entering(Entering::FIRST),
+            stage: Stage::Entering(entering),
         }
     }
 

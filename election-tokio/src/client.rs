@@ -6,6 +6,7 @@ mod connection;
 mod create;
 mod delete_tree;
 mod ensemble;
+mod handover;
 mod inspect;
 mod multi_read;
 mod operations;
@@ -21,13 +22,14 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{OpCode, Request};
-use zk_session::{Completion, End};
+use zk_session::{Completion, End, ServerAddress};
 
 pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
-pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState};
+pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState, NoServers};
 pub use create::{CreateMode, Created};
 pub use ensemble::{EnsembleConfig, Member, MemberError, MemberRole, Reconfiguration};
+pub use handover::{IfGone, NoSession};
 pub use inspect::ConnectionIdentity;
 pub use multi_read::{MultiRead, ReadResult};
 pub use operations::Children;
@@ -40,6 +42,7 @@ use crate::election::Election;
 use crate::error::{Error, ErrorKind};
 use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
+use crate::source::ServerSource;
 use crate::updates::Updates;
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
@@ -72,6 +75,31 @@ impl Client {
     /// Starts to describe a client of these servers: `host[:port][,host[:port]…][/chroot]`.
     pub fn builder(servers: &str) -> ClientBuilder {
         ClientBuilder::new(servers)
+    }
+
+    /// Starts to describe a client of the servers that `source` names, which lives below `chroot`;
+    /// `/` is the whole tree.
+    pub fn builder_from(source: impl ServerSource, chroot: &str) -> ClientBuilder {
+        ClientBuilder::from_source(source, chroot)
+    }
+
+    /// Hands the client, and all clones, another list of servers. It counts until the client's
+    /// [`ServerSource`], if it has one, names others. A connection stays where it is until it is
+    /// lost, also if its server is not on the list; an attempt to connect begins anew.
+    ///
+    /// # Errors
+    ///
+    /// [`NoServers`] if the list is empty.
+    pub fn update_servers(
+        &self,
+        servers: impl IntoIterator<Item = ServerAddress>,
+    ) -> Result<(), NoServers> {
+        let servers: Vec<_> = servers.into_iter().collect();
+        if servers.is_empty() {
+            return Err(NoServers);
+        }
+        self.shared().with(|hub, now| hub.replace_servers(now, servers));
+        Ok(())
     }
 
     /// An election at this path, to stand in or to look at.

@@ -1,5 +1,8 @@
 //! The one task of a client: moves bytes between the transport and the session, and time.
 
+mod inquiry;
+mod probe;
+
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
@@ -16,7 +19,10 @@ use zk_session::{End, SaslAnswer, SaslChallenge, ServerAddress, ServerIndex};
 use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::{Hub, Shared};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
+use crate::source::ServerSource;
 use crate::transport::{Connector, Transport};
+use inquiry::Inquiry;
+use probe::Probe;
 
 /// Frames handed to the session under one lock.
 const BATCH: usize = 512;
@@ -25,8 +31,9 @@ const BUFFER: usize = 64 * 1024;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    servers: Vec<ServerAddress>,
     way: Way,
+    inquiry: Inquiry,
+    probe: Probe,
     link: Link,
     exchange: Exchange,
     timer: Pin<Box<Sleep>>,
@@ -64,6 +71,7 @@ enum Progress {
 struct Outputs {
     transport: Option<zk_session::Transport>,
     challenge: Option<SaslChallenge>,
+    probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
     ended: Option<End>,
 }
@@ -73,6 +81,7 @@ impl Outputs {
         Self {
             transport: hub.poll_transport(),
             challenge: hub.session.poll_sasl(),
+            probe: hub.poll_probe(),
             timeout: hub.session.poll_timeout(),
             ended: hub.ended(),
         }
@@ -80,11 +89,16 @@ impl Outputs {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, servers: Vec<ServerAddress>, way: Way) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        source: Option<Arc<dyn ServerSource>>,
+        way: Way,
+    ) -> Self {
         Self {
             shared,
-            servers,
             way,
+            inquiry: Inquiry::new(source),
+            probe: Probe::default(),
             link: Link::Down,
             exchange: Exchange::None,
             timer: Box::pin(sleep_until(Instant::now())),
@@ -162,11 +176,14 @@ impl Driver {
 
     fn go_on_with_sasl(&mut self, challenge: SaslChallenge) -> Progress {
         match challenge {
-            SaslChallenge::Begin(server) => {
-                let Some(server) = self.servers.get(server.0) else {
+            // Not by the index: there may be another list since the attempt began.
+            SaslChallenge::Begin(_) => {
+                let tried =
+                    self.shared.drive(&mut self.wakers, |hub, _| hub.servers.tried().cloned());
+                let Some(server) = tried else {
                     return self.link_failed(None);
                 };
-                self.exchange = Exchange::begin(self.way.sasl.as_ref(), server);
+                self.exchange = Exchange::begin(self.way.sasl.as_ref(), &server);
             }
             SaslChallenge::Token(token) => self.exchange.handle_token(token),
         }
@@ -201,17 +218,25 @@ impl Driver {
             return Progress::Ended;
         }
         let brought_forward = self.bring_timer_forward(outputs.timeout);
+        let probed = match outputs.probe {
+            Some((index, server)) => {
+                self.probe.ask(Arc::clone(&self.way.connector), index, server);
+                Progress::Some
+            }
+            None => brought_forward,
+        };
         match (outputs.transport, flushed) {
             (Some(zk_session::Transport::Connect(server)), _) => self.open(server),
             (Some(zk_session::Transport::Disconnect), _) => {
                 self.link = Link::Down;
                 self.exchange = Exchange::None;
+                self.probe.forget();
                 Progress::Some
             }
             (None, Poll::Ready(Err(error))) => self.link_failed(Some(error)),
             (None, Poll::Ready(Ok(())) | Poll::Pending) => match outputs.challenge {
                 Some(challenge) => self.go_on_with_sasl(challenge),
-                None => brought_forward,
+                None => probed,
             },
         }
     }
@@ -228,9 +253,40 @@ impl Driver {
         }
     }
 
+    fn poll_probe(&mut self, cx: &mut Context<'_>) -> Progress {
+        let Poll::Ready((server, answer)) = self.probe.poll(cx) else {
+            return Progress::None;
+        };
+        self.shared.drive(&mut self.wakers, |hub, now| {
+            hub.session.handle_probed(now, server, answer);
+        });
+        Progress::Some
+    }
+
+    fn poll_inquiry(&mut self, cx: &mut Context<'_>) -> Progress {
+        let Poll::Ready(answer) = self.inquiry.poll(cx) else {
+            return Progress::None;
+        };
+        self.shared.drive(&mut self.wakers, |hub, now| match answer {
+            Ok(servers) => hub.replace_servers(now, servers),
+            Err(error) => hub.keep_servers(now, error.to_string()),
+        });
+        Progress::Some
+    }
+
+    /// Where no server is known yet, the session waits for the source's answer as it would for a
+    /// transport.
     fn open(&mut self, server: ServerIndex) -> Progress {
-        let Some(server) = self.servers.get(server.0).cloned() else {
-            return self.link_failed(None);
+        let (begins_round, server) = self.shared.drive(&mut self.wakers, |hub, _| {
+            (hub.servers.begins_round(), hub.servers.attempt(server))
+        });
+        self.probe.forget();
+        if begins_round {
+            self.inquiry.ask();
+        }
+        let Some(server) = server else {
+            self.link = Link::Down;
+            return Progress::Some;
         };
         let connector = Arc::clone(&self.way.connector);
         self.exchange = Exchange::None;
@@ -277,10 +333,16 @@ impl Future for Driver {
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
-            let inputs = [self.poll_link(cx), self.poll_clock(cx), self.poll_exchange(cx)];
+            let inputs = [
+                self.poll_link(cx),
+                self.poll_clock(cx),
+                self.poll_exchange(cx),
+                self.poll_inquiry(cx),
+                self.poll_probe(cx),
+            ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 3] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 5] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }

@@ -9,7 +9,7 @@ mod status;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, NomineeId, OnLoss, Policy};
+use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
 use zk_jute::records::{Acl, CreateMode};
 
 pub use acknowledgement::AcknowledgeError;
@@ -106,10 +106,34 @@ impl Election {
     /// [`ElectionError`] if the path is invalid. What goes wrong later is the nomination's to
     /// tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
-        path::validate(&self.path)
-            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        self.check_path()?;
         let mut id = [0; 16];
         getrandom::fill(&mut id).map_err(|error| ElectionError::Randomness(error.to_string()))?;
+        Ok(self.stand(Nominee::new(NomineeId::from_bytes(id), self.policy)))
+    }
+
+    /// Goes on with a nomination that another process has given up together with its session, by
+    /// [`Client::detach`]: a candidate of this id in this client's session is adopted where it
+    /// stands, with its data and its token, so that a leader stays the leader. Without one this is
+    /// [`Election::nominate`] under that id. Withdraw the nomination to delete what was left.
+    ///
+    /// The other process has to have given up: two nominations of one id in one session share a
+    /// candidate, and both lead by it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Election::nominate`].
+    pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
+        self.check_path()?;
+        Ok(self.stand(Nominee::returning(id, self.policy)))
+    }
+
+    fn check_path(&self) -> Result<(), ElectionError> {
+        path::validate(&self.path)
+            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })
+    }
+
+    fn stand(&self, nominee: Nominee) -> Nomination {
         let shared = self.client.shared();
         let target = Arc::new(Target::new(
             &self.path,
@@ -118,9 +142,8 @@ impl Election {
             self.acl.clone(),
             self.node_mode,
         ));
-        let id = NomineeId::from_bytes(id);
-        let (key, status) =
-            shared.with(|hub, now| hub.nominate(now, id, self.policy, Arc::clone(&target)));
-        Ok(Nomination::new(self.client.clone(), key, id, target, Updates::new(status)))
+        let id = nominee.id();
+        let (key, status) = shared.with(|hub, now| hub.nominate(now, nominee, Arc::clone(&target)));
+        Nomination::new(self.client.clone(), key, id, target, Updates::new(status))
     }
 }

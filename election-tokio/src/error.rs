@@ -29,6 +29,10 @@ pub enum ErrorKind {
         /// The first release that offers the operation.
         since: Release,
     },
+    /// The server is cut off from its ensemble and answers reads only: the operation did not
+    /// happen. The client goes to another server as soon as one takes writes.
+    #[error("the server is cut off from its ensemble and answers reads only: it did not happen")]
+    ReadOnlyServer,
     /// The connection was lost before the answer: the operation may or may not have happened.
     #[error("connection lost: it may or may not have happened")]
     ConnectionLoss,
@@ -66,6 +70,7 @@ impl Error {
             ErrorKind::Refused(ErrorCode::UNIMPLEMENTED) => {
                 ErrorKind::Unsupported { since: Release::that_brought(operation) }
             }
+            ErrorKind::Refused(ErrorCode::NOT_READ_ONLY) => ErrorKind::ReadOnlyServer,
             kind => kind,
         };
         Self { operation, path: path.into(), kind }
@@ -91,6 +96,7 @@ impl Error {
         match self.kind {
             ErrorKind::Refused(code) => Some(code),
             ErrorKind::Unsupported { .. } => Some(ErrorCode::UNIMPLEMENTED),
+            ErrorKind::ReadOnlyServer => Some(ErrorCode::NOT_READ_ONLY),
             _ => None,
         }
     }

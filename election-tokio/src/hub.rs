@@ -8,6 +8,7 @@ mod calls;
 mod dispatch;
 mod nomination;
 mod perform;
+mod servers;
 mod target;
 mod tenure;
 mod watches;
@@ -21,16 +22,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
-use zk_session::{Config, ConnectString, End, Instant, Limits, Secret, SubmitError, Transport};
+use tracing::{info, warn};
+use zk_session::{
+    Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
+    Transport,
+};
 
 pub(crate) use calls::{Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
+pub(crate) use servers::Servers;
 pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 
-use crate::client::ConnectionState;
+use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
 
@@ -68,11 +74,18 @@ pub(crate) struct Identity {
 /// What a client is made with.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) servers: ConnectString,
     pub(crate) session: Config,
     pub(crate) identities: Vec<Identity>,
     pub(crate) on_expiry: OnExpiry,
     pub(crate) seed: u64,
+    pub(crate) resumption: Option<Resumption>,
+}
+
+/// A session of another process that is to be gone on with.
+#[derive(Clone, Debug)]
+pub(crate) struct Resumption {
+    pub(crate) ticket: SessionTicket,
+    pub(crate) if_gone: IfGone,
 }
 
 /// Shared by all handles of a client and its driver.
@@ -90,6 +103,7 @@ pub(crate) struct Hub {
     pub(crate) settings: Settings,
     clock: Clock,
     pub(crate) session: Session,
+    pub(crate) servers: Servers,
     pub(crate) calls: Calls,
     pub(crate) watches: Watches,
     pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
@@ -120,15 +134,21 @@ enum Driver {
 }
 
 impl Shared {
-    pub(crate) fn new(mut settings: Settings, chroot: Chroot) -> Result<Self, SubmitError> {
+    pub(crate) fn new(
+        mut settings: Settings,
+        servers: Servers,
+        chroot: Chroot,
+    ) -> Result<Self, SubmitError> {
+        settings.session.servers = servers.count();
         let limits = settings.session.limits;
         // The bounds are for calls: see `Calls`.
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         let clock = Clock::start();
         let hub = Hub {
-            session: new_session(&settings, 0, clock.now())?,
+            session: first_session(&settings, clock.now())?,
             settings,
+            servers,
             clock: clock.clone(),
             calls: Calls::new(limits),
             watches: Watches::new(),
@@ -247,6 +267,33 @@ impl Hub {
         self.stale_transport.take().or_else(|| self.session.poll_transport())
     }
 
+    /// A server that the session wants to be asked whether it takes writes.
+    pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
+        let index = self.session.poll_probe()?;
+        Some((index, self.servers.address(index)?))
+    }
+
+    /// Takes in a list of servers.
+    pub(crate) fn replace_servers(&mut self, now: Instant, list: Vec<ServerAddress>) {
+        if list.is_empty() {
+            self.keep_servers(now, "the source names none".to_owned());
+        } else if self.servers.replace(list) {
+            let count = self.servers.count();
+            info!(count, "another list of servers");
+            self.settings.session.servers = count;
+            self.session.handle_servers(now, count);
+        }
+    }
+
+    /// The source gave no list of servers: the attempts go on with the last one, if there is one.
+    pub(crate) fn keep_servers(&mut self, now: Instant, reason: String) {
+        warn!(reason, "no new list of servers");
+        self.servers.not_replaced(reason);
+        if self.servers.is_empty() {
+            self.session.handle_closed(now);
+        }
+    }
+
     /// Closes the session. Nobody leads from here on: the server deletes the candidates, and lets
     /// others lead, before it confirms.
     pub(crate) fn close(&mut self, now: Instant) {
@@ -261,6 +308,13 @@ impl Hub {
             nomination.client_closes();
             self.ending.push(nomination);
         }
+    }
+
+    /// Gives the session up. Nobody leads from here on: whoever has the ticket may.
+    pub(crate) fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
+        let ticket = self.session.detach(now)?;
+        self.settings.on_expiry = OnExpiry::Close;
+        Some(ticket)
     }
 
     /// Ends everything: the driver is gone.
@@ -290,9 +344,27 @@ impl fmt::Debug for Hub {
 /// # Errors
 ///
 /// An identity that no server would read.
+fn first_session(settings: &Settings, now: Instant) -> Result<Session, SubmitError> {
+    let Some(Resumption { ticket, .. }) = &settings.resumption else {
+        return new_session(settings, 0, now);
+    };
+    let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
+    authenticated(session, settings, now)
+}
+
+/// # Errors
+///
+/// An identity that no server would read.
 fn new_session(settings: &Settings, generation: u64, now: Instant) -> Result<Session, SubmitError> {
     let seed = settings.seed.wrapping_add(generation);
-    let mut session = Session::new(settings.session.clone(), seed, now);
+    authenticated(Session::new(settings.session.clone(), seed, now), settings, now)
+}
+
+fn authenticated(
+    mut session: Session,
+    settings: &Settings,
+    now: Instant,
+) -> Result<Session, SubmitError> {
     for identity in &settings.identities {
         session.authenticate(now, &identity.scheme, identity.credential.expose())?;
     }

@@ -12,6 +12,7 @@ mod error;
 mod hub;
 mod path;
 mod sasl;
+mod source;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
@@ -20,9 +21,9 @@ mod updates;
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
     ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, EnsembleConfig,
-    Member, MemberError, MemberRole, MultiRead, OneshotWatch, OperationResult, PersistentWatch,
-    ReadResult, Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent,
-    WatchLost, WatchUpdate,
+    IfGone, Member, MemberError, MemberRole, MultiRead, NoServers, NoSession, OneshotWatch,
+    OperationResult, PersistentWatch, ReadResult, Reconfiguration, Release, Transaction,
+    TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
 };
 pub use codec::FrameCodec;
 pub use election::{
@@ -32,6 +33,9 @@ pub use election::{
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
 pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
+#[cfg(feature = "dns-srv")]
+pub use source::SrvRecords;
+pub use source::{Locating, ServerFile, ServerSource, SourceFn, source_fn};
 #[cfg(feature = "tls")]
 pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
@@ -47,5 +51,6 @@ pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::DigestMd5;
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    SaslFailure, Secret, ServerAddress, WatchMode, WhileDisconnected,
+    ParseTicketError, ReadOnlyServers, SaslFailure, Secret, ServerAddress, SessionTicket,
+    WatchMode, WhileDisconnected,
 };

@@ -86,7 +86,7 @@ pub(crate) struct Chroot(String);
 impl Chroot {
     pub(crate) fn new(path: &str) -> Result<Self, PathError> {
         match path {
-            "" => Ok(Self(String::new())),
+            "" | "/" => Ok(Self(String::new())),
             _ => validate(path).map(|()| Self(path.to_owned())),
         }
     }

@@ -21,6 +21,8 @@ pub struct Config {
     pub backoff: Backoff,
     /// What becomes of requests submitted while there is no connection.
     pub while_disconnected: WhileDisconnected,
+    /// Whether a server will do that is cut off from its ensemble.
+    pub read_only_servers: ReadOnlyServers,
     /// Bounds on memory and frames.
     pub limits: Limits,
     /// Whether connections begin with a SASL exchange.
@@ -40,6 +42,7 @@ impl Config {
             session_timeout: Duration::from_secs(10),
             backoff: Backoff::default(),
             while_disconnected: WhileDisconnected::default(),
+            read_only_servers: ReadOnlyServers::default(),
             limits: Limits::default(),
             sasl: Sasl::default(),
             grade: Grade::default(),
@@ -57,6 +60,19 @@ pub enum WhileDisconnected {
     Refuse,
     /// It is sent once there is a connection; it fails if the session ends before.
     Queue,
+}
+
+/// What a session does about servers that are cut off from their ensemble, and serve reads of what
+/// they knew until then (`readonlymode.enabled`, protocol section 2.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadOnlyServers {
+    /// They are passed over: the session waits for a server that takes writes.
+    #[default]
+    Refuse,
+    /// They will do as long as no other is found, and the session goes on
+    /// [looking](crate::Session::poll_probe) for one. A session that such a server has made is
+    /// known to no other one: the next connection brings another session. Watches go along.
+    Accept,
 }
 
 /// Bounds that hold whatever the peer and the callers do.

@@ -32,7 +32,7 @@ pub enum Transport {
 ///
 /// ```text
 /// Apart      --ConnectFailed--> Apart
-/// Apart      --Connected-->     Together   (the same session each time)
+/// Apart      --Connected-->     Together   (the same session each time, but see below)
 /// Together   --Fired-->         Together
 /// Together   --Changed-->       Together
 /// Together   --ChangesMissed--> Together
@@ -47,6 +47,9 @@ pub enum Transport {
 /// It starts in `Apart`. `LeaseLapsed` comes once each time that a
 /// [`lease_deadline`](crate::Session::lease_deadline) passes: never before the first `Connected`,
 /// and each further one only after another `Connected` or a reply that renewed the lease.
+///
+/// A session that a read-only server made is not kept: the `Connected` after one with `read_only`
+/// may bring another session. The one before had no lease, and owned nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<R, W> {
     /// A server accepted the session, for the first time or again, and the SASL exchange, if there
@@ -57,12 +60,13 @@ pub enum Event<R, W> {
         /// The negotiated timeout, which may differ from the requested one and from connection to
         /// connection.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble and answers reads only.
+        /// Whether the server is cut off from its ensemble and answers reads only; if so, what it
+        /// tells may be old, writes are refused, and nothing proves the lease.
         read_only: bool,
     },
     /// An attempt to connect failed; another will follow.
     ConnectFailed {
-        /// The server.
+        /// The server, in the list that counted when the attempt began.
         server: ServerIndex,
         /// Why.
         end: ConnectionEnd,
@@ -199,6 +203,9 @@ pub enum ConnectionEnd {
          credentials so"
     )]
     ClosedInSasl,
+    /// It was to a server that answers reads only, and one was found that takes writes.
+    #[error("left for a server that takes writes")]
+    Outdone,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,
@@ -250,6 +257,10 @@ pub enum End {
     /// server expires the session.
     #[error("session abandoned: its ephemeral znodes go when the server expires it")]
     Abandoned,
+    /// Handed over: it lives on, for whoever has its
+    /// [ticket](crate::SessionTicket), until a server expires it.
+    #[error("session handed over")]
+    Detached,
     /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them.
     #[error("session expired: {0}")]
     Expired(Expiry),

@@ -82,8 +82,17 @@ pub(crate) struct Lease {
     grade: Grade,
     margin: Margin,
     timeout: Duration,
+    server: Server,
     state: State,
     evidence: Evidence,
+}
+
+/// Whom the present connection is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Server {
+    OfTheEnsemble,
+    /// It has no leader, so nothing that it says proves anything.
+    CutOff,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +137,8 @@ pub(crate) enum Followup {
 impl Lease {
     pub(crate) const fn new(grade: Grade, margin: Margin) -> Self {
         let (timeout, evidence) = (Duration::ZERO, Evidence::NONE);
-        Self { grade, margin, timeout, state: State::Unproved, evidence }
+        let server = Server::OfTheEnsemble;
+        Self { grade, margin, timeout, server, state: State::Unproved, evidence }
     }
 
     pub(crate) const fn grade(&self) -> Grade {
@@ -138,14 +148,23 @@ impl Lease {
     /// A handshake sent at `sent_at` made the session. That is a write: a quorum has committed it.
     pub(crate) fn begin(&mut self, sent_at: Instant, timeout: Duration) {
         self.timeout = timeout;
+        self.server = Server::OfTheEnsemble;
         self.evidence = Evidence::NONE;
         self.state = State::Until(self.deadline_after(sent_at));
+    }
+
+    /// A read-only server accepted the session, or made one of its own. What was proved stays, and
+    /// nothing is added until a server of the ensemble answers.
+    pub(crate) fn cut_off(&mut self) {
+        self.server = Server::CutOff;
+        self.evidence = Evidence::NONE;
     }
 
     /// A handshake sent at `sent_at` went on with the session. From now on the servers use this
     /// timeout, which may be shorter than the one that the deadline came from.
     pub(crate) fn resume(&mut self, sent_at: Instant, timeout: Duration) {
         self.timeout = timeout;
+        self.server = Server::OfTheEnsemble;
         self.evidence = Evidence { handshake: Some(sent_at), ..Evidence::NONE };
         let claimed = self.deadline_after(sent_at);
         self.state = match (self.grade, self.state) {
@@ -253,6 +272,9 @@ impl Lease {
     /// Evidence that comes too late proves nothing, and a ping that overtook the queue may prove
     /// more than a later answer.
     fn prove(&mut self, now: Instant, sent_at: Instant) {
+        if self.server == Server::CutOff {
+            return;
+        }
         let deadline = self.deadline_after(sent_at);
         match self.state {
             State::Until(current) if current >= deadline => {}

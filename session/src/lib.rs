@@ -12,14 +12,16 @@ mod lease;
 mod outbox;
 mod requests;
 mod sasl;
+mod search;
 mod secret;
 mod servers;
 mod session;
+mod ticket;
 mod time;
 mod watches;
 
 pub use backoff::Backoff;
-pub use config::{Config, Limits, WhileDisconnected};
+pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
@@ -28,8 +30,10 @@ pub use lease::{Grade, Margin};
 #[cfg(feature = "sasl-digest-md5")]
 pub use sasl::{DigestMd5, ServerProof};
 pub use sasl::{Sasl, SaslAnswer, SaslChallenge, SaslFailure};
+pub use search::ProbeAnswer;
 pub use secret::Secret;
 pub use servers::ServerIndex;
 pub use session::{Session, Watching};
+pub use ticket::{ParseTicketError, SessionTicket};
 pub use time::Instant;
 pub use watches::{WatchId, WatchMode};

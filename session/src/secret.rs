@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 /// assert_eq!(format!("{secret:?}"), "Secret(redacted)");
 /// assert_eq!(secret.expose(), b"swordfish");
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
@@ -29,6 +29,11 @@ impl Secret {
     /// The bytes. Copies of them are not wiped.
     pub fn expose(&self) -> &[u8] {
         &self.0
+    }
+
+    /// To be filled in place, so that there is no other copy.
+    pub(crate) fn expose_mut(&mut self) -> &mut [u8] {
+        &mut self.0
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use bytes::{Buf, Bytes, BytesMut};
 use zk_jute::{SessionId, Zxid, frame_len};
@@ -13,15 +14,17 @@ use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
-use crate::servers::Servers;
+use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
-use state::{Authenticating, Authentication, Closing, Identity, Live, State};
+use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
 mod frames;
+mod handover;
 mod heartbeat;
 mod sasl;
+mod searching;
 mod state;
 mod submission;
 
@@ -57,19 +60,24 @@ pub struct Session<R, W> {
     transport: Option<Transport>,
     /// What the SASL mechanism has not been asked yet.
     challenge: Option<SaslChallenge>,
+    probe: Option<ServerIndex>,
     events: VecDeque<Event<R, W>>,
 }
 
 impl<R, W: Clone> Session<R, W> {
     /// A session that does not exist yet. The first attempt to connect begins at once.
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
+        Self::beginning_as(Identity::New, config, seed, now)
+    }
+
+    fn beginning_as(identity: Identity, config: Config, seed: u64, now: Instant) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
             servers: Servers::new(config.servers, &mut rng),
             rng,
             attempts: 0,
             state: State::Waiting { until: now },
-            identity: Identity::New,
+            identity,
             lease: Lease::new(config.grade, config.margin),
             heartbeat_znode: None,
             seen: Zxid::ZERO,
@@ -79,6 +87,7 @@ impl<R, W: Clone> Session<R, W> {
             authentications: Vec::new(),
             transport: None,
             challenge: None,
+            probe: None,
             events: VecDeque::new(),
             config,
         }
@@ -168,12 +177,37 @@ impl<R, W: Clone> Session<R, W> {
             | State::Handshaking { give_up_at, .. }
             | State::Authenticating(Authenticating { give_up_at, .. }) => give_up_at,
             State::Live(live) => {
-                let others = [self.heartbeat_at(live), self.ping_at(live), live.give_up_at()];
+                let others = [
+                    self.heartbeat_at(live),
+                    self.ping_at(live),
+                    live.search_at(),
+                    live.give_up_at(),
+                ];
                 others.into_iter().flatten().fold(live.silent_at(), Instant::min)
             }
             State::Ended(_) => return None,
         };
         [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
+    }
+
+    /// The driver has another list of servers: from now on indices mean places in that one. They
+    /// are shuffled anew, and a new round of attempts begins, at the step of the backoff that was
+    /// reached.
+    ///
+    /// An attempt whose transport is not open yet begins anew, with the new list. One that waits
+    /// for the handshake's answer goes on, so that a list that changes often keeps nobody from
+    /// connecting; so does a connection, which is not moved to the new servers. A driver that
+    /// names the server of [`Event::ConnectFailed`] has to remember which one it opened a
+    /// transport to.
+    pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
+        self.check_lease(now);
+        let round = self.attempts / self.servers.count();
+        self.servers = Servers::new(count, &mut self.rng);
+        self.attempts = round.saturating_mul(self.servers.count().get());
+        self.search_anew(now);
+        if matches!(self.state, State::Opening { .. }) {
+            self.open(now);
+        }
     }
 
     /// What to do with the transport now, if anything.
@@ -199,11 +233,14 @@ impl<R, W: Clone> Session<R, W> {
         self.lease.deadline()
     }
 
-    /// The session's id, once a server has granted it.
+    /// The session's id, once a server has granted it. A read-only server grants one of its own,
+    /// which the next connection replaces.
     pub fn id(&self) -> Option<SessionId> {
         match &self.identity {
             Identity::New => None,
-            Identity::Granted(granted) => Some(granted.session),
+            Identity::Makeshift { session } | Identity::Granted(Granted { session, .. }) => {
+                Some(*session)
+            }
         }
     }
 

@@ -22,6 +22,7 @@ on_both_servers! {
     when_the_leader_resigns_the_next_process_leads,
     a_leader_that_was_paused_never_claims_the_lead_that_it_lost,
     what_a_former_leader_writes_is_not_applied,
+    a_leader_that_hands_over_leads_on_in_another_process,
     a_leader_that_was_paused_for_a_moment_goes_on,
     a_paused_follower_is_not_elected_by_an_event_that_waited;
 }
@@ -129,6 +130,45 @@ fn when_the_leader_resigns_the_next_process_leads(server: ServerKind) -> TestRes
     bench.wait_for_candidates(0)?;
     let tenures = merged(&nominees).tenures()?;
     assert_eq!(names(&tenures), ["1", "2", "3", "4"]);
+    Ok(())
+}
+
+/// D-8: a process that is to be replaced gives its session and its nomination to the next one,
+/// which leads on with the same token, and nobody else hears of it.
+fn a_leader_that_hands_over_leads_on_in_another_process(server: ServerKind) -> TestResult {
+    let bench = Bench::new(server, "handed-over")?;
+    let mut nominees = bench.queue(&["leader", "heir"], LASTING)?;
+    let token = leads(&nominees[0])?;
+    nominees[0].hand_over()?;
+    let (ticket, id) = nominees[0].wait_for(SOON, "it hands over", |report| match report {
+        Report::HandedOver { ticket, id } => Some((ticket.clone(), id.clone())),
+        _ => None,
+    })?;
+    assert!(nominees[0].wait_for_end(SOON)?);
+    let program = env!("CARGO_BIN_EXE_nominee");
+    let servers = bench.arena.servers();
+    let mut successor = NomineeProcess::take_over(program, &servers, "leader", (&ticket, &id))?;
+    assert_eq!(leads(&successor)?, token);
+    bench.wait_for_candidates(2)?;
+    let is_news = |report: &Report| !matches!(report, Report::Following { .. });
+    assert!(!nominees[1].reports().iter().any(is_news), "the heir heard of it");
+    let claims = |nominee: &NomineeProcess| {
+        let claims = nominee.reports().into_iter().filter_map(|report| match report {
+            Report::Valid(claim) => Some(claim),
+            _ => None,
+        });
+        claims.collect::<Vec<_>>()
+    };
+    let last = claims(&nominees[0]).iter().map(|claim| claim.asked_at).max();
+    let first = claims(&successor).iter().map(|claim| claim.answered_at).min();
+    assert!(last < first, "{last:?} {first:?}");
+
+    successor.resign()?;
+    assert!(successor.wait_for_end(SOON)?);
+    assert!(leads(&nominees[1])? > token);
+    nominees.push(successor);
+    let tenures = merged(&nominees).tenures()?;
+    assert_eq!(names(&tenures), ["leader", "heir"]);
     Ok(())
 }
 

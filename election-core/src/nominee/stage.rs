@@ -160,6 +160,8 @@ pub(super) struct Ended {
 
 impl Entering {
     pub(super) const FIRST: Self = Self { step: Entry::Create, intent: Intent::Stand, rounds: 0 };
+    /// An earlier nominee may have created the candidate, or left a create in doubt.
+    pub(super) const RETURNING: Self = Self { step: Entry::Sync, intent: Intent::Stand, rounds: 0 };
 }
 
 impl Stage {

@@ -90,6 +90,7 @@ impl Told {
 pub struct Client {
     pub index: usize,
     pub nominee: Nominee,
+    pub policy: Policy,
     pub link: Link,
     pub session: SessionId,
     /// At the server; the client may not know yet.
@@ -119,6 +120,7 @@ impl Client {
         Self {
             index,
             nominee: Nominee::new(nominee_id(index), policy),
+            policy,
             link: Link::New,
             session: SessionId::new(
                 i64::try_from(index).expect("few clients") * SESSIONS + FIRST_SESSION,
@@ -137,6 +139,14 @@ impl Client {
             log: None,
             creates: 0,
         }
+    }
+
+    /// Another process goes on with the session; what was on its way to this one is lost.
+    pub fn hand_over(&mut self) {
+        self.nominee = Nominee::returning(self.nominee.id(), self.policy);
+        self.stragglers.clear();
+        self.told = Told::NotLeading;
+        self.creates = 0;
     }
 
     pub fn is_up(&self) -> bool {

@@ -47,6 +47,8 @@ pub struct Budget {
     pub writes: u8,
     /// Times that an operator deletes the election node and all in it.
     pub wipes: u8,
+    /// Processes that hand their session, and their nomination, to another one (D-8).
+    pub handovers: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
     pub stragglers: u8,
 }

@@ -32,6 +32,9 @@ pub enum Step {
     /// Sessions expire that the client had before.
     ExpireFormer(usize),
     Withdraw(usize),
+    /// The client's process ends without a word, and another one goes on with its session and its
+    /// nominee's id.
+    HandOver(usize),
     LeaseLapse(usize),
     OperatorDeletes(Name),
     OperatorWrites(Name),
@@ -54,6 +57,7 @@ impl Step {
             | Self::DeliverStraggler(..)
             | Self::Expire(_)
             | Self::Withdraw(_)
+            | Self::HandOver(_)
             | Self::LeaseLapse(_)
             | Self::OperatorDeletes(_)
             | Self::OperatorWrites(_)
@@ -165,6 +169,7 @@ impl World {
         }
         let stands = !client.withdrawn && !client.is_ended();
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
+        offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
     }
 

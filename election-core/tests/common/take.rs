@@ -56,6 +56,7 @@ impl World {
                 spend(&mut self.budget.withdrawals);
                 self.tell(i, Client::withdraw);
             }
+            Step::HandOver(i) => self.hand_over(i),
             Step::LeaseLapse(i) => {
                 spend(&mut self.budget.lapses);
                 self.tell(i, |client| client.feed(Event::LeaseLapsed));
@@ -103,6 +104,12 @@ impl World {
         client.session_lives = true;
         client.link = Link::New;
         self.tell(i, |client| client.feed(Event::SessionExpired));
+    }
+
+    fn hand_over(&mut self, i: usize) {
+        spend(&mut self.budget.handovers);
+        self.disconnect(i);
+        self.clients[i].hand_over();
     }
 
     fn disconnect(&mut self, i: usize) {
@@ -254,7 +261,9 @@ impl World {
     /// its election.
     fn elected(&mut self, i: usize, token: Token) {
         let stands = self.server.tip.znodes.iter().any(|znode| znode.token == token);
-        if stands && token.get() <= self.greatest_token {
+        // Who took over a leader's candidate leads with its token.
+        let took_over = self.clients[i].creates == 0 && token.get() == self.greatest_token;
+        if stands && !took_over && token.get() <= self.greatest_token {
             self.fault = Some(format!("{i}: elected with {token}, after {}", self.greatest_token));
         }
         self.greatest_token = self.greatest_token.max(token.get());

@@ -51,6 +51,15 @@ fn long_two_nominees_two_stragglers() {
     );
 }
 
+/// D-8.
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_three_nominees_a_hand_over() {
+    let budget = Budget { losses: ANY_NUMBER, withdrawals: 1, handovers: 1, ..NO_FAULTS };
+    let world = World::new(3, budget).lagging(1);
+    explore_long("3 nominees, any losses, 1 withdrawal, 1 hand-over, lag of 1", world);
+}
+
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_an_operator() {

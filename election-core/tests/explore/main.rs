@@ -5,8 +5,8 @@
 //! their connection, the request executed before, afterwards or never; watches fire; links go down
 //! and up again at a server that lags, though never behind what the session has seen; sessions
 //! expire, and their clients hear of it later; servers hand out another session while the old one
-//! lives; leases lapse; nominees resign and withdraw; an operator deletes candidates, writes to
-//! them, and deletes the election node. Earlier sessions leave ghosts.
+//! lives; leases lapse; nominees resign and withdraw; processes hand their session and nomination
+//! to another one; an operator deletes candidates, writes to them, and deletes the election node. Earlier sessions leave ghosts.
 //!
 //! The ensemble is a log of committed changes. A session's server has applied a part of it: reads
 //! are answered from there, writes and `sync` go to the end, and their reply comes when the server
@@ -55,6 +55,7 @@ const NO_FAULTS: Budget = Budget {
     deletions: 0,
     writes: 0,
     wipes: 0,
+    handovers: 0,
     stragglers: 0,
 };
 
@@ -103,6 +104,22 @@ fn one_nominee_a_handed_out_session_a_straggler() {
     let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
     let world = World::new(1, budget).lagging(2);
     explore("1 nominee, 2 losses, 1 handed out session, 1 straggler", world);
+}
+
+/// D-8: a process hands over at any moment, while its create is on its way or in doubt, too.
+#[test]
+fn two_nominees_a_hand_over() {
+    let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).lagging(1);
+    explore("2 nominees, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal", world);
+}
+
+/// D-8, C-15.
+#[test]
+fn one_nominee_two_hand_overs_a_handed_out_session() {
+    let budget = Budget { losses: 1, swaps: 1, handovers: 2, ..NO_FAULTS };
+    let world = World::new(1, budget).lagging(2);
+    explore("1 nominee, 2 hand-overs, 1 loss, 1 handed out session", world);
 }
 
 /// C-11, C-36.

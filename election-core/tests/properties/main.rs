@@ -22,6 +22,7 @@ const BUDGET: Budget = Budget {
     deletions: 2,
     writes: 2,
     wipes: 1,
+    handovers: 1,
     stragglers: 2,
 };
 

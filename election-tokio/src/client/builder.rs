@@ -5,14 +5,17 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use zk_session::{
-    Backoff, Config, ConnectString, Grade, Limits, Margin, Sasl, Secret, WhileDisconnected,
+    Backoff, Config, ConnectString, End, Grade, Limits, Margin, ReadOnlyServers, Sasl, Secret,
+    SessionTicket, WhileDisconnected,
 };
 
+use super::IfGone;
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::{Driver, Way};
-use crate::hub::{Identity, OnExpiry, Settings, Shared};
+use crate::hub::{Identity, OnExpiry, Resumption, Servers, Settings, Shared};
 use crate::path::Chroot;
 use crate::sasl::SaslMechanism;
+use crate::source::ServerSource;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
@@ -25,11 +28,12 @@ const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
-    servers: String,
+    servers: ServersAt,
     connect_timeout: Option<Duration>,
     session: Config,
     identities: Vec<Identity>,
     on_expiry: OnExpiry,
+    resumption: Option<Resumption>,
     max_reply: usize,
     connector: Arc<dyn Connector>,
     #[cfg(feature = "tls")]
@@ -37,14 +41,30 @@ pub struct ClientBuilder {
     sasl: Option<Arc<dyn SaslMechanism>>,
 }
 
+/// How the servers are found.
+#[derive(Clone, Debug)]
+enum ServersAt {
+    ConnectString(String),
+    Source { source: Arc<dyn ServerSource>, chroot: String },
+}
+
 impl ClientBuilder {
     pub(super) fn new(servers: &str) -> Self {
+        Self::with(ServersAt::ConnectString(servers.to_owned()))
+    }
+
+    pub(super) fn from_source(source: impl ServerSource, chroot: &str) -> Self {
+        Self::with(ServersAt::Source { source: Arc::new(source), chroot: chroot.to_owned() })
+    }
+
+    fn with(servers: ServersAt) -> Self {
         Self {
-            servers: servers.to_owned(),
+            servers,
             connect_timeout: None,
             session: Config::new(NonZeroUsize::MIN),
             identities: Vec::new(),
             on_expiry: OnExpiry::Renew,
+            resumption: None,
             max_reply: DEFAULT_MAX_REPLY,
             connector: Arc::new(TcpConnector),
             #[cfg(feature = "tls")]
@@ -76,6 +96,16 @@ impl ClientBuilder {
     /// What becomes of operations while there is no connection (default: they fail at once).
     pub fn while_disconnected(mut self, behaviour: WhileDisconnected) -> Self {
         self.session.while_disconnected = behaviour;
+        self
+    }
+
+    /// Whether a server will do that is cut off from its ensemble and answers reads only (default:
+    /// no). Where it does, [`ConnectionState::Connected`] says `read_only`, writes fail with
+    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), nobody is elected, and the
+    /// client looks for a server that takes writes, to go there. On the way it gets another session;
+    /// a read-only server's can own nothing, and watches go along.
+    pub fn read_only_servers(mut self, servers: ReadOnlyServers) -> Self {
+        self.session.read_only_servers = servers;
         self
     }
 
@@ -134,6 +164,21 @@ impl ClientBuilder {
         self
     }
 
+    /// Goes on with a session that [`Client::detach`] has given up, in this process or another one:
+    /// its ephemeral znodes stand as they did, and a nomination goes on by
+    /// [`Election::take_over`](crate::Election::take_over). `if_gone` says what follows if no server
+    /// knows the session any more. The timeout of the ticket is asked for, unless
+    /// [`ClientBuilder::session_timeout`] asks for another one afterwards.
+    ///
+    /// Use a ticket once. Two processes with one session end each other's connections in turn; and
+    /// a ticket with a wrong password is refused, but the connection that the session has at that
+    /// server is closed by it all the same.
+    pub fn resume(mut self, ticket: SessionTicket, if_gone: IfGone) -> Self {
+        self.session.session_timeout = ticket.timeout();
+        self.resumption = Some(Resumption { ticket, if_gone });
+        self
+    }
+
     /// Opens transports in another way than by plain TCP.
     pub fn connector(mut self, connector: impl Connector) -> Self {
         self.connector = Arc::new(connector);
@@ -153,19 +198,24 @@ impl ClientBuilder {
 
     /// Makes the client and waits for its first session.
     ///
-    /// Cancel safe: dropping the future drops the client.
+    /// Cancel safe: dropping the future drops the client, which closes its session if a server
+    /// has granted or resumed it by then.
     ///
     /// # Errors
     ///
     /// [`ConnectError`], with the last attempt if no server granted a session in time.
     pub async fn connect(self) -> Result<Client, ConnectError> {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
+        let resumes = self.resumption.is_some();
         let client = self.start()?;
         let mut connection = client.connection();
         let connected = connection.until(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match tokio::time::timeout(after, connected).await {
+            Ok(Some(ConnectionState::Closed { end: End::Expired(expiry) })) if resumes => {
+                return Err(ConnectError::SessionGone(expiry));
+            }
             Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
             Ok(Some(_)) => return Ok(client),
             Ok(None) | Err(_) => {}
@@ -185,8 +235,14 @@ impl ClientBuilder {
     /// [`ConnectError`] if the connect string, the margin with this grade, or the options of TLS
     /// cannot be used.
     pub fn start(self) -> Result<Client, ConnectError> {
-        let servers: ConnectString = self.servers.parse()?;
-        let chroot = Chroot::new(servers.chroot()).map_err(ConnectError::Chroot)?;
+        let (known, source, chroot) = match self.servers {
+            ServersAt::ConnectString(text) => {
+                let servers: ConnectString = text.parse()?;
+                (servers.servers().cloned().collect(), None, servers.chroot().to_owned())
+            }
+            ServersAt::Source { source, chroot } => (Vec::new(), Some(source), chroot),
+        };
+        let chroot = Chroot::new(&chroot).map_err(ConnectError::Chroot)?;
         let (margin, grade) = (self.session.margin, self.session.grade);
         if !margin.suits(grade) {
             return Err(ConnectError::Margin { margin, grade });
@@ -198,20 +254,19 @@ impl ClientBuilder {
             None => connector,
         };
         let seed = getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?;
-        let addresses = servers.servers().cloned().collect();
         let mut session = self.session;
-        session.servers = servers.server_count();
         session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
         let settings = Settings {
-            servers,
             session,
             identities: self.identities,
             on_expiry: self.on_expiry,
             seed,
+            resumption: self.resumption,
         };
-        let shared = Arc::new(Shared::new(settings, chroot).map_err(ConnectError::Identity)?);
+        let shared = Shared::new(settings, Servers::new(known), chroot);
+        let shared = Arc::new(shared.map_err(ConnectError::Identity)?);
         let way = Way { connector, sasl: self.sasl, max_reply: self.max_reply };
-        tokio::spawn(Driver::new(Arc::clone(&shared), addresses, way));
+        tokio::spawn(Driver::new(Arc::clone(&shared), source, way));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

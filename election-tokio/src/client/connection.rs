@@ -26,7 +26,9 @@ pub enum ConnectionState {
         session: SessionId,
         /// Its timeout as the server granted it, which may differ from the requested one.
         timeout: Duration,
-        /// Whether the server is cut off from its ensemble and answers reads only.
+        /// Whether the server is cut off from its ensemble and answers reads only. Its session may
+        /// be its own: then the next connection brings another one, without an
+        /// [`Expired`](Self::Expired) in between.
         read_only: bool,
     },
     /// The connection is lost, and the session in doubt: another server may still accept it.
@@ -49,14 +51,16 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    pub(crate) fn attempt_failed(&mut self, failure: Option<Arc<ConnectFailure>>) {
+    pub(crate) fn attempt_failed(&mut self, failure: Arc<ConnectFailure>) {
         match self {
             Self::Connecting { failures, last_failure }
             | Self::Suspended { failures, last_failure } => {
                 *failures = failures.saturating_add(1);
-                *last_failure = failure;
+                *last_failure = Some(failure);
             }
-            Self::Expired { .. } => *self = Self::Connecting { failures: 1, last_failure: failure },
+            Self::Expired { .. } => {
+                *self = Self::Connecting { failures: 1, last_failure: Some(failure) };
+            }
             Self::Connected { .. } | Self::Closed { .. } => {}
         }
     }
@@ -68,18 +72,41 @@ impl ConnectionState {
 
 /// An attempt to connect that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectFailure {
-    /// The server.
-    pub server: ServerAddress,
-    /// Why, in words.
-    pub reason: String,
+#[non_exhaustive]
+pub enum ConnectFailure {
+    /// A server was tried.
+    Server {
+        /// The server.
+        server: ServerAddress,
+        /// Why, in words.
+        reason: String,
+        /// Why the list that the server is from may be out of date, in words: what became of the
+        /// last question to the [`ServerSource`](crate::ServerSource), if it brought no servers.
+        outdated: Option<String>,
+    },
+    /// No server is known: the [`ServerSource`](crate::ServerSource) has named none so far.
+    NoneKnown {
+        /// Why, in words.
+        reason: String,
+    },
 }
 
 impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.server, self.reason)
+        match self {
+            Self::Server { server, reason, outdated: None } => write!(f, "{server}: {reason}"),
+            Self::Server { server, reason, outdated: Some(why) } => {
+                write!(f, "{server}: {reason} (from an old list: {why})")
+            }
+            Self::NoneKnown { reason } => write!(f, "no server is known: {reason}"),
+        }
     }
 }
+
+/// A list of servers without any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an empty list of servers: the last one stays")]
+pub struct NoServers;
 
 /// Why there is no client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,6 +151,9 @@ pub enum ConnectError {
         /// The last attempt.
         last_failure: Option<Arc<ConnectFailure>>,
     },
+    /// The session that was to be resumed is gone, and its ephemeral znodes with it.
+    #[error("the session is gone: {0}")]
+    SessionGone(#[source] Expiry),
     /// The session ended while it was being made.
     #[error("{0}")]
     Ended(#[source] End),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use election_core::{NomineeId, Policy, Ticket};
+use election_core::{Nominee, Ticket};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::EventType;
@@ -10,8 +10,11 @@ use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
 
 use super::nomination::{Happening, Stimulus};
 use super::watches::{Change, WatchOutcome};
-use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
-use crate::client::{ConnectFailure, ConnectionState};
+use super::{
+    Hub, Nomination, NominationKey, OnExpiry, Resumption, Session, Tag, Target, Watcher,
+    new_session,
+};
+use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
 
 impl Hub {
@@ -19,16 +22,17 @@ impl Hub {
     pub(crate) fn nominate(
         &mut self,
         now: Instant,
-        id: NomineeId,
-        policy: Policy,
+        nominee: Nominee,
         target: Arc<Target>,
     ) -> (NominationKey, watch::Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
-        let (mut nomination, status) = Nomination::new(key, self.clock.clone(), id, policy, target);
+        let (mut nomination, status) = Nomination::new(key, self.clock.clone(), nominee, target);
         match (self.session.ended(), self.session.id()) {
             (Some(end), _) => nomination.client_ended(end),
-            (None, Some(session)) if self.session.is_connected() => {
+            (None, Some(session))
+                if self.session.is_connected() && !self.session.is_read_only() =>
+            {
                 nomination.handle(
                     &mut self.session,
                     now,
@@ -96,6 +100,9 @@ impl Hub {
         match *event {
             Event::Connected { session, timeout, read_only } => {
                 info!(%session, ?timeout, read_only, "connected");
+                self.servers.connected();
+                // From now on an expiry is one like any other.
+                self.settings.resumption = None;
                 self.connection.send_replace(ConnectionState::Connected {
                     session,
                     timeout,
@@ -107,11 +114,10 @@ impl Hub {
                 }
                 self.calls.announce_room(&self.session, &mut self.wakers);
             }
-            Event::ConnectFailed { server, end, .. } => {
+            Event::ConnectFailed { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
-                let server = self.settings.servers.servers().nth(server.0).cloned();
-                let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
-                debug!(failure = failure.as_deref().map(tracing::field::display), "no connection");
+                let failure = Arc::new(self.servers.failed(reason));
+                debug!(%failure, "no connection");
                 self.connection.send_modify(|state| state.attempt_failed(failure));
             }
             Event::Disconnected { end, .. } => {
@@ -167,9 +173,16 @@ impl Hub {
 
     /// The session that follows one that expired, if there is to be one.
     fn renewed_session(&mut self, now: Instant, end: End) -> Option<(Expiry, Session)> {
-        let (End::Expired(expiry), OnExpiry::Renew) = (end, self.settings.on_expiry) else {
+        let End::Expired(expiry) = end else {
             return None;
         };
+        let renews = match self.settings.resumption.take() {
+            Some(Resumption { if_gone, .. }) => if_gone == IfGone::StartAnew,
+            None => self.settings.on_expiry == OnExpiry::Renew,
+        };
+        if !renews {
+            return None;
+        }
         self.sessions += 1;
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }

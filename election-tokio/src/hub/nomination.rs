@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{
-    CandidateName, Change, Event, Failure, Nominee, NomineeId, Notice, Policy, Reply,
-    Role as CoreRole, Ticket, Token,
+    CandidateName, Change, Event, Failure, Nominee, Notice, Reply, Role as CoreRole, Ticket, Token,
 };
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
@@ -85,15 +84,14 @@ impl Nomination {
     pub(crate) fn new(
         key: NominationKey,
         clock: Clock,
-        id: NomineeId,
-        policy: Policy,
+        nominee: Nominee,
         target: Arc<Target>,
     ) -> (Self, watch::Receiver<Status>) {
         let (status, receiver) = watch::channel(Status::new());
         let nomination = Self {
             key,
             clock,
-            nominee: Nominee::new(id, policy),
+            nominee,
             target,
             slots: WatchSlots::default(),
             session: None,

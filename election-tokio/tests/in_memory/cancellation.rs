@@ -300,5 +300,5 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     let ConnectError::NoServer { last_failure, .. } = error else {
         panic!("{error:?}");
     };
-    assert_eq!(last_failure.unwrap().reason, "nobody home");
+    assert_eq!(last_failure.unwrap().to_string(), "in-memory:2181: nobody home");
 }

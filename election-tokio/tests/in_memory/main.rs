@@ -13,6 +13,8 @@ mod cost;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod handover;
+#[cfg(test)]
 mod heartbeats;
 #[cfg(test)]
 mod lease;
@@ -24,6 +26,8 @@ mod old_servers;
 mod sasl;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 mod tree;
 #[cfg(test)]

@@ -8,11 +8,13 @@ use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId};
 
 use super::Session;
 use super::state::{
-    Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, State, Turn, Welcome,
+    Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, Server, State, Turn, Welcome,
 };
+use crate::config::ReadOnlyServers;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
 use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
+use crate::search::Search;
 use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
@@ -33,6 +35,10 @@ const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 impl<R, W: Clone> Session<R, W> {
     pub(super) fn open(&mut self, now: Instant) {
         let server = self.servers.next();
+        self.open_to(now, server);
+    }
+
+    pub(super) fn open_to(&mut self, now: Instant, server: ServerIndex) {
         self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
         self.transport = Some(Transport::Connect(server));
     }
@@ -41,18 +47,18 @@ impl<R, W: Clone> Session<R, W> {
     /// be tried more than once within the life of the session: one that accepts and then says
     /// nothing, as a starting server may, must not cost the session.
     pub(super) fn attempt_timeout(&self) -> Duration {
-        let timeout = match &self.identity {
-            Identity::New => self.config.session_timeout,
-            Identity::Granted(granted) => granted.timeout,
+        let timeout = match self.identity.granted() {
+            Some(granted) => granted.timeout,
+            None => self.config.session_timeout,
         };
         let share = timeout / self.servers.count().get() / 3;
         share.clamp(SHORTEST_ATTEMPT, LONGEST_ATTEMPT)
     }
 
     pub(super) fn send_handshake(&mut self) {
-        let (session_id, password) = match &self.identity {
-            Identity::New => (SessionId::NONE, [0; PASSWORD_LEN].as_slice()),
-            Identity::Granted(granted) => (granted.session, granted.password.expose()),
+        let (session_id, password) = match self.identity.granted() {
+            Some(granted) => (granted.session, granted.password.expose()),
+            None => (SessionId::NONE, [0; PASSWORD_LEN].as_slice()),
         };
         let timeout = self.config.session_timeout.as_millis();
         self.requests.send_handshake(&ConnectRequest {
@@ -61,7 +67,7 @@ impl<R, W: Clone> Session<R, W> {
             timeout: i32::try_from(timeout).unwrap_or(i32::MAX),
             session_id,
             password: Some(password),
-            read_only: Some(false),
+            read_only: Some(self.config.read_only_servers == ReadOnlyServers::Accept),
         });
     }
 
@@ -77,7 +83,8 @@ impl<R, W: Clone> Session<R, W> {
             Err(error) => return self.connection_ended(now, ConnectionEnd::Protocol(error.into())),
         };
         let session = response.session_id;
-        match (self.id(), response.is_refused()) {
+        let own = self.identity.granted().map(|granted| granted.session);
+        match (own, response.is_refused()) {
             (None, true) => self.connection_ended(now, ConnectionEnd::Refused),
             (Some(_), true) => self.end(End::Expired(Expiry::Refused)),
             (Some(own), false) if own != session => {
@@ -102,35 +109,42 @@ impl<R, W: Clone> Session<R, W> {
         let session = response.session_id;
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
-        let (grant, last_received) = match &self.identity {
-            Identity::New => (Grant::Made(session), now),
-            Identity::Granted(granted) => (Grant::Resumed(session), granted.last_received),
-        };
-        let password = Secret::new(response.password.unwrap_or_default());
-        self.identity = Identity::Granted(Granted { session, password, timeout, last_received });
-        self.lease.shorten(sent_at, timeout);
         let read_only = response.read_only.unwrap_or(false);
+        let (grant, last_received) = match self.identity.granted() {
+            Some(granted) => (Grant::Resumed(session), granted.last_received),
+            None => (Grant::Made(session), now),
+        };
+        self.identity = match (grant, read_only) {
+            (Grant::Made(session), true) => Identity::Makeshift { session },
+            // There are releases that let a read-only server go on with a session of the ensemble.
+            (Grant::Made(session), false) | (Grant::Resumed(session), _) => {
+                let password = Secret::new(response.password.unwrap_or_default());
+                Identity::Granted(Granted { session, password, timeout, last_received })
+            }
+        };
+        self.lease.shorten(sent_at, timeout);
         Welcome { sent_at, timeout, read_only, session: grant }
     }
 
     /// The connection is one to work with. An exchange between the handshake and this is nothing
     /// that the server's clock for the session counts: that runs from the handshake.
     pub(super) fn establish(&mut self, now: Instant, welcome: Welcome) {
-        let Welcome { sent_at, timeout, read_only, session } = welcome;
-        let session = match session {
-            Grant::Made(session) => {
-                self.lease.begin(sent_at, timeout);
-                session
-            }
-            Grant::Resumed(session) => {
-                self.lease.resume(sent_at, timeout);
-                session
-            }
-        };
+        let Welcome { sent_at, timeout, read_only, session: grant } = welcome;
+        match (grant, read_only) {
+            (_, true) => self.lease.cut_off(),
+            (Grant::Made(_), false) => self.lease.begin(sent_at, timeout),
+            (Grant::Resumed(_), false) => self.lease.resume(sent_at, timeout),
+        }
+        let (Grant::Made(session) | Grant::Resumed(session)) = grant;
         self.state = State::Live(Live {
             timeout,
             last_sent: sent_at,
             last_received: now,
+            server: if read_only {
+                Server::ReadOnly(Search::new(now))
+            } else {
+                Server::TakesWrites
+            },
             ping: Ping::Answered,
             heartbeat: Heartbeat::DueAt(now),
             closing: Closing::NotAsked,
@@ -207,6 +221,7 @@ impl<R, W: Clone> Session<R, W> {
         self.state = State::Waiting { until: retry_at };
         self.challenge = None;
         self.transport = Some(Transport::Disconnect);
+        self.probe = None;
         retry_at
     }
 
@@ -218,6 +233,14 @@ impl<R, W: Clone> Session<R, W> {
         self.config.backoff.delay(round, &mut self.rng)
     }
 
+    /// Whether the session is over, or about to be.
+    pub(super) const fn is_closing(&self) -> bool {
+        matches!(
+            self.state,
+            State::Ended(_) | State::Live(Live { closing: Closing::GiveUpAt(_), .. })
+        )
+    }
+
     pub(super) fn end(&mut self, end: End) {
         if matches!(self.state, State::Ended(_)) {
             return;
@@ -225,6 +248,7 @@ impl<R, W: Clone> Session<R, W> {
         self.state = State::Ended(end);
         self.challenge = None;
         self.transport = Some(Transport::Disconnect);
+        self.probe = None;
         self.lease.end();
         let lost = self.requests.disconnect();
         self.fail(lost, Failure::ConnectionLoss);
@@ -265,9 +289,12 @@ impl<R, W: Clone> Session<R, W> {
 
     /// When the session is declared dead, if it has no connection until then.
     pub(super) fn dead_at(&self) -> Option<Instant> {
-        match (&self.identity, self.state) {
-            (Identity::New, _) | (_, State::Live(_) | State::Ended(_)) => None,
-            (Identity::Granted(granted), _) => Some(granted.dead_at()),
+        match self.state {
+            State::Live(_) | State::Ended(_) => None,
+            State::Waiting { .. }
+            | State::Opening { .. }
+            | State::Handshaking { .. }
+            | State::Authenticating(_) => self.identity.granted().map(Granted::dead_at),
         }
     }
 }

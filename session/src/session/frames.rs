@@ -17,6 +17,8 @@ impl<R, W: Clone> Session<R, W> {
             self.end(End::Abandoned);
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
+        } else if live.search_at().is_some_and(|at| at <= now) {
+            self.search(now);
         } else if self.heartbeat_at(live).is_some_and(|at| at <= now) {
             self.beat_if_due(now, live);
         } else if self.ping_at(live).is_some_and(|at| at <= now) {

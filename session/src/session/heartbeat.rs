@@ -57,6 +57,8 @@ impl<R, W: Clone> Session<R, W> {
     /// When a heartbeat is due on this connection.
     pub(super) fn heartbeat_at(&self, live: Live) -> Option<Instant> {
         match (&self.heartbeat_znode, live.heartbeat, live.closing) {
+            // A server without its leader would refuse it.
+            _ if live.is_read_only() => None,
             (Some(_), Heartbeat::DueAt(due), Closing::NotAsked) => Some(due),
             _ => None,
         }

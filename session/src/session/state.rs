@@ -7,6 +7,7 @@ use zk_jute::SessionId;
 use zk_jute::records::{AuthPacket, Credential};
 
 use crate::event::End;
+use crate::search::Search;
 use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
@@ -73,9 +74,18 @@ pub(super) struct Live {
     pub(super) timeout: Duration,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
+    pub(super) server: Server,
     pub(super) ping: Ping,
     pub(super) heartbeat: Heartbeat,
     pub(super) closing: Closing,
+}
+
+/// What the server of a connection does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Server {
+    TakesWrites,
+    /// It is cut off from its ensemble; another one is looked for.
+    ReadOnly(Search),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +121,17 @@ impl Live {
         self.last_received + self.timeout * 2 / 3
     }
 
+    pub(super) const fn is_read_only(&self) -> bool {
+        matches!(self.server, Server::ReadOnly(_))
+    }
+
+    pub(super) fn search_at(&self) -> Option<Instant> {
+        match (self.server, self.closing) {
+            (Server::ReadOnly(search), Closing::NotAsked) => Some(search.due_at()),
+            (Server::ReadOnly(_) | Server::TakesWrites, _) => None,
+        }
+    }
+
     pub(super) fn give_up_at(&self) -> Option<Instant> {
         match self.closing {
             Closing::NotAsked => None,
@@ -123,7 +144,22 @@ impl Live {
 #[derive(Debug)]
 pub(super) enum Identity {
     New,
+    /// A read-only server made it by itself, and no other one knows it: the next connection begins
+    /// with a new session (protocol section 2.6).
+    Makeshift {
+        session: SessionId,
+    },
     Granted(Granted),
+}
+
+impl Identity {
+    /// What the servers of the ensemble know.
+    pub(super) const fn granted(&self) -> Option<&Granted> {
+        match self {
+            Self::Granted(granted) => Some(granted),
+            Self::New | Self::Makeshift { .. } => None,
+        }
+    }
 }
 
 /// What it takes to go on with a session on another connection.

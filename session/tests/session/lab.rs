@@ -45,6 +45,7 @@ pub(crate) struct Handshake {
     pub(crate) session: SessionId,
     pub(crate) password: Vec<u8>,
     pub(crate) timeout: i32,
+    pub(crate) read_only: Option<bool>,
 }
 
 impl Lab {
@@ -58,12 +59,12 @@ impl Lab {
         config.session_timeout = TIMEOUT;
         config.grade = Grade::Contact;
         adjust(&mut config);
-        Self {
-            session: Session::new(config, 1, Instant::ORIGIN),
-            now: Instant::ORIGIN,
-            automaton: Automaton::Apart,
-            sent: BytesMut::new(),
-        }
+        Self::of(Session::new(config, 1, Instant::ORIGIN), Instant::ORIGIN)
+    }
+
+    /// This session, which has not been polled yet.
+    pub(crate) fn of(session: Session<u32, u32>, now: Instant) -> Self {
+        Self { session, now, automaton: Automaton::Apart, sent: BytesMut::new() }
     }
 
     /// A session that a server has granted.
@@ -109,6 +110,7 @@ impl Lab {
             session: request.session_id,
             password: request.password.unwrap_or_default().to_vec(),
             timeout: request.timeout,
+            read_only: request.read_only,
         }
     }
 
@@ -139,6 +141,16 @@ impl Lab {
             session_id,
             password: Some(&PASSWORD),
             read_only: Some(false),
+        });
+    }
+
+    pub(crate) fn accept_read_only(&mut self, session_id: SessionId) {
+        self.receive(&ConnectResponse {
+            protocol_version: 0,
+            timeout: i32::try_from(TIMEOUT.as_millis()).expect("a timeout"),
+            session_id,
+            password: Some(&PASSWORD),
+            read_only: Some(true),
         });
     }
 

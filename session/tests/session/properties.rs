@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::{Grade, Sasl, WatchMode, WhileDisconnected};
+use zk_session::{Grade, ProbeAnswer, Sasl, WatchMode, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -14,6 +14,10 @@ fn zxid() -> impl Strategy<Value = i64> {
 
 fn error() -> impl Strategy<Value = i32> {
     prop_oneof![12 => Just(0), 4 => Just(-101), 1 => -128..0]
+}
+
+fn servers() -> impl Strategy<Value = NonZeroUsize> {
+    (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"))
 }
 
 fn from_the_caller() -> impl Strategy<Value = Happening> {
@@ -28,9 +32,11 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
         2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
         4 => Just(Happening::StartHeartbeats),
         1 => Just(Happening::StopHeartbeats),
+        1 => servers().prop_map(|count| Happening::Servers { count }),
         1 => Just(Happening::Authenticate),
         4 => any::<u8>().prop_map(|answer| Happening::Mechanism { answer }),
         1 => Just(Happening::Close),
+        1 => Just(Happening::Detach),
     ]
 }
 
@@ -47,7 +53,11 @@ fn from_an_honest_server() -> impl Strategy<Value = Happening> {
     prop_oneof![
         4 => Just(Happening::Opened),
         2 => Just(Happening::Closed),
-        4 => millis.prop_map(|millis| Happening::Accept { session: 1, millis }),
+        4 => (millis, prop_oneof![3 => Just(false), 1 => Just(true)]).prop_map(
+            |(millis, read_only)| Happening::Accept { session: 1, millis, read_only },
+        ),
+        2 => prop_oneof![Just(ProbeAnswer::ReadWrite), Just(ProbeAnswer::Other)]
+            .prop_map(|answer| Happening::Probed { answer }),
         6 => Just(Happening::Connect),
         12 => (zxid(), error()).prop_map(|(zxid, error)| Happening::Answer { zxid, error }),
         4 => zxid().prop_map(|zxid| Happening::Pong { zxid }),
@@ -59,8 +69,9 @@ fn from_an_honest_server() -> impl Strategy<Value = Happening> {
 
 fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        (-1..4_i64, any::<i32>())
-            .prop_map(|(session, millis)| Happening::Accept { session, millis }),
+        (-1..4_i64, any::<i32>(), any::<bool>()).prop_map(|(session, millis, read_only)| {
+            Happening::Accept { session, millis, read_only }
+        }),
         Just(Happening::Refuse),
         (any::<usize>(), any::<u8>()).prop_map(|(at, byte)| Happening::Mangled { at, byte }),
         (-5..40, error()).prop_map(|(xid, error)| Happening::Stray { xid, error }),
@@ -76,10 +87,9 @@ fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
 fn setting() -> impl Strategy<Value = Setting> {
     let while_disconnected =
         prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
-    let servers = (1..4_usize).prop_map(|count| NonZeroUsize::new(count).expect("not zero"));
     let grade = prop_oneof![Just(Grade::Contact), Just(Grade::Sync), Just(Grade::Quorum)];
     let sasl = prop_oneof![2 => Just(Sasl::Off), 1 => Just(Sasl::Required)];
-    (any::<u64>(), servers, any::<u16>(), while_disconnected, grade, sasl).prop_map(
+    (any::<u64>(), servers(), any::<u16>(), while_disconnected, grade, sasl).prop_map(
         |(seed, servers, timeout, while_disconnected, grade, sasl)| Setting {
             seed,
             servers,

@@ -17,13 +17,17 @@ pub(crate) struct Server {
     /// The last request that was a token. It is none of the session, so its answer proves nothing.
     pub(crate) last_token: Option<Xid>,
     pub(crate) ping_at: Option<Instant>,
+    /// It has no leader: nothing that it says proves anything.
+    pub(crate) cut_off: bool,
     pub(crate) lease: Duration,
     pub(crate) bound: Instant,
 }
 
 impl Server {
     pub(crate) fn prove(&mut self, sent_at: Option<Instant>) {
-        if let Some(sent_at) = sent_at {
+        if let Some(sent_at) = sent_at
+            && !self.cut_off
+        {
             self.bound = self.bound.max(sent_at + self.lease);
         }
     }

@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, Credential, EventType, GetDataRequest, SetSaslResponse};
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Grade, Instant, Sasl, SaslAnswer, SaslFailure, Session, SubmitError,
-    Transport, WatchId, WatchMode, Watching, WhileDisconnected,
+    Config, End, Event, Failure, Grade, Instant, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
+    ServerIndex, Session, SubmitError, Transport, WatchId, WatchMode, Watching, WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -33,6 +33,7 @@ pub(crate) enum Happening {
     },
     Authenticate,
     Close,
+    Detach,
     Wait {
         millis: u64,
     },
@@ -46,6 +47,11 @@ pub(crate) enum Happening {
     Accept {
         session: i64,
         millis: i32,
+        read_only: bool,
+    },
+    /// The server that was asked last says whether it takes writes.
+    Probed {
+        answer: ProbeAnswer,
     },
     Refuse,
     /// The whole way to a connection.
@@ -73,6 +79,9 @@ pub(crate) enum Happening {
     },
     StartHeartbeats,
     StopHeartbeats,
+    Servers {
+        count: NonZeroUsize,
+    },
     Stray {
         xid: i32,
         error: i32,
@@ -119,6 +128,7 @@ struct World {
     persistent: BTreeSet<u32>,
     lapse: Lapse,
     lease_before: Option<Instant>,
+    probed: Option<ServerIndex>,
 }
 
 /// Nothing is said about the lease under a clock that goes back.
@@ -169,6 +179,7 @@ impl World {
             persistent: BTreeSet::new(),
             lapse: Lapse::Announced,
             lease_before: None,
+            probed: None,
         }
     }
 
@@ -183,11 +194,13 @@ impl World {
                 assert_eq!(kept.is_err(), kept == Err(SubmitError::Closed));
             }
             Happening::Close => self.session.close(self.now),
+            Happening::Detach => self.detach(),
             Happening::StartHeartbeats => {
                 let started = self.session.start_heartbeats(self.now, "/e/c");
                 assert_eq!(started, Ok(()));
             }
             Happening::StopHeartbeats => self.session.stop_heartbeats(),
+            Happening::Servers { count } => self.session.handle_servers(self.now, count),
             Happening::Wait { millis } => {
                 self.now = self.now + Duration::from_millis(millis);
                 return;
@@ -203,7 +216,10 @@ impl World {
                 self.server.disconnect();
                 self.session.handle_closed(self.now);
             }
-            Happening::Accept { session, millis } => self.accept(session, millis),
+            Happening::Accept { session, millis, read_only } => {
+                self.accept(session, millis, read_only);
+            }
+            Happening::Probed { answer } => self.answer_probe(answer),
             Happening::Refuse => self.receive(encoded(&ConnectResponse::REFUSED)),
             Happening::Connect => return self.connect(),
             Happening::Answer { zxid, error } => self.answer(zxid, error),
@@ -279,14 +295,33 @@ impl World {
         }
     }
 
-    fn accept(&mut self, session: i64, millis: i32) {
+    fn accept(&mut self, session: i64, millis: i32, read_only: bool) {
         self.receive(encoded(&ConnectResponse {
             protocol_version: 0,
             timeout: millis,
             session_id: SessionId::new(session),
             password: Some(&[7; 16]),
-            read_only: Some(session % 2 == 0),
+            read_only: Some(read_only),
         }));
+    }
+
+    fn detach(&mut self) {
+        let ticket = self.session.detach(self.now);
+        if let Some(ticket) = &ticket {
+            assert_eq!(self.session.id(), Some(ticket.session()));
+            assert_eq!(ticket.expose().parse().as_ref(), Ok(ticket));
+        }
+        assert!(ticket.is_none() || self.session.ended() == Some(End::Detached));
+    }
+
+    fn answer_probe(&mut self, answer: ProbeAnswer) {
+        if let Some(server) = self.probed {
+            let was_connected = self.session.is_connected();
+            self.session.handle_probed(self.now, server, answer);
+            if was_connected && !self.session.is_connected() {
+                self.server.disconnect();
+            }
+        }
     }
 
     fn connect(&mut self) {
@@ -300,7 +335,7 @@ impl World {
                 self.settle();
             }
             if self.server.handshake_at.is_some() && !self.session.is_connected() {
-                self.accept(self.session.id().map_or(1, SessionId::get), 4000);
+                self.accept(self.session.id().map_or(1, SessionId::get), 4000, false);
                 self.settle();
                 self.mechanism(0);
                 self.settle();
@@ -378,6 +413,11 @@ impl World {
         if let Some(challenge) = self.session.poll_sasl() {
             self.log.push(format!("{challenge:?}"));
         }
+        if let Some(server) = self.session.poll_probe() {
+            assert!(self.session.is_read_only());
+            self.probed = Some(server);
+            self.log.push(format!("{server:?}?"));
+        }
         let mut output = BytesMut::new();
         self.session.poll_transmit(&mut output);
         self.log.push(format!("{output:?}"));
@@ -396,7 +436,11 @@ impl World {
     fn check_event(&mut self, event: &Event<u32, u32>) {
         self.automaton.follow(event);
         match event {
-            Event::Connected { timeout, .. } => {
+            Event::Connected { read_only: true, .. } => {
+                assert!(self.session.is_read_only());
+                self.server.cut_off = true;
+            }
+            Event::Connected { timeout, read_only: false, .. } => {
                 let sent_at = self.server.handshake_at.expect("a handshake was sent");
                 self.server.lease = *timeout * 9 / 10;
                 self.server.bound = sent_at + self.server.lease;
@@ -465,6 +509,7 @@ impl World {
         assert!(output.is_empty());
         assert_eq!(self.session.poll_transport(), None);
         assert_eq!(self.session.poll_sasl(), None);
+        assert_eq!(self.session.poll_probe(), None);
         assert_eq!(self.session.poll_event(), None);
         assert_eq!(self.session.poll_timeout(), next);
         assert_eq!(next.is_none(), self.session.ended().is_some());

@@ -1,9 +1,11 @@
 //! Stands for election as a process of its own, and says on standard output what it is and
 //! whether it may act, one [`Report`] a line.
 //!
-//! `nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS`. On standard input, `write PATH` makes it
-//! create a znode under the guard of its present or last leadership, `resign` ends the nomination;
-//! the end of standard input, or of the process that started this one, ends all.
+//! `nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS [TICKET ID]`. On standard input, `write PATH`
+//! makes it create a znode under the guard of its present or last leadership, `resign` ends the
+//! nomination, `hand-over` gives it up together with the session: another process that is started
+//! with the ticket and the id goes on. The end of standard input, or of the process that started
+//! this one, ends all.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +14,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
-use election_tokio::{Client, CreateMode, Leadership, Nomination, Role};
+use election_tokio::{Client, CreateMode, IfGone, Leadership, Nomination, Role};
 use tokio::sync::mpsc;
 use zk_tests::history::Claim;
 use zk_tests::nominee::Report;
@@ -22,6 +24,7 @@ extern crate alloc;
 enum Order {
     Write(String),
     Resign,
+    HandOver,
     Quit,
 }
 
@@ -53,16 +56,8 @@ fn die_with_parent() -> io::Result<()> {
 
 async fn stand() -> Result<(), Box<dyn core::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [servers, election, name, timeout] = arguments.as_slice() else {
-        return Err("usage: nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS".into());
-    };
     let mut orders = orders();
-    let client = Client::builder(servers)
-        .session_timeout(Duration::from_millis(timeout.parse()?))
-        .connect_timeout(Duration::from_secs(30))
-        .connect()
-        .await?;
-    let mut nomination = client.election(election).data(name.clone()).nominate()?;
+    let (name, client, mut nomination) = begin(&arguments).await?;
     tokio::spawn(report_roles(nomination.watch()));
     let mut last: Option<Arc<Leadership>> = None;
     loop {
@@ -109,6 +104,25 @@ async fn stand() -> Result<(), Box<dyn core::error::Error>> {
     }
 }
 
+async fn begin(
+    arguments: &[String],
+) -> Result<(String, Client, Nomination), Box<dyn core::error::Error>> {
+    let [servers, election, name, timeout, handed_over @ ..] = arguments else {
+        return Err("usage: nominee SERVERS ELECTION NAME SESSION_TIMEOUT_MS [TICKET ID]".into());
+    };
+    let builder = Client::builder(servers)
+        .session_timeout(Duration::from_millis(timeout.parse()?))
+        .connect_timeout(Duration::from_secs(30));
+    if let [ticket, id] = handed_over {
+        let client = builder.resume(ticket.parse()?, IfGone::Fail).connect().await?;
+        let nomination = client.election(election).take_over(id.parse()?)?;
+        return Ok((name.clone(), client, nomination));
+    }
+    let client = builder.connect().await?;
+    let nomination = client.election(election).data(name.clone()).nominate()?;
+    Ok((name.clone(), client, nomination))
+}
+
 /// Writes as if it led: whether it does is for the guard to find out.
 async fn write(leadership: &Leadership, path: &str) {
     let transaction = leadership.transaction().create(path, "", CreateMode::Persistent);
@@ -130,6 +144,11 @@ async fn end(
             let departure = nomination.resign().await?;
             say(&Report::Ended(format!("{departure:?}")));
             client.close().await?;
+        }
+        Some(Order::HandOver) => {
+            let id = nomination.id().to_string();
+            let ticket = client.detach()?.expose();
+            say(&Report::HandedOver { ticket, id });
         }
         Some(Order::Write(_) | Order::Quit) | None => {}
     }
@@ -172,6 +191,7 @@ fn orders() -> mpsc::UnboundedReceiver<Order> {
         for line in io::stdin().lock().lines() {
             let order = match line.as_deref() {
                 Ok("resign") => Order::Resign,
+                Ok("hand-over") => Order::HandOver,
                 Ok(line) => match line.strip_prefix("write ") {
                     Some(path) => Order::Write(path.to_owned()),
                     None => Order::Quit,

@@ -59,9 +59,24 @@ impl NomineeProcess {
         name: &str,
         session_timeout: Duration,
     ) -> Result<Self, NomineeError> {
+        let timeout = session_timeout.as_millis().to_string();
+        Self::run(program, name, &[servers, crate::election::ELECTION, name, &timeout])
+    }
+
+    /// Starts `program` to go on with what another nominee process has handed over.
+    pub fn take_over(
+        program: &str,
+        servers: &str,
+        name: &str,
+        (ticket, id): (&str, &str),
+    ) -> Result<Self, NomineeError> {
+        // The timeout is that of the ticket.
+        Self::run(program, name, &[servers, crate::election::ELECTION, name, "0", ticket, id])
+    }
+
+    fn run(program: &str, name: &str, arguments: &[&str]) -> Result<Self, NomineeError> {
         let mut child = Command::new(program)
-            .args([servers, crate::election::ELECTION, name])
-            .arg(session_timeout.as_millis().to_string())
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -144,6 +159,11 @@ impl NomineeProcess {
     /// is paused, for the moment at which it goes on.
     pub fn write(&mut self, path: &str) -> Result<(), NomineeError> {
         Ok(writeln!(self.orders, "write {path}")?)
+    }
+
+    /// Tells it to give up its session and its nomination, for another process, and to end.
+    pub fn hand_over(&mut self) -> Result<(), NomineeError> {
+        Ok(self.orders.write_all(b"hand-over\n")?)
     }
 
     /// Tells it to resign, or to withdraw.

@@ -47,6 +47,13 @@ pub enum Report {
         /// Why, in words.
         reason: String,
     },
+    /// It gave its session and its nomination up, for another process.
+    HandedOver {
+        /// The exposed ticket.
+        ticket: String,
+        /// The nominee's id.
+        id: String,
+    },
     /// Its nomination is over; why, in words.
     Ended(String),
 }
@@ -71,6 +78,7 @@ impl fmt::Display for Report {
             Self::NotWritten { token, reason } => {
                 write!(formatter, "not-written {token} {reason}")
             }
+            Self::HandedOver { ticket, id } => write!(formatter, "handed-over {ticket} {id}"),
             Self::Ended(reason) => write!(formatter, "ended {reason}"),
         }
     }
@@ -123,6 +131,10 @@ fn read(line: &str) -> Option<Report> {
             let (number, reason) = rest.split_once(' ')?;
             Some(Report::NotWritten { token: token(number)?, reason: reason.to_owned() })
         }
+        "handed-over" => {
+            let (ticket, id) = rest.split_once(' ')?;
+            Some(Report::HandedOver { ticket: ticket.to_owned(), id: id.to_owned() })
+        }
         "ended" => Some(Report::Ended(rest.to_owned())),
         _ => None,
     }
@@ -157,6 +169,7 @@ mod tests {
             Report::Lost { token, reason: "the session expired".into() },
             Report::Written(token),
             Report::NotWritten { token, reason: "it does not lead".into() },
+            Report::HandedOver { ticket: "t".into(), id: "i".into() },
             Report::Ended("resigned".into()),
         ];
         for report in reports {

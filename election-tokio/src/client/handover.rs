@@ -1,0 +1,71 @@
+//! Handing a session from one process to another.
+
+use zk_jute::{ErrorCode, Version};
+use zk_session::SessionTicket;
+
+use super::Client;
+use crate::error::Error;
+use crate::hub::Hub;
+
+/// What follows if a session is gone that was to be resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfGone {
+    /// There is no client: [`ConnectError::SessionGone`](crate::ConnectError::SessionGone).
+    Fail,
+    /// The client makes a new session.
+    StartAnew,
+}
+
+/// There is no session to hand over: no server has granted one yet, only a read-only server has, or
+/// it is over. The client goes on as it was, and is closed with its last clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no session to hand over")]
+pub struct NoSession;
+
+impl Client {
+    /// Gives the session up, for all clones, without closing it: its ephemeral znodes stay, and for
+    /// the session timeout whoever has the ticket may [go on](crate::ClientBuilder::resume) with
+    /// it. The client is closed with this call, without waiting for anything: operations in flight
+    /// fail with [`ErrorKind::ConnectionLoss`](crate::ErrorKind::ConnectionLoss) and may still
+    /// happen, watches are lost.
+    ///
+    /// Leaderships end with this call, and nominations, too, but their candidates stay: note
+    /// [`Nomination::id`](crate::Nomination::id) for
+    /// [`Election::take_over`](crate::Election::take_over), and keep the nomination until after
+    /// this call, since dropping it before deletes the candidate. Meanwhile nobody else can lead.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSession`].
+    pub fn detach(self) -> Result<SessionTicket, NoSession> {
+        self.shared().with(Hub::detach).ok_or(NoSession)
+    }
+
+    /// Deletes those of this session's ephemeral znodes at paths that begin with `prefix` which are
+    /// `unwanted`, and gives their paths, in no order: what a resumed session has, and nobody needs
+    /// any more. For the prefix see [`Client::ephemerals`].
+    ///
+    /// Cancel safe: what was deleted until then stays so.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::ephemerals`] and of [`Client::delete`]; what was deleted before stays so.
+    /// A znode that is gone meanwhile is no error.
+    pub async fn delete_ephemerals(
+        &self,
+        prefix: &str,
+        mut unwanted: impl FnMut(&str) -> bool,
+    ) -> Result<Vec<String>, Error> {
+        // The server may not know yet what the session has created elsewhere.
+        self.sync("/").await?;
+        let mut paths = self.ephemerals(prefix).await?;
+        paths.retain(|path| unwanted(path));
+        for path in &paths {
+            match self.delete(path, Version::ANY).await {
+                Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(paths)
+    }
+}

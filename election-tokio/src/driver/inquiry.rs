@@ -1,0 +1,54 @@
+//! Asking a source which servers there are.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use tokio::time::timeout;
+use zk_session::ServerAddress;
+
+use crate::source::ServerSource;
+
+/// A source that takes longer is asked again, in the next round.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A source, and the question that it has not answered yet.
+pub(super) struct Inquiry {
+    source: Option<Arc<dyn ServerSource>>,
+    asked: Option<Asked>,
+}
+
+type Asked = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send>>;
+
+impl Inquiry {
+    /// Without a source, no question is asked.
+    pub(super) const fn new(source: Option<Arc<dyn ServerSource>>) -> Self {
+        Self { source, asked: None }
+    }
+
+    /// Asks, unless an answer is on its way.
+    pub(super) fn ask(&mut self) {
+        if let (Some(source), None) = (&self.source, &self.asked) {
+            let source = Arc::clone(source);
+            self.asked = Some(Box::pin(async move {
+                let answer = timeout(PATIENCE, source.servers()).await;
+                answer.unwrap_or_else(|_| Err(io::Error::other("no answer")))
+            }));
+        }
+    }
+
+    /// The answer, once.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<ServerAddress>>> {
+        let Some(asked) = &mut self.asked else {
+            return Poll::Pending;
+        };
+        let answer = asked.as_mut().poll(cx);
+        if answer.is_ready() {
+            self.asked = None;
+        }
+        answer
+    }
+}

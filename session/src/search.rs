@@ -1,0 +1,95 @@
+//! Looking for a server that takes writes, while connected to one that does not.
+
+use core::time::Duration;
+
+use crate::servers::ServerIndex;
+use crate::time::Instant;
+
+/// What a server answered to the four-letter word `isro`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeAnswer {
+    /// `rw`: it takes writes.
+    ReadWrite,
+    /// Anything else, or nothing.
+    Other,
+}
+
+impl ProbeAnswer {
+    /// Reads the answer, which the server ends with the transport.
+    pub fn from_bytes(answer: &[u8]) -> Self {
+        if answer == b"rw" { Self::ReadWrite } else { Self::Other }
+    }
+}
+
+/// The servers asked so far, one at a time (protocol section 8.7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search {
+    stage: Stage,
+    /// The last one; the next is twice as long, up to [`Search::LONGEST_PAUSE`].
+    pause: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    DueAt(Instant),
+    Asked { server: ServerIndex, give_up_at: Instant },
+}
+
+impl Search {
+    const FIRST_PAUSE: Duration = Duration::from_millis(100);
+    const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+    /// A server that takes longer to open a transport and to answer is passed over.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new(now: Instant) -> Self {
+        let pause = Self::FIRST_PAUSE;
+        Self { stage: Stage::DueAt(now + pause), pause }
+    }
+
+    /// When something is to be done.
+    pub(crate) const fn due_at(&self) -> Instant {
+        match self.stage {
+            Stage::DueAt(at) | Stage::Asked { give_up_at: at, .. } => at,
+        }
+    }
+
+    /// Whether the next server is to be asked now. One that has not answered is passed over.
+    pub(crate) fn asks_next(&mut self, now: Instant) -> bool {
+        match self.stage {
+            Stage::DueAt(at) => at <= now,
+            Stage::Asked { give_up_at, .. } => {
+                if give_up_at <= now {
+                    self.pause(now);
+                }
+                false
+            }
+        }
+    }
+
+    pub(crate) fn asked(&mut self, now: Instant, server: ServerIndex) {
+        self.stage = Stage::Asked { server, give_up_at: now + Self::PATIENCE };
+    }
+
+    /// The server that was asked has answered; whether it is the one to go to.
+    pub(crate) fn answered(
+        &mut self,
+        now: Instant,
+        from: ServerIndex,
+        answer: ProbeAnswer,
+    ) -> bool {
+        match (self.stage, answer) {
+            (Stage::Asked { server, .. }, _) if server != from => false,
+            (Stage::Asked { .. }, ProbeAnswer::ReadWrite) => true,
+            (Stage::Asked { .. }, ProbeAnswer::Other) => {
+                self.pause(now);
+                false
+            }
+            (Stage::DueAt(_), _) => false,
+        }
+    }
+
+    fn pause(&mut self, now: Instant) {
+        self.pause = (self.pause * 2).min(Self::LONGEST_PAUSE);
+        self.stage = Stage::DueAt(now + self.pause);
+    }
+}

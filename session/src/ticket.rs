@@ -1,0 +1,190 @@
+//! Handing a session to another process.
+
+use alloc::string::String;
+use alloc::vec;
+use core::fmt::{self, Write as _};
+use core::str::FromStr;
+use core::time::Duration;
+
+use zk_jute::{SessionId, Zxid};
+
+use crate::secret::Secret;
+
+/// What it takes to go on with a session elsewhere: whoever has it has the session.
+///
+/// The password is not shown by `Debug`, and is overwritten when the ticket is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SessionTicket {
+    session: SessionId,
+    password: Secret,
+    timeout: Duration,
+    last_zxid: Zxid,
+}
+
+impl SessionTicket {
+    pub(crate) const fn new(
+        session: SessionId,
+        password: Secret,
+        timeout: Duration,
+        last_zxid: Zxid,
+    ) -> Self {
+        Self { session, password, timeout, last_zxid }
+    }
+
+    /// The session.
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The timeout that the servers granted last: so long after the last sign of life they keep the
+    /// session, and its ephemeral znodes.
+    pub const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// What a server has to have applied before it may go on with the session: nothing that was
+    /// seen is unseen afterwards (C-60).
+    pub const fn last_zxid(&self) -> Zxid {
+        self.last_zxid
+    }
+
+    pub(crate) const fn password(&self) -> &Secret {
+        &self.password
+    }
+
+    /// The ticket in letters and digits, with the password in it: to be written to a place that
+    /// nobody else reads, and to be read by [`str::parse`]. What becomes of the copy is the
+    /// caller's to look after.
+    pub fn expose(&self) -> String {
+        let (session, zxid) = (self.session.get(), self.last_zxid.get());
+        let timeout = self.timeout.as_millis();
+        let mut text = String::with_capacity(128);
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "{FORM}.{session:016x}.{timeout}.");
+        for byte in self.password.expose() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        // Last, since its length is known: a text that was cut off is told from a whole one.
+        let _ = write!(text, ".{zxid:016x}");
+        text
+    }
+}
+
+/// The first word of the text: what follows may change with it.
+const FORM: &str = "zks1";
+
+impl fmt::Debug for SessionTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionTicket")
+            .field("session", &self.session)
+            .field("timeout", &self.timeout)
+            .field("last_zxid", &self.last_zxid)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A text is no ticket of this release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a session ticket, or not one of this release")]
+pub struct ParseTicketError;
+
+impl FromStr for SessionTicket {
+    type Err = ParseTicketError;
+
+    /// Reads what [`SessionTicket::expose`] has written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut fields = text.split('.');
+        let mut next = || fields.next().ok_or(ParseTicketError);
+        if next()? != FORM {
+            return Err(ParseTicketError);
+        }
+        let session = SessionId::new(hexadecimal(next()?)?.cast_signed());
+        let millis: u32 = next()?.parse().map_err(|_| ParseTicketError)?;
+        let password = password(next()?)?;
+        let last_zxid = Zxid::new(hexadecimal(next()?)?.cast_signed());
+        let is_whole = fields.next().is_none();
+        if !is_whole || session == SessionId::NONE || last_zxid < Zxid::ZERO || millis == 0 {
+            return Err(ParseTicketError);
+        }
+        Ok(Self::new(session, password, Duration::from_millis(millis.into()), last_zxid))
+    }
+}
+
+fn hexadecimal(digits: &str) -> Result<u64, ParseTicketError> {
+    // `from_str_radix` alone would take a sign too.
+    if digits.len() != 16 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(ParseTicketError);
+    }
+    u64::from_str_radix(digits, 16).map_err(|_| ParseTicketError)
+}
+
+fn password(digits: &str) -> Result<Secret, ParseTicketError> {
+    let mut password = Secret::new(vec![0; digits.len().div_ceil(2)]);
+    for (byte, pair) in password.expose_mut().iter_mut().zip(digits.as_bytes().chunks(2)) {
+        let &[high, low] = pair else {
+            return Err(ParseTicketError);
+        };
+        let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(ParseTicketError);
+        let value = digit(high)? << 4 | digit(low)?;
+        *byte = u8::try_from(value).map_err(|_| ParseTicketError)?;
+    }
+    Ok(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    fn ticket() -> SessionTicket {
+        SessionTicket::new(
+            SessionId::new(-2),
+            Secret::new(b"sixteen bytes ok"),
+            Duration::from_secs(6),
+            Zxid::new(0x1_0000_0007),
+        )
+    }
+
+    #[test]
+    fn a_ticket_is_read_from_its_text() {
+        let text = ticket().expose();
+        assert_eq!(
+            text,
+            "zks1.fffffffffffffffe.6000.7369787465656e206279746573206f6b.0000000100000007"
+        );
+        assert_eq!(text.parse(), Ok(ticket()));
+    }
+
+    #[test]
+    fn a_ticket_does_not_show_its_password() {
+        let shown = format!("{:?}", ticket());
+        assert!(shown.contains("SessionId(-2)"), "{shown}");
+        assert!(!shown.contains("73697874") && !shown.contains("115"), "{shown}");
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let text = ticket().expose();
+        for end in 0..text.len() {
+            assert_eq!(text[..end].parse::<SessionTicket>(), Err(ParseTicketError), "{end}");
+        }
+        for (part, other) in [
+            ("zks1", "zks2"),
+            ("fffffffffffffffe", "0000000000000000"),
+            ("fffffffffffffffe", "+000000000000001"),
+            ("fffffffffffffffe", "1fffffffffffffffe"),
+            ("6000", "0"),
+            ("6000", "-1"),
+            ("0000000100000007", "ffffffffffffffff"),
+            ("6f6b", "6f6x"),
+            ("6f6b", "6f6b0"),
+            ("6f6b", "6f6b.0"),
+            ("00000007", "00000007."),
+            ("6f6b", "6f6\u{e9}"),
+        ] {
+            let wrong = text.replace(part, other);
+            assert_eq!(wrong.parse::<SessionTicket>(), Err(ParseTicketError), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A session that another process goes on with (D-8).
+
+use zk_jute::records::{ConnectResponse, GetDataRequest};
+use zk_jute::{ErrorCode, Zxid};
+use zk_session::{
+    Config, End, Event, Expiry, Failure, Grade, Session, SessionTicket, Transport, Watching,
+};
+
+use crate::lab::{LEASE, Lab, PASSWORD, SESSION, TIMEOUT};
+
+const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
+
+/// A session that was given up after it had seen transaction 41.
+fn detached() -> (Lab, SessionTicket) {
+    let mut lab = Lab::connected();
+    lab.watch(Watching::GetData("/a"), 7, 41);
+    let ticket = lab.session.detach(lab.now).expect("a session");
+    (lab, ticket)
+}
+
+fn resumed(lab: &Lab, ticket: &SessionTicket, grade: Grade) -> Lab {
+    let mut config = Config::new(core::num::NonZeroUsize::MIN);
+    config.session_timeout = ticket.timeout();
+    config.grade = grade;
+    Lab::of(Session::resume(ticket, config, 2, lab.now), lab.now)
+}
+
+#[test]
+fn a_session_that_is_given_up_ends_here_without_a_word_to_the_server() {
+    let mut lab = Lab::connected();
+    lab.watch(Watching::GetData("/a"), 7, 41);
+    lab.session.submit(lab.now, 1, &READ).expect("accepted");
+    let ticket = lab.session.detach(lab.now).expect("a session");
+    assert_eq!((ticket.session(), ticket.timeout()), (SESSION, TIMEOUT));
+    assert_eq!(ticket.last_zxid(), Zxid::new(41));
+    let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
+    let over = [lost, Event::WatchLost { watcher: 7 }, Event::Ended(End::Detached)];
+    assert_eq!(lab.events(), over);
+    assert_eq!(lab.sent(), [], "no closeSession");
+    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.lease_deadline(), None);
+    assert_eq!(lab.session.detach(lab.now), None, "there is one ticket");
+}
+
+#[test]
+fn a_session_without_a_connection_can_be_given_up() {
+    let mut lab = Lab::connected();
+    lab.close_by_server();
+    lab.open();
+    let ticket = lab.session.detach(lab.now).expect("a session");
+    assert_eq!(resumed(&lab, &ticket, Grade::Contact).connect().session, SESSION);
+}
+
+#[test]
+fn what_is_no_session_yet_or_no_more_is_not_given_up() {
+    let mut new = Lab::new();
+    assert_eq!(new.session.detach(new.now), None);
+    assert_eq!(new.connect().session.get(), 0, "it goes on");
+
+    let mut makeshift = Lab::new();
+    makeshift.open();
+    makeshift.accept_read_only(SESSION);
+    assert_eq!(makeshift.session.detach(makeshift.now), None);
+    assert!(makeshift.session.is_connected());
+
+    let mut closing = Lab::connected();
+    closing.session.close(closing.now);
+    assert_eq!(closing.session.detach(closing.now), None);
+    assert_eq!(closing.session.ended(), None);
+}
+
+/// C-60: also in another process, nothing that was seen is unseen.
+#[test]
+fn the_session_is_resumed_with_all_that_the_ticket_holds() {
+    let (lab, ticket) = detached();
+    let ticket = ticket.expose().parse().expect("a ticket");
+    let mut lab = resumed(&lab, &ticket, Grade::Contact);
+    let handshake = lab.open();
+    assert_eq!((handshake.session, handshake.password), (SESSION, PASSWORD.to_vec()));
+    assert_eq!((handshake.last_zxid_seen, handshake.timeout), (Zxid::new(41), 6000));
+    lab.accept();
+    assert!(matches!(*lab.events(), [Event::Connected { session: SESSION, .. }]));
+    assert_eq!(lab.sent(), [], "no watch is set again");
+}
+
+/// C-5: the handshake alone does not show that the server has its leader.
+#[test]
+fn the_lease_of_a_resumed_session_is_proved_anew() {
+    let (lab, ticket) = detached();
+    let mut lab = resumed(&lab, &ticket, Grade::Quorum);
+    lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
+    let sent_at = lab.now;
+    lab.connect();
+    assert_eq!(lab.session.lease_deadline(), None);
+    let heartbeat = lab.sent_one();
+    lab.reply(heartbeat.xid, 42, ErrorCode::OK);
+    assert_eq!(lab.session.lease_deadline(), Some(sent_at + LEASE));
+}
+
+#[test]
+fn a_session_that_is_gone_says_so() {
+    let (lab, ticket) = detached();
+    let mut refused = resumed(&lab, &ticket, Grade::Contact);
+    refused.open();
+    refused.receive(&ConnectResponse::REFUSED);
+    assert_eq!(refused.events(), [Event::Ended(End::Expired(Expiry::Refused))]);
+
+    let mut alone = resumed(&lab, &ticket, Grade::Contact);
+    alone.pass(8000);
+    assert_eq!(alone.session.ended(), Some(End::Expired(Expiry::Unreachable)));
+}
