@@ -28,6 +28,8 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+#[cfg(feature = "sasl-gssapi")]
+pub use sasl::Gssapi;
 pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::Updates;
