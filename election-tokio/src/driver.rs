@@ -163,8 +163,8 @@ impl Driver {
             Poll::Ready(Err(SaslError::Failed(failure))) => {
                 self.answer_sasl(SaslAnswer::Failed(failure));
             }
-            Poll::Ready(Err(SaslError::Unavailable(error))) => {
-                return self.link_failed(Some(error));
+            Poll::Ready(Err(error @ SaslError::Unavailable(_))) => {
+                return self.link_failed(Some(io::Error::other(error)));
             }
         }
         Progress::Some

@@ -32,6 +32,8 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+#[cfg(feature = "sasl-gssapi")]
+pub use sasl::Gssapi;
 pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
 #[cfg(feature = "dns-srv")]
 pub use source::SrvRecords;

@@ -12,6 +12,11 @@ use zk_session::{SaslFailure, Secret, ServerAddress};
 
 #[cfg(feature = "sasl-digest-md5")]
 mod digest_md5;
+#[cfg(feature = "sasl-gssapi")]
+mod gssapi;
+
+#[cfg(feature = "sasl-gssapi")]
+pub use gssapi::Gssapi;
 
 /// The client's side of a SASL mechanism, with what it needs to prove who the client is.
 ///
