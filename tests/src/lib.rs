@@ -9,6 +9,8 @@
 //!   mistake in the codec cannot hide itself.
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`nominee`]
 //!   runs nominees as processes of their own, [`history`] checks that no two led at once.
+//! - [`endurance`] sets clients to work on an ensemble, strikes it with faults, and checks that each
+//!   acknowledged write and each watch was kept.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
@@ -19,6 +21,7 @@
 extern crate alloc;
 
 pub mod election;
+pub mod endurance;
 pub mod failure;
 pub mod history;
 pub mod nominee;
