@@ -45,7 +45,7 @@ impl Fault {
     ) -> Result<(), TestFailure> {
         match self {
             Self::RollingRestart => restart_all(ensemble, crew, rng)?,
-            Self::FrozenFollower => freeze_follower(ensemble, crew, rng)?,
+            Self::FrozenFollower => freeze_follower(ensemble, crew)?,
             Self::FrozenLeader => freeze_leader(ensemble, crew)?,
             Self::LostQuorum => lose_quorum(ensemble, crew, rng)?,
         }
@@ -78,10 +78,15 @@ fn restart_all(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<(), Te
     Ok(())
 }
 
-fn freeze_follower(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<(), TestFailure> {
+fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<(), TestFailure> {
     wait_until_whole(ensemble)?;
-    let followers = ensemble.followers();
-    let frozen = rng.choice(&followers).copied().unwrap_or(Member::First);
+    // Whom most clients are connected to: a member that has just come back has none.
+    let connections = |member: &Member| {
+        let count = ensemble.member(*member).metric("zk_num_alive_connections");
+        count.unwrap_or_default()
+    };
+    let frozen = ensemble.followers().into_iter().max_by_key(connections);
+    let frozen = frozen.ok_or(NotInTime::new("a member follows", PATIENCE))?;
     ensemble.member(frozen).pause()?;
     crew.wait_for_progress(&format!("with {frozen:?} frozen, which follows"))?;
     ensemble.member(frozen).resume()?;

@@ -36,13 +36,13 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
             worker.recover().await;
             continue;
         }
-        worker.beat().await;
+        worker.beat_and_rest().await;
         if !worker.writes_on() {
             break;
         }
         match worker.client.delete(&path, Version::ANY).await {
             Err(error) if error.code() != Some(ErrorCode::NO_NODE) => worker.recover().await,
-            Ok(()) | Err(_) => worker.beat().await,
+            Ok(()) | Err(_) => worker.beat_and_rest().await,
         }
     }
     worker.finish().await

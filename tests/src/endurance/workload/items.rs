@@ -17,7 +17,7 @@ pub(super) async fn create(mut worker: Worker) -> Record {
             })
             .await;
         match created {
-            Some(_) => worker.beat().await,
+            Some(_) => worker.beat_and_rest().await,
             None => worker.recover().await,
         }
     }

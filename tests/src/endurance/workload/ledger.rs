@@ -27,7 +27,7 @@ pub(super) async fn keep(mut worker: Worker) -> Record {
             Some(page) => append(&mut worker, page).await,
         };
         match known {
-            Some(_) => worker.beat().await,
+            Some(_) => worker.beat_and_rest().await,
             None => worker.recover().await,
         }
     }

@@ -58,7 +58,7 @@ async fn lead(worker: &mut Worker, leadership: &Leadership) -> AfterAll {
             Ok(Written { place: place(&results.commit().await?), zxid: None })
         });
         if written.await.is_some() {
-            worker.beat().await;
+            worker.beat_and_rest().await;
         } else {
             worker.recover().await;
         }

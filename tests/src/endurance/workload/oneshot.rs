@@ -30,7 +30,8 @@ pub(super) async fn keep(mut worker: Worker, watched: Watched, path: String) -> 
             note(&mut worker, (watched, &path), Some((first, overtaken_by, ending)), last);
         } else {
             before = Some((first, overtaken_by, ending));
-            worker.beat().await;
+            // No rest: a watch is to be there whenever something changes.
+            worker.beat();
         }
     }
     worker.finish().await

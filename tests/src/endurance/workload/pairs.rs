@@ -25,7 +25,7 @@ pub(super) async fn write(mut worker: Worker, pair: &'static str) -> Record {
             Some(version) => write_both(&mut worker, pair, version).await,
         };
         match known {
-            Some(_) => worker.beat().await,
+            Some(_) => worker.beat_and_rest().await,
             None => worker.recover().await,
         }
     }

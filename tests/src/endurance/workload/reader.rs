@@ -14,7 +14,7 @@ pub(super) async fn read(mut worker: Worker) -> Record {
             match worker.client.get_data(path).await {
                 Ok((data, stat)) => {
                     worker.saw(session, path, &data, &stat);
-                    worker.beat().await;
+                    worker.beat_and_rest().await;
                 }
                 Err(_) => worker.recover().await,
             }

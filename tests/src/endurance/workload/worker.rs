@@ -109,9 +109,14 @@ impl Worker {
         let _ = self.phase.clone().wait_for(|phase| *phase >= Phase::Over).await;
     }
 
-    /// Something was done. Rests, so that the machine is not busy with one client alone.
-    pub(super) async fn beat(&self) {
+    /// Something was done.
+    pub(super) fn beat(&self) {
         self.pulse.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something was done. Rests, so that the machine is not busy with one client alone.
+    pub(super) async fn beat_and_rest(&self) {
+        self.beat();
         tokio::time::sleep(PACE).await;
     }
 
