@@ -105,10 +105,14 @@ async fn wait(
         let seen = state(watched, stat);
         if seen != first.state {
             // The event came before the answer, or the session is over.
-            return match at_once(watch).await {
-                Some(event) => (None, ending(event)),
-                None => (Some(seen), ending(watch.await)),
+            if let Some(event) = at_once(watch).await {
+                return (None, ending(event));
+            }
+            let ending = tokio::select! {
+                event = &mut *watch => ending(event),
+                () = worker.until_over() => Ending::Waiting,
             };
+            return (Some(seen), ending);
         }
     }
 }
