@@ -50,10 +50,10 @@ fn timed(
     let begin = Instant::now();
     move |fault, faults| {
         println!("{:>6.1} s: {fault:?} is over", begin.elapsed().as_secs_f64());
-        match enough(begin.elapsed(), faults) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if enough(begin.elapsed(), faults) {
+            return ControlFlow::Break(());
         }
+        ControlFlow::Continue(())
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn keep(mut worker: Worker, watched: Watched, path: String) -> 
         let first = look(&worker, session, state);
         note(&mut worker, (watched, &path), before.take(), first);
         let (overtaken_by, ending) = wait(&worker, (watched, &path), first, &mut watch).await;
-        if ending == Ending::Waiting {
+        if ending == Ending::Waiting && overtaken_by.is_none() {
             let (ending, last) = last_look(&worker, (watched, &path), &mut watch).await;
             note(&mut worker, (watched, &path), Some((first, overtaken_by, ending)), last);
         } else {
@@ -105,14 +105,10 @@ async fn wait(
         let seen = state(watched, stat);
         if seen != first.state {
             // The event came before the answer, or the session is over.
-            if let Some(event) = at_once(watch).await {
-                return (None, ending(event));
-            }
-            let ending = tokio::select! {
-                event = &mut *watch => ending(event),
-                () = worker.until_over() => Ending::Waiting,
+            return match at_once(watch).await {
+                Some(event) => (None, ending(event)),
+                None => (Some(seen), Ending::Waiting),
             };
-            return (Some(seen), ending);
         }
     }
 }
