@@ -30,7 +30,7 @@ pub(super) enum Phase {
 
 /// How much somebody has done.
 #[derive(Debug)]
-pub struct Pulse {
+pub(super) struct Pulse {
     name: String,
     patience: Option<Patience>,
     beats: AtomicU64,
@@ -42,17 +42,17 @@ impl Pulse {
     }
 
     /// Whose it is.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// How long its sessions live; `None` for a group of both kinds.
-    pub const fn patience(&self) -> Option<Patience> {
+    pub(super) const fn patience(&self) -> Option<Patience> {
         self.patience
     }
 
     /// How many calls were answered.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
 }
