@@ -66,7 +66,11 @@ fn assert_struck(summary: &Summary) {
         match client.patience {
             // The quorum was lost for longer than that.
             Patience::Brief => assert!(client.expiries >= rounds, "{client:?}"),
-            Patience::Lasting => assert_eq!(client.expiries, 0, "{client:?}"),
+            // On a machine so slow that servers take that long to start, it may be for longer.
+            Patience::Lasting if summary.longest_outage < client.patience.session_timeout() => {
+                assert_eq!(client.expiries, 0, "{client:?}");
+            }
+            Patience::Lasting => {}
         }
     }
     assert!(summary.acknowledged >= 200 && summary.events >= 50, "{summary}");

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use core::ops::ControlFlow;
+use core::time::Duration;
 
 use fastrand::Rng;
 
@@ -14,7 +15,7 @@ use super::workload::Crew;
 use super::{Record, Summary};
 use crate::election::{LASTING, connect};
 use crate::failure::TestFailure;
-use crate::history::{Contradiction, History};
+use crate::history::{Contradiction, History, now};
 use crate::zookeeper::{Ensemble, Options};
 
 /// A law was broken.
@@ -53,10 +54,12 @@ pub async fn run(
     let ensemble = Arc::new(Options::new().start_ensemble()?);
     let crew = Crew::hire(&ensemble.connect_string()).await?;
     let struck = Arc::clone(&ensemble);
-    let (crew, faults) = tokio::task::spawn_blocking(move || {
+    let (crew, faults, outage) = tokio::task::spawn_blocking(move || {
         let faults = strike_all(seed, &struck, &crew, &mut after);
         // The failure itself may not change threads.
-        faults.map(|faults| (crew, faults)).map_err(|failure| Stuck(format!("{failure:?}")))
+        faults
+            .map(|(faults, outage)| (crew, faults, outage))
+            .map_err(|failure| Stuck(format!("{failure:?}")))
     })
     .await??;
     let (record, history, connections) = crew.dismiss().await?;
@@ -64,6 +67,7 @@ pub async fn run(
     let archive = Archive::read(&beside).await?;
     let mut summary = Summary::of(&record, connections);
     summary.faults = faults;
+    summary.longest_outage = outage;
     summary.unknown_found = unknown_found(&record, &archive);
     summary.leaders = check(&record, &history, &archive)?;
     archive::clear(&beside).await?;
@@ -77,18 +81,22 @@ fn strike_all(
     ensemble: &Ensemble,
     crew: &Crew,
     after: &mut impl FnMut(Fault, usize) -> ControlFlow<()>,
-) -> Result<usize, TestFailure> {
+) -> Result<(usize, Duration), TestFailure> {
     let mut rng = Rng::with_seed(seed);
     crew.wait_for_progress("at first")?;
-    let mut faults = 0;
+    let (mut faults, mut outage) = (0, Duration::ZERO);
     for fault in schedule(rng.fork()) {
+        let begin = now();
         fault.strike(ensemble, crew, &mut rng)?;
+        if fault == Fault::LostQuorum {
+            outage = outage.max(now().saturating_sub(begin));
+        }
         faults += 1;
         if after(fault, faults).is_break() {
             break;
         }
     }
-    Ok(faults)
+    Ok((faults, outage))
 }
 
 /// Somebody did not get on.

@@ -1,6 +1,7 @@
 //! What a run was, in numbers.
 
 use core::fmt;
+use core::time::Duration;
 
 use super::Record;
 use super::laws::vigils::Ending;
@@ -12,6 +13,8 @@ use super::workload::{Connections, Patience};
 pub struct Summary {
     /// Faults that struck.
     pub faults: usize,
+    /// The longest time from the loss of a quorum until everybody had got on, at most.
+    pub longest_outage: Duration,
     /// Acknowledged writes of entries.
     pub acknowledged: usize,
     /// Writes with unknown outcome.
@@ -45,6 +48,7 @@ impl Summary {
         };
         Self {
             faults: 0,
+            longest_outage: Duration::ZERO,
             acknowledged: attempts(|outcome| matches!(outcome, Outcome::Done(_))),
             unknown: attempts(|outcome| *outcome == Outcome::Unknown),
             unknown_found: 0,
