@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use election_tokio::{Leadership, Token};
@@ -163,12 +163,18 @@ impl Extend<Claim> for History {
     }
 }
 
-/// Threads that ask leaderships of this process, again and again, whether they are valid.
+/// A thread that asks leaderships of this process, again and again, whether they are valid.
 #[derive(Debug, Default)]
 pub struct Watchers {
-    history: Arc<Mutex<History>>,
+    asked: Arc<Mutex<Asked>>,
     end: Arc<AtomicBool>,
-    threads: Vec<thread::JoinHandle<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    leaderships: Vec<(String, Arc<Leadership>)>,
+    history: History,
 }
 
 impl Watchers {
@@ -178,35 +184,44 @@ impl Watchers {
     }
 
     /// Asks this leadership from now on, outside of any runtime, as an application's own thread
-    /// would.
+    /// would. One that is over is asked on: it must not come back.
     pub fn watch(&mut self, nominee: &str, leadership: Arc<Leadership>) {
-        let nominee = nominee.to_owned();
-        let history = Arc::clone(&self.history);
-        let end = Arc::clone(&self.end);
-        self.threads.push(thread::spawn(move || {
-            while !end.load(Ordering::Relaxed) {
-                if let Some(claim) = Claim::ask(&nominee, &leadership) {
-                    history.lock().unwrap_or_else(PoisonError::into_inner).record(claim);
+        locked(&self.asked).leaderships.push((nominee.to_owned(), leadership));
+        self.thread.get_or_insert_with(|| {
+            let (asked, end) = (Arc::clone(&self.asked), Arc::clone(&self.end));
+            thread::spawn(move || {
+                while !end.load(Ordering::Relaxed) {
+                    locked(&asked).ask_all();
+                    thread::sleep(Duration::from_millis(1));
                 }
-                thread::sleep(Duration::from_millis(1));
-            }
-        }));
+            })
+        });
     }
 
     /// Stops asking, and gives what was heard.
     pub fn finish(mut self) -> History {
         self.join();
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        core::mem::take(&mut *history)
+        core::mem::take(&mut locked(&self.asked).history)
     }
 
     fn join(&mut self) {
         self.end.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
+        if let Some(thread) = self.thread.take() {
             // A panic in there was printed; what it recorded counts.
             let _ = thread.join();
         }
     }
+}
+
+impl Asked {
+    fn ask_all(&mut self) {
+        let claims = self.leaderships.iter();
+        self.history.extend(claims.filter_map(|(name, leadership)| Claim::ask(name, leadership)));
+    }
+}
+
+fn locked(asked: &Mutex<Asked>) -> MutexGuard<'_, Asked> {
+    asked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Watchers {

@@ -11,6 +11,7 @@ use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::server::ServerKind;
+use zk_tests::zookeeper::Release;
 
 on_both_servers! {
     #[tokio::test]
@@ -156,6 +157,12 @@ async fn an_empty_list_of_reads_sends_nothing(server: ServerKind) -> TestResult 
 
 async fn a_connection_is_known_by_its_address_and_identities(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "who-am-i").await?;
+    let since = Release::new(3, 7, 0);
+    if server.shared()?.release()? < since {
+        let error = client.who_am_i().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported { since });
+        return Ok(());
+    }
     let identities = client.who_am_i().await?;
     let mut names: Vec<_> =
         identities.iter().map(|known| (known.scheme.as_str(), known.user.as_str())).collect();

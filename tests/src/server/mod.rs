@@ -14,7 +14,9 @@ use std::sync::OnceLock;
 use self::embedded::EmbeddedServer;
 pub use self::settings::Settings;
 use crate::raw::RawError;
-use crate::zookeeper::{self, FourLetterError, fresh_chroot_at, watch_count_at};
+use crate::zookeeper::{
+    self, FourLetterError, Release, fresh_chroot_at, release_at, watch_count_at,
+};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,11 @@ impl TestServer {
     /// creates.
     pub fn fresh_chroot(&self, label: &str) -> Result<String, RawError> {
         fresh_chroot_at(self.addr(), label)
+    }
+
+    /// Which release the server is; for the embedded one, which it answers as.
+    pub fn release(&self) -> Result<Release, FourLetterError> {
+        release_at(self.addr())
     }
 
     /// The watches that the server holds, over all connections.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::error::InstallError;
 use super::install::Install;
+use super::release::{self, Release};
 use crate::wait::{NotInTime, SOON, eventually};
 
 /// A running client that reads commands. Dropped: it is killed.
@@ -19,6 +20,7 @@ pub struct CommandLine {
     commands: ChildStdin,
     said: Arc<Said>,
     marks: u32,
+    release: Option<Release>,
 }
 
 /// The client did not do as it should.
@@ -70,9 +72,15 @@ impl CommandLine {
                 hears.push(line);
             }
         });
-        let mut client = Self { child, commands, said, marks: 0 };
-        client.run("version")?;
+        let mut client = Self { child, commands, said, marks: 0, release: None };
+        let version = client.run("version")?;
+        client.release = version.split("CLI version: ").nth(1).and_then(release::parse);
         Ok(client)
+    }
+
+    /// Which release the client is, whatever its server is; `None` if it does not tell.
+    pub const fn release(&self) -> Option<Release> {
+        self.release
     }
 
     /// Carries out a command; gives what was printed meanwhile.

@@ -80,6 +80,11 @@ fn exchange(address: SocketAddr, word: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-fn unreadable(address: SocketAddr, word: &str, field: &str, answer: String) -> FourLetterError {
+pub(super) fn unreadable(
+    address: SocketAddr,
+    word: &str,
+    field: &str,
+    answer: String,
+) -> FourLetterError {
     FourLetterError::Unreadable { word: word.to_owned(), address, field: field.to_owned(), answer }
 }

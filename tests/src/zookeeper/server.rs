@@ -14,6 +14,7 @@ use super::error::{FourLetterError, StartError};
 use super::four_letter::{self, Mode};
 use super::install::Install;
 use super::options::Options;
+use super::release::{Release, release_at};
 use super::secure::SecurePort;
 use super::supervisor::{Life, Supervisor};
 use crate::ports::ReservedPort;
@@ -176,6 +177,11 @@ impl Server {
     /// One whole number of `mntr`, such as `zk_num_alive_connections`.
     pub fn metric(&self, name: &str) -> Result<u64, FourLetterError> {
         four_letter::metric(self.addr(), name)
+    }
+
+    /// Which release the server is.
+    pub fn release(&self) -> Result<Release, FourLetterError> {
+        release_at(self.addr())
     }
 
     /// The watches that the server holds, over all connections.

@@ -61,6 +61,10 @@ pub(crate) const KNOWN: [Known; 5] = [
     },
 ];
 
+/// Before, more differs than an entry for each would be worth: lasting watches that depend on each
+/// other, notifications without permission, operations that are not there.
+pub(crate) const OLDEST: Release = Release([3, 8, 0]);
+
 /// A watch left by `exists` on a znode that may not be read has to be taken back, or it would be
 /// there on one server only.
 const SINCE_EXISTS_IS_GUARDED: Release = Release([3, 8, 4]);

@@ -74,12 +74,14 @@ fn both_servers_answer_alike() -> TestResult {
         match duel.play(&steps) {
             Ok(()) => {}
             Err(Stop::Failed(error)) => return Err(error.into()),
+            Err(Stop::Differed(_)) if duel.release < known::OLDEST => return Ok(()),
             Err(Stop::Differed(difference)) => {
                 let shortest = shrink::shrink(&mut duel, &steps, difference);
                 panic!("DIFFERENTIAL_SEED={seed} DIFFERENTIAL_REQUESTS=1\n{shortest}");
             }
         }
     }
+    assert!(duel.release >= known::OLDEST, "{} is found out", duel.release);
     println!("{} answers of {} compared", duel.compared, duel.release);
     for (known, times) in &duel.excused {
         println!("{times} times: {known}");

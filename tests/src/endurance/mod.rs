@@ -1,0 +1,21 @@
+//! Endurance: clients at work on a real ensemble while its members are killed, frozen and restarted,
+//! and whether each acknowledged write and each watch was kept.
+//!
+//! - [`workload`] is what the clients do, a file for each kind of client: each notes down what it
+//!   was told, in a [`Record`].
+//! - [`faults`] is what happens to the ensemble meanwhile.
+//! - [`archive`] reads what the ensemble holds in the end, and clears it away.
+//! - [`laws`] hold the one against the other.
+//! - [`run`] does all of it.
+
+pub mod archive;
+pub mod faults;
+pub mod laws;
+mod record;
+mod run;
+mod summary;
+pub mod workload;
+
+pub use record::Record;
+pub use run::{BrokenLaw, run};
+pub use summary::Summary;

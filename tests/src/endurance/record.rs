@@ -1,0 +1,29 @@
+//! What clients note down.
+
+use super::laws::orders::Committed;
+use super::laws::reads::Sighting;
+use super::laws::vigils::Vigil;
+use super::laws::writes::Attempt;
+
+/// What the clients of a workload were told.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// Each attempt to write something that stays, and the znode where it is then.
+    pub attempts: Vec<Attempt<String>>,
+    /// The transactions of acknowledged writes.
+    pub committed: Vec<Committed>,
+    /// What each client saw of znodes that are never deleted, in its order.
+    pub sightings: Vec<Vec<Sighting>>,
+    /// Each watch.
+    pub vigils: Vec<Vigil>,
+}
+
+impl Record {
+    /// Adds what other clients noted down.
+    pub fn add(&mut self, other: Self) {
+        self.attempts.extend(other.attempts);
+        self.committed.extend(other.committed);
+        self.sightings.extend(other.sightings);
+        self.vigils.extend(other.vigils);
+    }
+}

@@ -1,0 +1,121 @@
+//! A whole run: work, faults, and what came of it.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use core::ops::ControlFlow;
+use core::time::Duration;
+
+use fastrand::Rng;
+
+use super::archive::{self, Archive};
+use super::faults::{Fault, schedule};
+use super::laws::writes::Outcome;
+use super::laws::{orders, reads, seals, vigils, writes};
+use super::workload::Crew;
+use super::{Record, Summary};
+use crate::election::{LASTING, connect};
+use crate::failure::TestFailure;
+use crate::history::{Contradiction, History, now};
+use crate::zookeeper::{Ensemble, Options};
+
+/// A law was broken.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokenLaw {
+    /// That of what stays written.
+    #[error(transparent)]
+    Writes(#[from] writes::Violation),
+    /// That of the order of transactions.
+    #[error(transparent)]
+    Orders(#[from] orders::Violation),
+    /// That of what reads see.
+    #[error(transparent)]
+    Reads(#[from] reads::Violation),
+    /// That of one-shot watches.
+    #[error(transparent)]
+    Vigils(#[from] vigils::Violation),
+    /// That of guarded writes.
+    #[error(transparent)]
+    Seals(#[from] seals::Violation),
+    /// That of leaders.
+    #[error(transparent)]
+    Leaders(#[from] Contradiction),
+}
+
+/// Runs an ensemble with everybody at work. Faults strike, in the order that the seed decides, until
+/// `after` says so, which is told of each fault that is over and how many there were.
+///
+/// # Errors
+///
+/// A [`BrokenLaw`]; something did not get on in time; something was left behind.
+pub async fn run(
+    seed: u64,
+    mut after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
+) -> Result<Summary, TestFailure> {
+    let ensemble = Arc::new(Options::new().start_ensemble()?);
+    let crew = Crew::hire(&ensemble.connect_string()).await?;
+    let struck = Arc::clone(&ensemble);
+    let (crew, faults, outage) = tokio::task::spawn_blocking(move || {
+        let faults = strike_all(seed, &struck, &crew, &mut after);
+        // The failure itself may not change threads.
+        faults
+            .map(|(faults, outage)| (crew, faults, outage))
+            .map_err(|failure| Stuck(format!("{failure:?}")))
+    })
+    .await??;
+    let (record, history, connections) = crew.dismiss().await?;
+    let beside = connect(&ensemble.connect_string(), LASTING).await?;
+    let archive = Archive::read(&beside).await?;
+    let mut summary = Summary::of(&record, connections);
+    summary.faults = faults;
+    summary.longest_outage = outage;
+    summary.unknown_found = unknown_found(&record, &archive);
+    summary.leaders = check(&record, &history, &archive)?;
+    archive::clear(&beside).await?;
+    beside.close().await?;
+    archive::wait_until_forgotten(&ensemble).await?;
+    Ok(summary)
+}
+
+fn strike_all(
+    seed: u64,
+    ensemble: &Ensemble,
+    crew: &Crew,
+    after: &mut impl FnMut(Fault, usize) -> ControlFlow<()>,
+) -> Result<(usize, Duration), TestFailure> {
+    let mut rng = Rng::with_seed(seed);
+    crew.wait_for_progress("at first")?;
+    let (mut faults, mut outage) = (0, Duration::ZERO);
+    for fault in schedule(rng.fork()) {
+        let begin = now();
+        fault.strike(ensemble, crew, &mut rng)?;
+        if fault == Fault::LostQuorum {
+            outage = outage.max(now().saturating_sub(begin));
+        }
+        faults += 1;
+        if after(fault, faults).is_break() {
+            break;
+        }
+    }
+    Ok((faults, outage))
+}
+
+/// Somebody did not get on.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Stuck(String);
+
+/// Holds all laws, and counts the leaders.
+fn check(record: &Record, history: &History, archive: &Archive) -> Result<usize, BrokenLaw> {
+    writes::check(&record.attempts, &archive.found)?;
+    orders::check(&record.committed)?;
+    reads::check(&record.sightings)?;
+    vigils::check(&record.vigils)?;
+    seals::check(&archive.seals)?;
+    Ok(history.tenures()?.len())
+}
+
+fn unknown_found(record: &Record, archive: &Archive) -> usize {
+    let found: BTreeSet<_> = archive.found.iter().map(|(entry, _)| *entry).collect();
+    let unknown = record.attempts.iter().filter(|attempt| attempt.outcome == Outcome::Unknown);
+    unknown.filter(|attempt| found.contains(&attempt.entry)).count()
+}

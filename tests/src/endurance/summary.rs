@@ -1,0 +1,102 @@
+//! What a run was, in numbers.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::Record;
+use super::laws::vigils::Ending;
+use super::laws::writes::Outcome;
+use super::workload::{Connections, Patience};
+
+/// What a run was, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Faults that struck.
+    pub faults: usize,
+    /// The longest time from the loss of a quorum until everybody had got on, at most.
+    pub longest_outage: Duration,
+    /// Acknowledged writes of entries.
+    pub acknowledged: usize,
+    /// Writes with unknown outcome.
+    pub unknown: usize,
+    /// Those of them that are there.
+    pub unknown_found: usize,
+    /// Writes that did not happen.
+    pub not_done: usize,
+    /// Reads of data, and writes of it, that were compared.
+    pub sightings: usize,
+    /// Events of watches.
+    pub events: usize,
+    /// Events for changes that happened while there was no connection, or from a server that does
+    /// not tell the transaction.
+    pub events_without_zxid: usize,
+    /// Watches that were lost with their session.
+    pub watches_lost: usize,
+    /// Leaders.
+    pub leaders: usize,
+    /// What became of each client's connection.
+    pub connections: Vec<Connections>,
+}
+
+impl Summary {
+    pub(super) fn of(record: &Record, connections: Vec<Connections>) -> Self {
+        let attempts = |wanted: fn(&Outcome<String>) -> bool| {
+            record.attempts.iter().filter(|attempt| wanted(&attempt.outcome)).count()
+        };
+        let endings = |wanted: fn(&Ending) -> bool| {
+            record.vigils.iter().filter(|vigil| wanted(&vigil.ending)).count()
+        };
+        Self {
+            faults: 0,
+            longest_outage: Duration::ZERO,
+            acknowledged: attempts(|outcome| matches!(outcome, Outcome::Done(_))),
+            unknown: attempts(|outcome| *outcome == Outcome::Unknown),
+            unknown_found: 0,
+            not_done: attempts(|outcome| *outcome == Outcome::NotDone),
+            sightings: record.sightings.iter().map(Vec::len).sum(),
+            events: endings(|ending| matches!(ending, Ending::Fired { .. })),
+            events_without_zxid: endings(|ending| {
+                matches!(ending, Ending::Fired { zxid: None, .. })
+            }),
+            watches_lost: endings(|ending| *ending == Ending::Lost),
+            leaders: 0,
+            connections,
+        }
+    }
+
+    /// How often clients were connected again.
+    pub fn reconnects(&self) -> u64 {
+        self.connections.iter().map(|client| client.reconnects).sum()
+    }
+
+    /// How many sessions with this patience expired.
+    pub fn expiries(&self, patience: Patience) -> u64 {
+        let clients = self.connections.iter().filter(|client| client.patience == patience);
+        clients.map(|client| client.expiries).sum()
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{} faults; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
+             sightings; {} events ({} without a zxid), {} watches lost; {} leaders; {} clients, {} \
+             reconnects, {} brief and {} lasting sessions expired",
+            self.faults,
+            self.acknowledged,
+            self.unknown,
+            self.unknown_found,
+            self.not_done,
+            self.sightings,
+            self.events,
+            self.events_without_zxid,
+            self.watches_lost,
+            self.leaders,
+            self.connections.len(),
+            self.reconnects(),
+            self.expiries(Patience::Brief),
+            self.expiries(Patience::Lasting),
+        )
+    }
+}

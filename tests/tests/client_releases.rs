@@ -1,0 +1,160 @@
+//! What a client can do on a server of an older release, and how it is told where it cannot.
+//!
+//! The rest of the suite takes 3.6 for granted; this runs down to 3.4.
+#![forbid(unsafe_code)]
+
+use election_tokio::{
+    Client, ConnectionState, CreateMode, EndReason, Error, ErrorKind, EventType, NominationError,
+    OperationResult, Release, SessionId, TransactionError, Version,
+};
+use zk_tests::election::{ELECTION, LASTING, connect, leads, soon};
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::proxy::Proxy;
+use zk_tests::server::ServerKind;
+use zk_tests::wait::{SOON, eventually_async};
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    an_operation_is_there_or_named_with_its_release,
+    what_came_with_3_4_goes_everywhere,
+    one_shot_watches_go_everywhere,
+    a_nomination_leads_or_ends_at_once;
+}
+
+/// With `create2`: a server that knows no other create than the first tells no `Stat`.
+const SINCE_ELECTIONS: Release = Release::new(3, 5, 0);
+
+async fn client(server: ServerKind, label: &str) -> Result<Client, TestFailure> {
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot(label)?;
+    connect(&format!("{}{chroot}", server.connect_string()), LASTING).await
+}
+
+/// Creates without `create2`.
+async fn create(client: &Client, path: &str) -> Result<(), TransactionError> {
+    let created = client.transaction().create(path, "", CreateMode::Persistent).commit().await?;
+    assert_eq!(created, [OperationResult::Created(path.to_owned())]);
+    Ok(())
+}
+
+/// Wants success of an operation from servers since this release, and its name from older ones.
+///
+/// What a server does not know costs the connection, and with it what was asked next.
+async fn came_with(
+    since: Release,
+    release: Release,
+    mut operation: impl AsyncFnMut() -> Result<(), Error>,
+) -> TestResult {
+    let mut outcome = Ok(());
+    eventually_async(SOON, "the operation is answered", async || {
+        outcome = operation().await.map_err(|error| error.kind());
+        !matches!(outcome, Err(ErrorKind::ConnectionLoss | ErrorKind::NotConnected))
+    })
+    .await?;
+    let expected = if release >= since { Ok(()) } else { Err(ErrorKind::Unsupported { since }) };
+    assert_eq!(outcome, expected, "{release} and what came with {since}");
+    Ok(())
+}
+
+fn session(client: &Client) -> Option<SessionId> {
+    match client.connection().latest() {
+        ConnectionState::Connected { session, .. } => Some(session),
+        _ => None,
+    }
+}
+
+async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> TestResult {
+    let release = server.shared()?.release()?;
+    let client = client(server, "since").await?;
+    let before = session(&client);
+    came_with(Release::new(3, 5, 0), release, async || {
+        client.create("/plain", b"", CreateMode::Persistent).await.map(drop)
+    })
+    .await?;
+    came_with(Release::new(3, 5, 1), release, async || {
+        client.create("/container", b"", CreateMode::Container).await.map(drop)
+    })
+    .await?;
+    let since = Release::new(3, 6, 0);
+    came_with(since, release, async || client.ephemerals("/").await.map(drop)).await?;
+    came_with(since, release, async || client.count_descendants("/").await.map(drop)).await?;
+    came_with(since, release, async || client.multi_read().children("/").send().await.map(drop))
+        .await?;
+    let since = Release::new(3, 7, 0);
+    came_with(since, release, async || client.who_am_i().await.map(drop)).await?;
+    eventually_async(SOON, "the session goes on", async || session(&client) == before).await?;
+    assert!(before.is_some());
+    Ok(())
+}
+
+async fn what_came_with_3_4_goes_everywhere(server: ServerKind) -> TestResult {
+    let client = client(server, "everywhere").await?;
+    create(&client, "/a").await?;
+    let stat = client.set_data("/a", b"one", Version::new(0)).await?;
+    let (data, read) = client.get_data("/a").await?;
+    assert_eq!((&*data, read), (&b"one"[..], stat));
+    let error = client.set_data("/a", b"two", Version::new(0)).await.expect_err("it is 1");
+    assert_eq!(error.to_string(), "setData /a: BadVersion");
+
+    let both = client.transaction().check("/a", Version::new(1));
+    let both = both.create("/a/n-", "", CreateMode::EphemeralSequential).commit().await?;
+    let path = "/a/n-0000000000".to_owned();
+    assert_eq!(both, [OperationResult::Checked, OperationResult::Created(path)]);
+    let refused = client.transaction().delete("/a/n-0000000000", Version::ANY);
+    let refused =
+        refused.check("/none", Version::ANY).commit().await.expect_err("there is no such znode");
+    assert!(matches!(refused, TransactionError::Refused { index: 1, .. }), "{refused}");
+    let names: Vec<_> = client.children("/a").await?.iter().map(str::to_owned).collect();
+    assert_eq!(names, ["n-0000000000"]);
+
+    client.sync("/a").await?;
+    assert_eq!(client.get_acl("/a").await?.iter().count(), 1);
+    assert_eq!(client.delete_tree("/a").await?, 2);
+    assert_eq!(client.exists("/a").await?, None);
+    soon("the session is closed", client.close()).await??;
+    Ok(())
+}
+
+async fn one_shot_watches_go_everywhere(server: ServerKind) -> TestResult {
+    let server = server.shared()?;
+    let proxy = Proxy::to(server.addr())?;
+    let chroot = server.fresh_chroot("watches")?;
+    let client = connect(&format!("{}{chroot}", proxy.connect_string()), LASTING).await?;
+    let beside = connect(&format!("{}{chroot}", server.connect_string()), LASTING).await?;
+    create(&client, "/a").await?;
+    let (_, _, data) = client.get_data_and_watch("/a").await?;
+    let (_, children) = client.children_and_watch("/a").await?;
+    let (none, existence) = client.exists_and_watch("/b").await?;
+    assert_eq!(none, None);
+    beside.set_data("/a", b"one", Version::ANY).await?;
+    assert_eq!(soon("the data", data).await??.kind, EventType::NODE_DATA_CHANGED);
+
+    // The others are set again on the next connection, and one of them has something to report.
+    proxy.refuse();
+    proxy.cut();
+    create(&beside, "/a/b").await?;
+    proxy.accept()?;
+    assert_eq!(soon("the children", children).await??.kind, EventType::NODE_CHILDREN_CHANGED);
+    create(&beside, "/b").await?;
+    assert_eq!(soon("the znode", existence).await??.kind, EventType::NODE_CREATED);
+    Ok(())
+}
+
+async fn a_nomination_leads_or_ends_at_once(server: ServerKind) -> TestResult {
+    let release = server.shared()?.release()?;
+    let client = client(server, "nomination").await?;
+    let mut nomination = client.election(ELECTION).nominate()?;
+    if release >= SINCE_ELECTIONS {
+        assert!(leads(&mut nomination).await?.is_valid());
+        return Ok(());
+    }
+    let unimplemented = NominationError::Rejected(-6);
+    let reason = soon("the nomination ends", nomination.elected()).await?;
+    assert_eq!(reason.err(), Some(EndReason::Failed(unimplemented)));
+    eventually_async(SOON, "nothing was created", async || {
+        client.exists(ELECTION).await.is_ok_and(|found| found.is_none())
+    })
+    .await?;
+    Ok(())
+}
