@@ -254,9 +254,9 @@ mod tests {
         let config = EnsembleConfig::parse(text).unwrap();
         let ids: Vec<_> = config.members.iter().map(Member::id).collect();
         assert_eq!(ids, [1, 12, 3]);
-        use MemberRole::{Observer, Participant};
         let roles: Vec<_> = config.members.iter().map(Member::role).collect();
-        assert_eq!(roles, [Participant, Observer, Participant]);
+        let (votes, looks_on) = (MemberRole::Participant, MemberRole::Observer);
+        assert_eq!(roles, [votes, looks_on, votes]);
         assert_eq!(config.connect_string(), "0.0.0.0:2181");
         assert_eq!(config.version, Some(Zxid::new(0x1_0000_0007)));
         let written: Vec<_> = config.members.iter().map(Member::to_string).collect();

@@ -66,7 +66,7 @@ async fn failure(client: &Client, text: &str) -> TestResult {
     let mut connection = client.connection();
     let failed = |state: &ConnectionState| {
         matches!(state, ConnectionState::Suspended { last_failure: Some(failure), .. }
-            if failure.reason.contains(text))
+            if failure.to_string().contains(text))
     };
     let what = format!("an attempt fails: {text}; now {:?}", connection.latest());
     soon(&what, connection.until(failed)).await?;
