@@ -2,44 +2,36 @@
 
 use std::io;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use zk_jute::frame_len;
+use zk_jute::{Frame, FrameSplitter};
 
 use crate::hub::Session;
 
-/// Splits a byte stream into the payloads of frames, each a slice of the read buffer.
+/// Splits a byte stream into the payloads of frames, each a slice of the read buffer. What is above
+/// the limit is not kept but for its head, and read past.
 ///
-/// A length that is negative or above the limit is an error: nobody can tell where the next frame
-/// would begin.
-#[derive(Clone, Copy, Debug)]
+/// A length that is negative is an error: nobody can tell where the next frame would begin.
+#[derive(Clone, Debug)]
 pub struct FrameCodec {
     max_frame: usize,
+    splitter: FrameSplitter,
 }
 
 impl FrameCodec {
     /// A codec that accepts payloads of up to `max_frame` bytes.
-    pub const fn new(max_frame: usize) -> Self {
-        Self { max_frame }
+    pub fn new(max_frame: usize) -> Self {
+        Self { max_frame, splitter: FrameSplitter::default() }
     }
 }
 
 impl Decoder for FrameCodec {
-    type Item = Bytes;
+    type Item = Frame;
     type Error = io::Error;
 
-    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
-        let length = frame_len(buffer, self.max_frame)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        let Some(length) = length else {
-            return Ok(None);
-        };
-        if buffer.len() < 4 + length {
-            buffer.reserve(4 + length - buffer.len());
-            return Ok(None);
-        }
-        buffer.advance(4);
-        Ok(Some(buffer.split_to(length).freeze()))
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frame>> {
+        let next = self.splitter.next(buffer, self.max_frame);
+        next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 }
 
@@ -60,29 +52,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_out_whole_however_the_bytes_arrive() {
-        let stream = b"\0\0\0\x03abc\0\0\0\0\0\0\0\x02de";
-        for split in 0..=stream.len() {
-            let mut codec = FrameCodec::new(3);
-            let mut buffer = BytesMut::new();
-            let mut frames = Vec::new();
-            for part in [&stream[..split], &stream[split..]] {
-                buffer.extend_from_slice(part);
-                while let Some(frame) = codec.decode(&mut buffer).unwrap() {
-                    frames.push(frame);
-                }
-            }
-            assert_eq!(frames, ["abc", "", "de"], "split at {split}");
-        }
-    }
-
-    #[test]
-    fn lengths_that_cannot_be_are_refused_before_anything_is_reserved() {
-        for head in [[0x7f, 0xff, 0xff, 0xff], [0xff, 0xff, 0xff, 0xff], [0, 0, 0, 4]] {
-            let mut buffer = BytesMut::from(&head[..]);
-            let error = FrameCodec::new(3).decode(&mut buffer).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-            assert!(buffer.capacity() < 1024);
-        }
+    fn a_length_that_cannot_be_is_an_error() {
+        let mut buffer = BytesMut::from(&[0xff; 4][..]);
+        let error = FrameCodec::new(3).decode(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -9,11 +9,11 @@ use core::task::{Context, Poll, Waker, ready};
 use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::codec::Framed;
+use zk_jute::Frame;
 use zk_session::{End, SaslAnswer, SaslChallenge, ServerAddress, ServerIndex};
 
 use crate::codec::{FrameCodec, Outgoing};
@@ -37,7 +37,7 @@ pub(crate) struct Driver {
     link: Link,
     exchange: Exchange,
     timer: Pin<Box<Sleep>>,
-    frames: Vec<Bytes>,
+    frames: Vec<Frame>,
     wakers: Vec<Waker>,
 }
 
@@ -145,7 +145,10 @@ impl Driver {
                 if !self.frames.is_empty() {
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.wakers, |hub, now| {
-                        frames.drain(..).for_each(|frame| hub.session.handle_frame(now, frame));
+                        frames.drain(..).for_each(|frame| match frame {
+                            Frame::Whole(frame) => hub.session.handle_frame(now, frame),
+                            Frame::Oversized(frame) => hub.session.handle_oversized(now, &frame),
+                        });
                     });
                 }
                 match end {
@@ -309,7 +312,7 @@ impl Driver {
 /// transport ended, with or without an error.
 fn poll_frames(
     framing: &mut Framing,
-    frames: &mut Vec<Bytes>,
+    frames: &mut Vec<Frame>,
     cx: &mut Context<'_>,
 ) -> Poll<Option<io::Error>> {
     while frames.len() < BATCH {

@@ -50,6 +50,17 @@ pub enum ErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The answer is larger than this client keeps ([`ClientBuilder::max_reply`]); what was asked
+    /// for was done.
+    ///
+    /// [`ClientBuilder::max_reply`]: crate::ClientBuilder::max_reply
+    #[error("the answer of {length} bytes is above the limit of {limit}: it was not kept")]
+    ReplyTooLarge {
+        /// The answer's length in bytes.
+        length: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// The path is invalid: nothing was sent.
     #[error("invalid path: {0}")]
     InvalidPath(PathError),
@@ -107,6 +118,7 @@ impl Error {
         matches!(
             self.kind,
             ErrorKind::ConnectionLoss
+                | ErrorKind::ReplyTooLarge { .. }
                 | ErrorKind::UnreadableAnswer(_)
                 | ErrorKind::UnreadableConfig
         )
@@ -118,6 +130,7 @@ impl From<Failure> for ErrorKind {
         match failure {
             Failure::Refused(code) => Self::Refused(code),
             Failure::ConnectionLoss => Self::ConnectionLoss,
+            Failure::ReplyTooLarge { length, limit } => Self::ReplyTooLarge { length, limit },
             Failure::NotSent => Self::NotConnected,
         }
     }

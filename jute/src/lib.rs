@@ -41,6 +41,8 @@ mod opcode;
 mod reader;
 mod record;
 pub mod records;
+#[cfg(feature = "alloc")]
+mod splitter;
 mod vector;
 mod writer;
 
@@ -59,5 +61,7 @@ pub use id::{SessionId, Version, Xid, Zxid};
 pub use opcode::OpCode;
 pub use reader::Reader;
 pub use record::{Decode, Encode, Request};
+#[cfg(feature = "alloc")]
+pub use splitter::{Frame, FrameSplitter, Oversized};
 pub use vector::{Vector, VectorIter};
 pub use writer::{BufferTooSmall, Counter, SliceWriter, Writer};

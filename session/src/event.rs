@@ -153,6 +153,15 @@ pub enum Failure {
     /// The connection was lost before the answer: it may or may not have been executed.
     #[error("connection lost: the request may or may not have been executed")]
     ConnectionLoss,
+    /// The answer was longer than the driver keeps. The server did what was asked; a watch that was
+    /// asked for is not kept.
+    #[error("the answer of {length} bytes is above the limit of {limit}")]
+    ReplyTooLarge {
+        /// The answer's length in bytes.
+        length: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// The session ended before the request was sent: it was not executed.
     #[error("the session ended before the request was sent")]
     NotSent,

@@ -127,6 +127,14 @@ impl<R> Requests<R> {
         put_frame(self.outbox.confidential(), limit, &header, packet).map_err(too_large)
     }
 
+    /// Whether a reply with this number answers a request of the caller.
+    pub(crate) fn is_caller_answered_by(&self, got: Xid) -> bool {
+        self.in_flight.front().is_some_and(|oldest| {
+            let callers = matches!(oldest.purpose, Purpose::Caller(_) | Purpose::Watching(..));
+            oldest.xid == got && callers
+        })
+    }
+
     /// Takes out the request that a reply with this number answers.
     pub(crate) fn answered_by(&mut self, got: Xid) -> Result<Pending<R>, ProtocolError> {
         let expected = self.in_flight.front().map(|oldest| oldest.xid);

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroUsize;
 
-use bytes::{Buf, Bytes, BytesMut};
-use zk_jute::{SessionId, Zxid, frame_len};
+use bytes::{Bytes, BytesMut};
+use zk_jute::{Frame, FrameSplitter, Oversized, SessionId, Zxid};
 
 use crate::config::Config;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
@@ -17,6 +17,7 @@ use crate::sasl::SaslChallenge;
 use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
+use connection::too_long;
 use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
@@ -29,9 +30,6 @@ mod state;
 mod submission;
 
 pub use submission::Watching;
-
-/// Bytes of the length before each frame.
-const FRAME_HEAD: usize = 4;
 
 /// One ZooKeeper session over many connections. See the [crate documentation](crate) for the loop
 /// that drives it.
@@ -58,6 +56,8 @@ pub struct Session<R, W> {
     watches: Watches<W>,
     authentications: Vec<Authentication>,
     transport: Option<Transport>,
+    /// For drivers that do not split frames themselves.
+    splitter: FrameSplitter,
     /// What the SASL mechanism has not been asked yet.
     challenge: Option<SaslChallenge>,
     probe: Option<ServerIndex>,
@@ -86,6 +86,7 @@ impl<R, W: Clone> Session<R, W> {
             watches: Watches::new(),
             authentications: Vec::new(),
             transport: None,
+            splitter: FrameSplitter::default(),
             challenge: None,
             probe: None,
             events: VecDeque::new(),
@@ -119,15 +120,14 @@ impl<R, W: Clone> Session<R, W> {
     /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
     /// the rest for the next call. For drivers that do not split frames themselves.
     ///
-    /// A length that is negative or above `max_frame` ends the connection, and `input` is cleared.
+    /// A length that is negative ends the connection, and `input` is cleared. What is above
+    /// `max_frame` is read past, see [`Session::handle_oversized`].
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         loop {
-            match frame_len(input, max_frame) {
-                Ok(Some(length)) if input.len() >= FRAME_HEAD + length => {
-                    input.advance(FRAME_HEAD);
-                    self.handle_frame(now, input.split_to(length).freeze());
-                }
-                Ok(_) => return,
+            match self.splitter.next(input, max_frame) {
+                Ok(Some(Frame::Whole(frame))) => self.handle_frame(now, frame),
+                Ok(Some(Frame::Oversized(frame))) => self.handle_oversized(now, &frame),
+                Ok(None) => return,
                 Err(error) => {
                     input.clear();
                     self.check_lease(now);
@@ -135,6 +135,21 @@ impl<R, W: Clone> Session<R, W> {
                     return;
                 }
             }
+        }
+    }
+
+    /// The transport delivered a frame that is longer than the driver keeps, and reads past it. If
+    /// it is the reply to a request, that request fails with
+    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does (C-54);
+    /// anything else that is so long ends the connection.
+    pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
+        self.check_lease(now);
+        match self.state {
+            State::Live(live) => self.handle_oversized_reply(now, live, frame),
+            State::Handshaking { .. } | State::Authenticating(_) => {
+                self.connection_ended(now, too_long(frame));
+            }
+            State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
     }
 

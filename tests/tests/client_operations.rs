@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use election_tokio::{
     Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OperationResult, PathError, Permissions,
-    SessionId, TransactionError, Version,
+    SessionId, TransactionError, Version, WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -31,6 +31,7 @@ on_both_servers! {
     a_chroot_that_does_not_exist_is_an_error_of_the_operations,
     an_invalid_path_is_refused_before_anything_is_sent,
     a_request_that_is_too_large_is_refused_before_it_is_sent,
+    an_answer_that_is_too_large_is_an_error_of_its_operation_alone,
     an_identity_opens_what_it_owns_also_after_a_reconnect;
 }
 
@@ -336,6 +337,34 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_sent(
 }
 
 /// C-63: an identity is presented on every connection, before anything else.
+/// C-54: no reconnect, no loop, and what is asked for beside it is answered.
+async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
+    server: ServerKind,
+) -> TestResult {
+    const LIMIT: usize = 100_000;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let builder = Client::builder(&proxy.connect_string()).max_reply(LIMIT);
+    let client = builder.session_timeout(SESSION).connect().await?;
+    let path = unique_path("large");
+    client.create(&path, &[7; 3 * LIMIT], CreateMode::Ephemeral).await?;
+    for _ in 0..3 {
+        let (read, exists) = tokio::join!(client.get_data_and_watch(&path), client.exists(&path));
+        let error = read.map(|_| ()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::ReplyTooLarge { length, limit: LIMIT }
+                if length > 3 * LIMIT),
+            "{error}"
+        );
+        assert!(error.to_string().starts_with(&format!("getData {path}")), "{error}");
+        assert!(exists?.is_some());
+    }
+    assert!(!client.check_watches(&path, WatcherType::ANY).await?, "no watch is left");
+    let stat = client.set_data(&path, b"small", Version::ANY).await?;
+    assert_eq!(client.get_data(&path).await?, ("small".into(), stat));
+    assert_eq!(proxy.counters().accepted, 1);
+    Ok(())
+}
+
 async fn an_identity_opens_what_it_owns_also_after_a_reconnect(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let owner =

@@ -115,7 +115,9 @@ impl ClientBuilder {
         self
     }
 
-    /// The largest reply to read, in bytes (default: 64 MiB). A larger one costs the connection.
+    /// The largest reply to read, in bytes (default: 64 MiB). A larger one is not
+    /// kept: its operation fails with
+    /// [`ErrorKind::ReplyTooLarge`](crate::ErrorKind::ReplyTooLarge).
     pub fn max_reply(mut self, bytes: usize) -> Self {
         self.max_reply = bytes;
         self

@@ -354,6 +354,7 @@ fn core_stat(stat: &Stat) -> election_core::Stat {
 fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
         zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
+        zk_session::Failure::ReplyTooLarge { .. } => UNREADABLE,
         zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
             Failure::ConnectionLoss
         }

@@ -4,7 +4,9 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
-use zk_jute::{Decode, DecodeError, DecodeErrorKind, SessionId};
+use zk_jute::{
+    Decode, DecodeError, DecodeErrorKind, FrameError, FrameSplitter, Oversized, SessionId,
+};
 
 use super::Session;
 use super::state::{
@@ -40,6 +42,7 @@ impl<R, W: Clone> Session<R, W> {
 
     pub(super) fn open_to(&mut self, now: Instant, server: ServerIndex) {
         self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
+        self.splitter = FrameSplitter::default();
         self.transport = Some(Transport::Connect(server));
     }
 
@@ -297,6 +300,12 @@ impl<R, W: Clone> Session<R, W> {
             | State::Authenticating(_) => self.identity.granted().map(Granted::dead_at),
         }
     }
+}
+
+/// A frame that is longer than any that may come here.
+pub(super) fn too_long(frame: &Oversized) -> ConnectionEnd {
+    let error = FrameError::TooLong { length: frame.length, limit: frame.limit };
+    ConnectionEnd::Protocol(error.into())
 }
 
 fn decode_handshake(frame: &[u8]) -> Result<ConnectResponse<'_>, DecodeError> {

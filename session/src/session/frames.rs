@@ -2,9 +2,10 @@
 
 use bytes::{Buf, Bytes};
 use zk_jute::records::WatcherEvent;
-use zk_jute::{Decode, ErrorCode, ReplyHeader, Xid, Zxid};
+use zk_jute::{Decode, ErrorCode, Oversized, ReplyHeader, Xid, Zxid};
 
 use super::Session;
+use super::connection::too_long;
 use super::state::{Live, Ping, State};
 use crate::event::{Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError};
 use crate::requests::Purpose;
@@ -40,6 +41,35 @@ impl<R, W: Clone> Session<R, W> {
             Xid::AUTH => self.handle_auth_reply(header.error),
             _ => self.handle_reply(now, header, frame),
         }
+    }
+
+    /// A read that asks for too much is the caller's affair: the connection goes on. What a watch
+    /// that came with it would report, its caller does not know the state before.
+    pub(super) fn handle_oversized_reply(&mut self, now: Instant, live: Live, frame: &Oversized) {
+        self.state = State::Live(Live { last_received: now, ..live });
+        let Ok(header) = ReplyHeader::decode_prefix(&frame.head) else {
+            return self.connection_ended(now, too_long(frame));
+        };
+        if !self.requests.is_caller_answered_by(header.xid) || header.error != ErrorCode::OK {
+            return self.connection_ended(now, too_long(frame));
+        }
+        let pending = match self.requests.answered_by(header.xid) {
+            Ok(pending) => pending,
+            Err(unexpected) => return self.broken(now, unexpected),
+        };
+        self.note_reply(header.zxid);
+        let outcome = Err(Failure::ReplyTooLarge { length: frame.length, limit: frame.limit });
+        match pending.purpose {
+            Purpose::Caller(tag) => self.events.push_back(Event::Completed { tag, outcome }),
+            Purpose::Watching(tag, watch) => {
+                self.watches.forget(watch);
+                self.watches.answer(watch, header.error);
+                self.events.push_back(Event::Completed { tag, outcome });
+                self.remove_unwanted(now);
+            }
+            _ => {}
+        }
+        self.lease.answered(now, pending.sent_at);
     }
 
     /// The transaction of an event counts as seen, but not as delivered: more events of it may be

@@ -1,11 +1,11 @@
 //! Replies and the requests that they answer.
 
-use bytes::Bytes;
-use zk_jute::records::GetDataRequest;
-use zk_jute::{ErrorCode, Xid, Zxid};
-use zk_session::{Completion, ConnectionEnd, Event, Failure, ProtocolError};
+use bytes::{Bytes, BytesMut};
+use zk_jute::records::{EventType, GetDataRequest};
+use zk_jute::{ErrorCode, FrameError, OpCode, Xid, Zxid};
+use zk_session::{Completion, ConnectionEnd, Event, Failure, ProtocolError, Watching};
 
-use crate::lab::{Lab, SESSION, header};
+use crate::lab::{Lab, SESSION, encoded, header};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
@@ -17,7 +17,7 @@ fn replies_come_with_their_bodies_in_the_order_of_submission() {
     lab.session.submit(lab.now, 8, &READ).expect("accepted");
     for (sent, zxid) in lab.sent().into_iter().zip([3, 4]) {
         let reply = (header(sent.xid, zxid, ErrorCode::OK), 0x0102_0304);
-        let mut frame = bytes::BytesMut::new();
+        let mut frame = BytesMut::new();
         zk_jute::Encode::encode(&reply.0, &mut frame);
         zk_jute::Encode::encode(&reply.1, &mut frame);
         lab.session.handle_frame(lab.now, frame.freeze());
@@ -161,7 +161,7 @@ fn session_moved_breaks_the_connection() {
 #[test]
 fn bytes_are_split_into_frames_wherever_they_are_cut() {
     let reply = |xid, zxid| {
-        let mut frame = bytes::BytesMut::new();
+        let mut frame = BytesMut::new();
         zk_jute::put_frame(&mut frame, 100, &header(xid, zxid, ErrorCode::OK), &7)
             .expect("below the limit");
         frame
@@ -187,15 +187,85 @@ fn bytes_are_split_into_frames_wherever_they_are_cut() {
 
 #[test]
 fn a_frame_length_that_cannot_be_ends_the_connection() {
-    for head in [[0xff; 4], [0, 0, 0, 101]] {
+    let mut lab = Lab::connected();
+    lab.events();
+    let mut input = BytesMut::from(&[0xff; 4][..]);
+    lab.session.handle_bytes(lab.now, &mut input, 100);
+    assert!(input.is_empty());
+    assert_eq!(broken_by(&lab.events()), Some(FrameError::Negative(-1)));
+}
+
+fn broken_by(events: &[Event<u32, u32>]) -> Option<FrameError> {
+    events.iter().find_map(|event| match event {
+        Event::Disconnected {
+            end: ConnectionEnd::Protocol(ProtocolError::Frame(error)), ..
+        } => Some(*error),
+        _ => None,
+    })
+}
+
+const TOO_LONG: FrameError = FrameError::TooLong { length: 200, limit: 100 };
+
+/// A frame of 200 bytes that begins like a reply to this.
+fn long_reply(xid: Xid) -> BytesMut {
+    let mut frame = BytesMut::from(&200_i32.to_be_bytes()[..]);
+    frame.extend_from_slice(&encoded(&header(xid, 5, ErrorCode::OK)));
+    frame.resize(204, 0);
+    frame
+}
+
+/// C-54: the request fails, and the connection goes on; nothing loops.
+#[test]
+fn a_reply_above_the_limit_is_an_error_of_its_request_alone() {
+    let mut lab = Lab::connected();
+    lab.events();
+    for tag in [7, 8] {
+        lab.session.submit(lab.now, tag, &READ).expect("accepted");
+    }
+    let [first, second] = lab.sent().try_into().expect("two requests");
+    let mut stream = long_reply(first.xid);
+    zk_jute::put_frame(&mut stream, 100, &header(second.xid, 6, ErrorCode::OK), &7)
+        .expect("below the limit");
+    let mut input = BytesMut::new();
+    for byte in stream {
+        input.extend_from_slice(&[byte]);
+        lab.session.handle_bytes(lab.now, &mut input, 100);
+    }
+    let events = lab.events();
+    let too_large = Failure::ReplyTooLarge { length: 200, limit: 100 };
+    assert_eq!(events.first(), Some(&Event::Completed { tag: 7, outcome: Err(too_large) }));
+    assert!(matches!(events.get(1), Some(Event::Completed { tag: 8, outcome: Ok(_) })));
+    assert!(lab.session.is_connected());
+    assert_eq!(lab.session.last_zxid(), Zxid::new(6));
+}
+
+/// Whoever asked does not know the state that the watch would tell changes of.
+#[test]
+fn a_watch_that_comes_with_a_reply_above_the_limit_is_taken_down() {
+    let mut lab = Lab::connected();
+    lab.events();
+    let read = Watching::GetChildren("/a");
+    lab.session.submit_watching(lab.now, 1, read, 1).expect("accepted");
+    let sent = lab.sent_one();
+    lab.session.handle_bytes(lab.now, &mut long_reply(sent.xid), 100);
+    assert_eq!(lab.events().len(), 1);
+    assert_eq!(lab.opcodes_sent(), [OpCode::REMOVE_WATCHES]);
+    lab.notify(6, EventType::NODE_DELETED, "/a");
+    assert_eq!(lab.events(), []);
+}
+
+/// Nothing else that a server sends is so long.
+#[test]
+fn what_is_no_reply_to_a_caller_breaks_the_connection_if_it_is_above_the_limit() {
+    for xid in [Xid::NOTIFICATION, Xid::PING, Xid::AUTH, Xid::new(4711)] {
         let mut lab = Lab::connected();
         lab.events();
-        let mut input = bytes::BytesMut::from(&head[..]);
-        lab.session.handle_bytes(lab.now, &mut input, 100);
-        assert!(input.is_empty());
-        assert!(matches!(
-            lab.events().as_slice(),
-            [Event::Disconnected { end: ConnectionEnd::Protocol(ProtocolError::Frame(_)), .. }]
-        ));
+        lab.session.submit(lab.now, 7, &READ).expect("accepted");
+        lab.session.handle_bytes(lab.now, &mut long_reply(xid), 100);
+        assert_eq!(broken_by(&lab.events()), Some(TOO_LONG), "{xid}");
     }
+    let mut lab = Lab::new();
+    lab.open();
+    lab.session.handle_bytes(lab.now, &mut long_reply(Xid::FIRST), 100);
+    assert!(matches!(lab.events().as_slice(), [Event::ConnectFailed { .. }]));
 }

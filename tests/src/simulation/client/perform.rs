@@ -203,6 +203,7 @@ fn read_reply<'a>(body: &Bytes) -> Result<Reply<'a>, Failure> {
 fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
         zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
+        zk_session::Failure::ReplyTooLarge { .. } => UNREADABLE,
         zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
             Failure::ConnectionLoss
         }
