@@ -140,7 +140,7 @@ impl Client {
         &'a self,
         path: &'a str,
     ) -> Result<std::borrow::Cow<'a, str>, Error> {
-        self.checked_path(Q::OPCODE, path, path::validate(path))
+        self.checked_path(Q::OPCODE, path, path::check_path(path))
     }
 
     fn checked_path<'a>(

@@ -129,7 +129,7 @@ impl Election {
     }
 
     fn check_path(&self) -> Result<(), ElectionError> {
-        path::validate(&self.path)
+        path::check_path(&self.path)
             .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })
     }
 

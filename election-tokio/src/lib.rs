@@ -31,7 +31,6 @@ pub use election::{
     LeaderLoss, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
-pub use path::PathError;
 #[cfg(feature = "sasl-gssapi")]
 pub use sasl::Gssapi;
 pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
@@ -53,6 +52,6 @@ pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::DigestMd5;
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, Limits, Margin,
-    ParseTicketError, ReadOnlyServers, SaslFailure, Secret, ServerAddress, SessionTicket,
-    WatchMode, WhileDisconnected,
+    ParseTicketError, PathError, ReadOnlyServers, SaslFailure, Secret, ServerAddress,
+    SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
 };

@@ -7,6 +7,8 @@ use core::fmt;
 use core::num::NonZeroUsize;
 use core::str::FromStr;
 
+use crate::path::check_path;
+
 /// ZooKeeper's usual port.
 pub const DEFAULT_PORT: u16 = 2181;
 
@@ -65,7 +67,7 @@ impl FromStr for ConnectString {
         };
         let chroot = match chroot.trim_end() {
             "" | "/" => "",
-            path if is_valid_path(path) => path,
+            path if check_path(path).is_ok() => path,
             path => return Err(ConnectStringError::InvalidChroot(path.to_owned())),
         };
         let mut servers =
@@ -111,18 +113,6 @@ pub enum ConnectStringError {
          `..`, or characters that ZooKeeper forbids"
     )]
     InvalidChroot(String),
-}
-
-/// Protocol section 11.1, for a path that begins with a slash and is not the root.
-fn is_valid_path(path: &str) -> bool {
-    let mut parts = path.split('/').skip(1);
-    parts.all(|part| !matches!(part, "" | "." | "..")) && path.chars().all(is_allowed)
-}
-
-/// What the servers allow in UTF-16: no control characters, no private use, nothing beyond the
-/// first plane.
-fn is_allowed(c: char) -> bool {
-    !matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..)
 }
 
 fn parse_server(entry: &str) -> Result<ServerAddress, ConnectStringError> {

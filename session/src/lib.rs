@@ -10,6 +10,7 @@ mod connect_string;
 mod event;
 mod lease;
 mod outbox;
+mod path;
 mod requests;
 mod sasl;
 mod search;
@@ -27,6 +28,7 @@ pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
 };
 pub use lease::{Grade, Margin};
+pub use path::{PathError, ZnodePath, check_path};
 #[cfg(feature = "sasl-digest-md5")]
 pub use sasl::{DigestMd5, ServerProof};
 pub use sasl::{Sasl, SaslAnswer, SaslChallenge, SaslFailure};

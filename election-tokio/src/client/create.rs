@@ -84,9 +84,9 @@ impl CreateMode {
         match self {
             Self::PersistentSequential
             | Self::EphemeralSequential
-            | Self::PersistentSequentialWithTtl(_) => path::validate(&[path, "1"].concat()),
+            | Self::PersistentSequentialWithTtl(_) => path::check_path(&[path, "1"].concat()),
             Self::Persistent | Self::Ephemeral | Self::Container | Self::PersistentWithTtl(_) => {
-                path::validate(path)
+                path::check_path(path)
             }
         }
     }

@@ -34,7 +34,7 @@ impl Client {
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
     pub async fn ephemerals(&self, prefix: &str) -> Result<Vec<String>, Error> {
         // What follows the prefix belongs to the path.
-        let checked = path::validate(&[prefix, "x"].concat());
+        let checked = path::check_path(&[prefix, "x"].concat());
         let server_prefix = self.checked_path(OpCode::GET_EPHEMERALS, prefix, checked)?;
         let request = GetEphemeralsRequest { prefix_path: Some(&server_prefix) };
         let answer = self.call(prefix, &request).await?;

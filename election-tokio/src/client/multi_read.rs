@@ -84,7 +84,7 @@ impl MultiRead {
         };
         let mut paths = Vec::with_capacity(self.reads.len());
         for Read { path, .. } in &self.reads {
-            let checked = path::validate(path);
+            let checked = path::check_path(path);
             paths.push(self.client.checked_path(OpCode::MULTI_READ, path, checked)?);
         }
         let reads: Vec<_> =

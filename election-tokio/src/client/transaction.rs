@@ -145,7 +145,7 @@ impl Transaction {
         for operation in &self.operations {
             let checked = match operation.kind {
                 Kind::Create { mode, .. } => mode.validate(&operation.path),
-                _ => path::validate(&operation.path),
+                _ => path::check_path(&operation.path),
             };
             paths.push(self.client.checked_path(OpCode::MULTI, &operation.path, checked)?);
         }

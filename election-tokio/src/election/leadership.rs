@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use election_core::{CandidateName, Departure, Token};
 use tokio::time::Instant;
+use zk_jute::records::Acl;
 use zk_jute::{ErrorCode, Version};
 
 use super::nomination::{Seat, WithdrawError, ended};
@@ -166,6 +167,17 @@ impl GuardedTransaction {
     /// Creates a znode that everybody may do everything with.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
         Self { transaction: self.transaction.create(path, data, mode), ..self }
+    }
+
+    /// Creates a znode with an access list.
+    pub fn create_with_acl(
+        self,
+        path: &str,
+        data: impl Into<Bytes>,
+        mode: CreateMode,
+        acl: &[Acl<'_>],
+    ) -> Self {
+        Self { transaction: self.transaction.create_with_acl(path, data, mode, acl), ..self }
     }
 
     /// Deletes a znode, if its data has this version.

@@ -212,10 +212,7 @@ impl World {
             }
             Happening::Timeout => return self.timeout(),
             Happening::Opened => self.session.handle_opened(self.now),
-            Happening::Closed => {
-                self.server.disconnect();
-                self.session.handle_closed(self.now);
-            }
+            Happening::Closed => self.closed(),
             Happening::Accept { session, millis, read_only } => {
                 self.accept(session, millis, read_only);
             }
@@ -245,6 +242,11 @@ impl World {
             }
         }
         self.settle();
+    }
+
+    fn closed(&mut self) {
+        self.server.disconnect();
+        self.session.handle_closed(self.now);
     }
 
     fn submit(&mut self) {
