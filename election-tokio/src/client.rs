@@ -20,7 +20,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{OpCode, Request};
-use zk_session::{Completion, End};
+use zk_session::{Completion, End, SubmitError};
 
 pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
@@ -38,6 +38,7 @@ use crate::election::Election;
 use crate::error::{Error, ErrorKind};
 use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
+use crate::telemetry::RequestObserver;
 use crate::updates::Updates;
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
@@ -131,7 +132,7 @@ impl Client {
         path: &'a str,
         request: &'a Q,
     ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
-        let mut call = PendingCall::new(self.shared());
+        let mut call = PendingCall::new(self.shared(), Q::OPCODE, path);
         poll_fn(move |cx| {
             let named = |kind| Error::new(Q::OPCODE, path, kind);
             if let Stage::Sent(_) = call.stage {
@@ -145,7 +146,7 @@ impl Client {
             });
             drop(replaced);
             match submitted {
-                Poll::Ready(Err(error)) => Poll::Ready(Err(named(error.into()))),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(named(call.not_sent(error)))),
                 Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
             }
         })
@@ -156,11 +157,14 @@ impl Client {
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
     pub(crate) stage: Stage,
+    observer: RequestObserver,
 }
 
 impl<'a> PendingCall<'a> {
-    pub(crate) const fn new(shared: &'a Shared) -> Self {
-        Self { shared, stage: Stage::Unsent }
+    /// `path` is for the span of the call.
+    pub(crate) fn new(shared: &'a Shared, operation: OpCode, path: &str) -> Self {
+        let observer = RequestObserver::start(operation, path, &shared.span);
+        Self { shared, stage: Stage::Unsent, observer }
     }
 
     pub(crate) fn caller<'c, 'w>(&'c mut self, cx: &'c Context<'w>) -> Caller<'c, 'w> {
@@ -176,10 +180,17 @@ impl<'a> PendingCall<'a> {
             return Poll::Pending;
         };
         let outcome = self.shared.look(|hub| hub.calls.poll(key, cx));
-        if outcome.is_ready() {
+        if let Poll::Ready(outcome) = &outcome {
             self.stage = Stage::Over;
+            self.observer.finished(outcome);
         }
         outcome
+    }
+
+    /// It was not sent, for this reason.
+    pub(crate) fn not_sent(&self, error: SubmitError) -> ErrorKind {
+        self.observer.not_sent(error);
+        error.into()
     }
 }
 
@@ -188,6 +199,7 @@ impl Drop for PendingCall<'_> {
         let stage = self.stage;
         if !matches!(stage, Stage::Unsent | Stage::Over) {
             self.shared.look(|hub| ((), hub.calls.abandon(stage)));
+            self.observer.given_up();
         }
     }
 }

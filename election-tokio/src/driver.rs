@@ -15,6 +15,7 @@ use zk_session::{ServerAddress, ServerIndex};
 
 use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::Shared;
+use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
 
 /// Frames handed to the session under one lock.
@@ -106,6 +107,7 @@ impl Driver {
                 let progress =
                     if self.frames.len() < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
+                    metrics::received(&self.frames);
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.wakers, |hub, now| {
                         frames.drain(..).for_each(|frame| hub.session.handle_frame(now, frame));
@@ -214,6 +216,8 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let span = self.shared.span.clone();
+        let _entered = span.enter();
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.

@@ -21,6 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
+use tracing::Span;
 use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
 
 pub(crate) use calls::{Caller, Calls, Stage};
@@ -33,6 +34,7 @@ pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 use crate::client::ConnectionState;
 use crate::clock::Clock;
 use crate::path::Chroot;
+use crate::telemetry::ConnectionObserver;
 
 /// The session of a client.
 pub(crate) type Session = zk_session::Session<Tag, Watcher>;
@@ -86,6 +88,7 @@ pub(crate) struct Settings {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) chroot: Chroot,
+    pub(crate) span: Span,
     /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
     /// so that asking "may I act?" takes no lock.
     lease: AtomicU64,
@@ -102,6 +105,7 @@ pub(crate) struct Hub {
     /// Nominations that end with the session, which is being closed.
     ending: Vec<Nomination>,
     pub(crate) connection: watch::Sender<ConnectionState>,
+    observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
     pub(crate) transport_error: Option<String>,
     last_nomination: u64,
@@ -132,6 +136,8 @@ impl Shared {
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         let clock = Clock::start();
+        let observer = ConnectionObserver::new(chroot.as_str());
+        let span = observer.span().clone();
         let hub = Hub {
             session: new_session(&settings, 0, clock.now())?,
             settings,
@@ -144,6 +150,7 @@ impl Shared {
                 failures: 0,
                 last_failure: None,
             }),
+            observer,
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
@@ -153,7 +160,7 @@ impl Shared {
             driver: Driver::Awake,
             wakers: Vec::new(),
         };
-        Ok(Self { clock, chroot, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
+        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.

@@ -11,6 +11,7 @@ mod election;
 mod error;
 mod hub;
 mod path;
+mod telemetry;
 mod transport;
 mod updates;
 
@@ -27,6 +28,8 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use path::PathError;
+#[cfg(feature = "metrics")]
+pub use telemetry::metrics::describe_metrics;
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::Updates;
 

@@ -113,7 +113,7 @@ impl Client {
         path: &str,
         asked: Asked<'_>,
     ) -> Result<(Result<Completion, Error>, Holder), Error> {
-        let mut call = PendingCall::new(self.shared());
+        let mut call = PendingCall::new(self.shared(), operation, path);
         let mut holder: Option<Holder> = None;
         let outcome = poll_fn(|cx| {
             if let Stage::Sent(_) = call.stage {
@@ -141,7 +141,7 @@ impl Client {
                     holder = Some(Holder { client: self.clone(), key: slot, id });
                     Poll::Pending
                 }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(call.not_sent(error))),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -152,7 +152,7 @@ impl Client {
                 Ok((outcome.map_err(named), holder))
             }
             (Ok(_), None) => Err(Error::new(operation, path, ErrorKind::ConnectionLoss)),
-            (Err(error), _) => Err(Error::new(operation, path, error.into())),
+            (Err(kind), _) => Err(Error::new(operation, path, kind)),
         }
     }
 }

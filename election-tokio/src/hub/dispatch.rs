@@ -13,6 +13,7 @@ use super::watches::{Change, WatchOutcome};
 use super::{Hub, Nomination, NominationKey, OnExpiry, Session, Tag, Target, Watcher, new_session};
 use crate::client::{ConnectFailure, ConnectionState};
 use crate::election::Status;
+use crate::telemetry::{CONNECTION, Outcome, metrics};
 
 impl Hub {
     /// Adds a nomination; it stands as soon as there is a session.
@@ -59,6 +60,7 @@ impl Hub {
                 }
                 Event::Completed { tag: Tag::Nomination { key, ticket, step }, outcome } => {
                     completed = true;
+                    metrics::election_request(step.name(), Outcome::of(&outcome));
                     self.stimulate(now, key, Stimulus::Completed { ticket, step, outcome });
                 }
                 Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
@@ -95,7 +97,7 @@ impl Hub {
     fn dispatch_connection(&mut self, now: Instant, event: &Event<Tag, Watcher>) {
         match *event {
             Event::Connected { session, timeout, read_only } => {
-                info!(%session, ?timeout, read_only, "connected");
+                info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
                 self.connection.send_replace(ConnectionState::Connected {
                     session,
                     timeout,
@@ -111,12 +113,14 @@ impl Hub {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
                 let server = self.settings.servers.servers().nth(server.0).cloned();
                 let failure = server.map(|server| Arc::new(ConnectFailure { server, reason }));
-                debug!(failure = failure.as_deref().map(tracing::field::display), "no connection");
+                let shown = failure.as_deref().map(tracing::field::display);
+                debug!(target: CONNECTION, failure = shown, "no connection");
                 self.connection.send_modify(|state| state.attempt_failed(failure));
             }
             Event::Disconnected { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
                 warn!(
+                    target: CONNECTION,
                     session = self.session.id().map(tracing::field::display),
                     reason, "connection lost"
                 );
@@ -126,7 +130,10 @@ impl Hub {
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
             Event::HeartbeatRefused { error } => {
                 let candidate = self.heartbeats.as_ref().map(|(_, name)| name.as_str());
-                warn!(candidate, %error, "heartbeat refused: the lease is not renewed by it");
+                warn!(
+                    target: CONNECTION, candidate, %error,
+                    "heartbeat refused: the lease is not renewed by it"
+                );
             }
             Event::Ended(end) => self.session_ended(now, end),
             // Of calls and watches, which were handed out; no nomination keeps a persistent watch.
@@ -136,6 +143,7 @@ impl Hub {
             | Event::ChangesMissed { .. }
             | Event::WatchLost { .. } => {}
         }
+        self.observer.observe(&self.connection.borrow());
     }
 
     /// While the session lives, a watch is only lost where it relied on another one of the same path
@@ -148,7 +156,8 @@ impl Hub {
     }
 
     fn session_ended(&mut self, now: Instant, end: End) {
-        warn!(session = self.session.id().map(tracing::field::display), %end, "session ended");
+        let session = self.session.id().map(tracing::field::display);
+        warn!(target: CONNECTION, session, %end, "session ended");
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
