@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tracing::Span;
 use zk_session::{Config, ConnectString, End, Instant, Limits, SubmitError, Transport};
 
-pub(crate) use calls::{Caller, Calls, Stage};
+pub(crate) use calls::{CallKey, Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use target::{AclList, Target};

@@ -10,7 +10,7 @@ pub(crate) mod metrics;
 mod request;
 
 pub(crate) use connection::ConnectionObserver;
-pub(crate) use request::{Outcome, RequestObserver};
+pub(crate) use request::{Outcome, RequestSpan, RequestSpans};
 
 /// The target of what concerns connections and sessions.
 pub(crate) const CONNECTION: &str = "election_tokio::connection";

@@ -113,7 +113,7 @@ impl Client {
         path: &str,
         asked: Asked<'_>,
     ) -> Result<(Result<Completion, Error>, Holder), Error> {
-        let mut call = PendingCall::new(self.shared(), operation, path);
+        let mut call = PendingCall::new(self.shared(), operation);
         let mut holder: Option<Holder> = None;
         let outcome = poll_fn(|cx| {
             if let Stage::Sent(_) = call.stage {
@@ -138,10 +138,11 @@ impl Client {
             drop(replaced);
             match submitted {
                 Poll::Ready(Ok(id)) => {
+                    call.sent(operation, path);
                     holder = Some(Holder { client: self.clone(), key: slot, id });
                     Poll::Pending
                 }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(call.not_sent(error))),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(call.not_sent(operation, path, error))),
                 Poll::Pending => Poll::Pending,
             }
         })

@@ -23,6 +23,8 @@ mod old_servers;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod spans;
+#[cfg(test)]
 mod tree;
 #[cfg(test)]
 mod trees;

@@ -1,0 +1,108 @@
+//! The examples of election-tokio, as processes.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+use std::process::Stdio;
+
+use tokio::process::Command;
+use tokio::time::timeout;
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::server::ServerKind;
+
+/// An example ends by itself, long before this.
+const LONG: Duration = Duration::from_secs(120);
+
+const CONFIG_WATCHER: &str = env!("CARGO_BIN_EXE_config-watcher");
+const SERVICE_REGISTRY: &str = env!("CARGO_BIN_EXE_service-registry");
+const GUARDED_TRANSACTION: &str = env!("CARGO_BIN_EXE_guarded-transaction");
+
+on_both_servers! {
+    #[tokio::test]
+    a_service_follows_its_configuration,
+    a_registry_lists_who_lives,
+    a_deposed_leader_writes_nothing;
+}
+
+/// What an example says, with these arguments.
+async fn said(example: &str, arguments: &[&str]) -> Result<String, TestFailure> {
+    let mut command = Command::new(example);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+    let output = timeout(LONG, command.output()).await??;
+    let said = String::from_utf8(output.stdout)?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{said}{errors}", output.status);
+    Ok(said)
+}
+
+/// On a server, below a path of its own that is left as it was.
+async fn said_on(example: &str, server: ServerKind) -> Result<String, TestFailure> {
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot("examples")?;
+    said(example, &[&format!("{}{chroot}", server.connect_string())]).await
+}
+
+/// These lines are there, in this order; others may be in between.
+fn in_order(said: &str, lines: &[&str]) {
+    let mut rest = said.lines();
+    for line in lines {
+        assert!(rest.any(|said| said.starts_with(line)), "{line:?} is not next in:\n{said}");
+    }
+}
+
+async fn a_service_follows_its_configuration(server: ServerKind) -> TestResult {
+    let said = said_on(CONFIG_WATCHER, server).await?;
+    in_order(&said, &["the limit is 10", "the limit is 20", "there is no limit"]);
+    Ok(())
+}
+
+async fn a_registry_lists_who_lives(server: ServerKind) -> TestResult {
+    let said = said_on(SERVICE_REGISTRY, server).await?;
+    let lists = [
+        "instances: [10.0.0.1:80]",
+        "instances: [10.0.0.1:80, 10.0.0.2:80]",
+        "the first instance has left",
+        "instances: [10.0.0.2:80]",
+        "instances: []",
+    ];
+    in_order(&said, &lists);
+    Ok(())
+}
+
+const DEPOSED: [&str; 6] = [
+    "the first nominee leads",
+    "the ledger: written by the first",
+    "the second nominee leads",
+    "the late write: nothing was applied: this nominee does not lead any more",
+    "the server: nothing was applied: operation 0",
+    "the ledger: written by the second",
+];
+
+async fn a_deposed_leader_writes_nothing(server: ServerKind) -> TestResult {
+    in_order(&said_on(GUARDED_TRANSACTION, server).await?, &DEPOSED);
+    Ok(())
+}
+
+/// Without a server to go to, each has one of its own, which it also ill-treats.
+#[tokio::test]
+async fn each_runs_without_a_server() -> TestResult {
+    let config = [
+        "the limit is 20",
+        "all connections are cut",
+        "the limit is 30",
+        "the session of the service is expired",
+        "the limit is 40",
+        "there is no limit",
+    ];
+    in_order(&said(CONFIG_WATCHER, &[]).await?, &config);
+    let registry = [
+        "instance second is registered",
+        "the session of the second instance is expired",
+        "instance second is registered",
+        "instances: [10.0.0.1:80, 10.0.0.2:80]",
+        "instances: []",
+    ];
+    in_order(&said(SERVICE_REGISTRY, &[]).await?, &registry);
+    in_order(&said(GUARDED_TRANSACTION, &[]).await?, &DEPOSED);
+    Ok(())
+}
