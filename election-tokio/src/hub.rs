@@ -42,7 +42,7 @@ pub(crate) type Session = zk_session::Session<Tag, Watcher>;
 /// Whom a reply is for.
 #[derive(Debug)]
 pub(crate) enum Tag {
-    Call(calls::CallKey),
+    Call(CallKey),
     Nomination { key: NominationKey, ticket: election_core::Ticket, step: Step },
 }
 

@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, ErrorCode, ErrorKind, OperationResult, Release, SessionId,
+    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationResult, Release, SessionId,
     TransactionError, Ttl, Version,
 };
 use zk_embedded::ExtendedTypes;
@@ -74,7 +74,8 @@ async fn a_time_to_live_that_the_server_does_not_allow_costs_nothing(
     let transaction = client.transaction().check("/", Version::ANY).create(&path, "", mode);
     let error = transaction.commit().await.unwrap_err();
     let code = ErrorCode::UNIMPLEMENTED;
-    assert_eq!(error, TransactionError::Refused { index: 1, path: path.clone(), code });
+    let (index, operation, path) = (1, OpCode::CREATE_TTL, path.clone());
+    assert_eq!(error, TransactionError::Refused { index, operation, path, code });
 
     assert_eq!(client.exists(&path).await?, None);
     assert_eq!(proxy.counters().requests(Opcode::CREATE_TTL), 1);

@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OperationResult, PathError, Permissions,
-    SessionId, TransactionError, Version,
+    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationResult, PathError,
+    Permissions, SessionId, TransactionError, Version,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -215,6 +215,7 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKi
         .unwrap_err();
     let refused = TransactionError::Refused {
         index: 2,
+        operation: OpCode::DELETE,
         path: "/missing".to_owned(),
         code: ErrorCode::NO_NODE,
     };
@@ -222,7 +223,7 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKi
     assert!(!error.may_have_happened());
     assert_eq!(
         error.to_string(),
-        "nothing was applied: operation 2 on /missing was refused: NoNode"
+        "nothing was applied: operation 2, delete /missing, was refused: NoNode"
     );
     assert_eq!(client.children("/").await?.iter().count(), 0);
     Ok(())

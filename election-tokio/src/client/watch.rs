@@ -34,7 +34,7 @@ pub struct WatchEvent {
 /// A watch is gone before it fired, or for good if it was to stay: the session ended, or has come
 /// to a server that knows no watches that stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the watch is gone, with its session or because a server does not know it")]
+#[error("the watch is gone, with its session or because a server does not know it: set another")]
 pub struct WatchLost;
 
 /// Sees every change of a znode, or of a whole tree, until it is dropped; made by
