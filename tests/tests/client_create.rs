@@ -74,8 +74,13 @@ async fn a_time_to_live_that_the_server_does_not_allow_costs_nothing(
     let transaction = client.transaction().check("/", Version::ANY).create(&path, "", mode);
     let error = transaction.commit().await.unwrap_err();
     let code = ErrorCode::UNIMPLEMENTED;
-    let (index, operation, path) = (1, OpCode::CREATE_TTL, path.clone());
-    assert_eq!(error, TransactionError::Refused { index, operation, path, code });
+    let refused = TransactionError::Refused {
+        index: 1,
+        operation: OpCode::CREATE_TTL,
+        path: path.clone(),
+        code,
+    };
+    assert_eq!(error, refused);
 
     assert_eq!(client.exists(&path).await?, None);
     assert_eq!(proxy.counters().requests(Opcode::CREATE_TTL), 1);
