@@ -30,16 +30,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (sender, mut list) = watch::channel(Instances::new());
     let keeping = tokio::spawn(keep_list(caller.clone(), sender));
 
-    let first = Instance::start(connect().await?, "first", "10.0.0.1:80");
+    let mut first = Instance::start(connect().await?, "first", "10.0.0.1:80");
+    first.registered().await?;
     wait_for(&mut list, &["first"]).await?;
     let mut second = Instance::start(connect().await?, "second", "10.0.0.2:80");
+    let session = second.registered().await?;
     wait_for(&mut list, &["first", "second"]).await?;
 
     if let Some(server) = &own_server {
         // As if it had been unreachable for too long.
-        server.expire(second.sessions.recv().await.ok_or("it is registered")?)?;
+        server.expire(session)?;
         println!("the session of the second instance is expired");
-        second.sessions.recv().await.ok_or("it registers again")?;
+        second.registered().await?;
         wait_for(&mut list, &["first", "second"]).await?;
     }
 
@@ -73,6 +75,11 @@ impl Instance {
             }
         });
         Self { client, sessions }
+    }
+
+    /// Waits for its next registration, and tells by which session.
+    async fn registered(&mut self) -> Result<SessionId, &'static str> {
+        self.sessions.recv().await.ok_or("the instance has given up")
     }
 }
 

@@ -24,7 +24,7 @@ on_both_servers! {
     elections_are_counted;
 }
 
-/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its value; of a
+/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
 /// histogram, how many values.
 struct Figures(BTreeMap<String, f64>);
 
@@ -171,7 +171,8 @@ async fn elections_are_counted(server: ServerKind) -> TestResult {
     leadership.resign().await?;
     Figures::of(&recorder.snapshotter()).assert(&[
         ("zk_election_elected_total{}", 1.0),
-        ("zk_election_leading{}", 0.0),
+        // From one to none.
+        ("zk_election_leading{}", -1.0),
         ("zk_election_lost_total{reason=evicted}", 1.0),
         ("zk_election_lost_total{reason=resigned}", 1.0),
         ("zk_election_requests_total{step=delete,outcome=answered}", 1.0),

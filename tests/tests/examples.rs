@@ -8,7 +8,10 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
+use zk_tests::opcode::Opcode;
+use zk_tests::proxy::{Cut, Proxy};
 use zk_tests::server::ServerKind;
+use zk_tests::wait::SOON;
 
 /// An example ends by itself, long before this.
 const LONG: Duration = Duration::from_secs(120);
@@ -21,7 +24,8 @@ on_both_servers! {
     #[tokio::test]
     a_service_follows_its_configuration,
     a_registry_lists_who_lives,
-    a_deposed_leader_writes_nothing;
+    a_deposed_leader_writes_nothing,
+    answers_that_are_lost_do_not_disturb_them;
 }
 
 /// What an example says, with these arguments.
@@ -80,6 +84,32 @@ const DEPOSED: [&str; 6] = [
 
 async fn a_deposed_leader_writes_nothing(server: ServerKind) -> TestResult {
     in_order(&said_on(GUARDED_TRANSACTION, server).await?, &DEPOSED);
+    Ok(())
+}
+
+/// C-50: a watch or a value whose answer was lost is asked for again; who may have been registered
+/// looks first.
+async fn answers_that_are_lost_do_not_disturb_them(server: ServerKind) -> TestResult {
+    let limit = "the limit is 20";
+    let both = "instances: [10.0.0.1:80, 10.0.0.2:80]";
+    let cases = [
+        (CONFIG_WATCHER, Opcode::GET_DATA, 0, limit),
+        (CONFIG_WATCHER, Opcode::ADD_WATCH, 0, limit),
+        // The first creation finds no parent; the fifth is that of the instance, after its parents.
+        (SERVICE_REGISTRY, Opcode::CREATE2, 0, both),
+        (SERVICE_REGISTRY, Opcode::CREATE2, 4, both),
+        // The first list is that of the tree to delete.
+        (SERVICE_REGISTRY, Opcode::GET_CHILDREN2, 1, both),
+    ];
+    let server = server.shared()?;
+    for (example, opcode, skipped, said_all_the_same) in cases {
+        let proxy = Proxy::to(server.addr())?;
+        let planned = proxy.cut_when(Cut::instead_of_reply_to(opcode).skipping(skipped));
+        let chroot = server.fresh_chroot("examples")?;
+        let said = said(example, &[&format!("{}{chroot}", proxy.connect_string())]).await?;
+        planned.wait(SOON)?;
+        in_order(&said, &[said_all_the_same]);
+    }
     Ok(())
 }
 
