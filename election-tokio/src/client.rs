@@ -22,7 +22,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{OpCode, Request};
-use zk_session::{Completion, End, ServerAddress};
+use zk_session::{Completion, End, ServerAddress, SubmitError};
 
 pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
@@ -43,6 +43,8 @@ use crate::error::{Error, ErrorKind};
 use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
 use crate::source::ServerSource;
+use crate::telemetry::metrics::RequestMeter;
+use crate::telemetry::{Outcome, RequestSpan};
 use crate::updates::Updates;
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
@@ -161,7 +163,7 @@ impl Client {
         path: &'a str,
         request: &'a Q,
     ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
-        let mut call = PendingCall::new(self.shared());
+        let mut call = PendingCall::new(self.shared(), Q::OPCODE);
         poll_fn(move |cx| {
             let named = |kind| Error::new(Q::OPCODE, path, kind);
             if let Stage::Sent(_) = call.stage {
@@ -175,8 +177,14 @@ impl Client {
             });
             drop(replaced);
             match submitted {
-                Poll::Ready(Err(error)) => Poll::Ready(Err(named(error.into()))),
-                Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+                Poll::Ready(Err(error)) => {
+                    Poll::Ready(Err(named(call.not_sent(Q::OPCODE, path, error))))
+                }
+                Poll::Ready(Ok(())) => {
+                    call.sent(Q::OPCODE, path);
+                    Poll::Pending
+                }
+                Poll::Pending => Poll::Pending,
             }
         })
     }
@@ -186,11 +194,12 @@ impl Client {
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
     pub(crate) stage: Stage,
+    meter: RequestMeter,
 }
 
 impl<'a> PendingCall<'a> {
-    pub(crate) const fn new(shared: &'a Shared) -> Self {
-        Self { shared, stage: Stage::Unsent }
+    pub(crate) fn new(shared: &'a Shared, operation: OpCode) -> Self {
+        Self { shared, stage: Stage::Unsent, meter: RequestMeter::start(operation) }
     }
 
     pub(crate) fn caller<'c, 'w>(&'c mut self, cx: &'c Context<'w>) -> Caller<'c, 'w> {
@@ -205,11 +214,41 @@ impl<'a> PendingCall<'a> {
         let Stage::Sent(key) = self.stage else {
             return Poll::Pending;
         };
-        let outcome = self.shared.look(|hub| hub.calls.poll(key, cx));
-        if outcome.is_ready() {
+        let (outcome, span) = self.shared.look(|hub| {
+            let (outcome, replaced) = hub.calls.poll(key, cx);
+            let span = if outcome.is_ready() { hub.calls.spans.remove(key) } else { None };
+            ((outcome, span), replaced)
+        });
+        if let Poll::Ready(outcome) = &outcome {
             self.stage = Stage::Over;
+            self.meter.finished(Outcome::of(outcome));
+            if let Some(span) = span {
+                let zxid = outcome.as_ref().map(|answer| answer.zxid);
+                span.finished(zxid.map_err(|failure| *failure));
+            }
         }
         outcome
+    }
+
+    /// It was sent. No sooner has it a key, by which its span is kept.
+    pub(crate) fn sent(&self, operation: OpCode, path: &str) {
+        if RequestSpan::may_be_heard()
+            && let Stage::Sent(key) = self.stage
+            && let Some(span) = RequestSpan::open(operation, path, &self.shared.span)
+        {
+            self.shared.look(|hub| (hub.calls.spans.insert(key, span), None));
+        }
+    }
+
+    /// It was not sent, for this reason.
+    pub(crate) fn not_sent(&self, operation: OpCode, path: &str, error: SubmitError) -> ErrorKind {
+        self.meter.finished(Outcome::NotSent);
+        if RequestSpan::may_be_heard()
+            && let Some(span) = RequestSpan::open(operation, path, &self.shared.span)
+        {
+            span.not_sent(error);
+        }
+        error.into()
     }
 }
 
@@ -217,7 +256,11 @@ impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let stage = self.stage;
         if !matches!(stage, Stage::Unsent | Stage::Over) {
-            self.shared.look(|hub| ((), hub.calls.abandon(stage)));
+            let span = self.shared.look(|hub| (hub.calls.span_of(stage), hub.calls.abandon(stage)));
+            self.meter.finished(Outcome::GivenUp);
+            if let Some(span) = span {
+                span.given_up();
+            }
         }
     }
 }

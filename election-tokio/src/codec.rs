@@ -7,6 +7,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use zk_jute::{Frame, FrameSplitter};
 
 use crate::hub::Session;
+use crate::telemetry::metrics;
 
 /// Splits a byte stream into the payloads of frames, each a slice of the read buffer. What is above
 /// the limit is not kept but for its head, and read past.
@@ -42,7 +43,9 @@ impl Encoder<Outgoing<'_>> for FrameCodec {
     type Error = io::Error;
 
     fn encode(&mut self, outgoing: Outgoing<'_>, buffer: &mut BytesMut) -> io::Result<()> {
+        let before = buffer.len();
         outgoing.0.poll_transmit(buffer);
+        metrics::sent(buffer.len().saturating_sub(before));
         Ok(())
     }
 }

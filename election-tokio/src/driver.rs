@@ -20,6 +20,7 @@ use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::{Hub, Shared};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
+use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
 use inquiry::Inquiry;
 use probe::Probe;
@@ -143,6 +144,7 @@ impl Driver {
                 let progress =
                     if self.frames.len() < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
+                    metrics::received(&self.frames);
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.wakers, |hub, now| {
                         frames.drain(..).for_each(|frame| match frame {
@@ -333,6 +335,8 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let span = self.shared.span.clone();
+        let _entered = span.enter();
         loop {
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.

@@ -112,6 +112,11 @@ impl Error {
         }
     }
 
+    /// What to do about it, where that can be said: a clause for people, without a full stop.
+    pub fn advice(&self) -> Option<&'static str> {
+        advice(self.operation, self.kind)
+    }
+
     /// Whether the operation may have happened, although it failed: a write is then not to be
     /// repeated blindly.
     pub fn may_have_happened(&self) -> bool {
@@ -123,6 +128,43 @@ impl Error {
                 | ErrorKind::UnreadableConfig
         )
     }
+}
+
+pub(crate) fn advice(operation: OpCode, kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::Refused(code) => return advice_on_code(operation, code),
+        ErrorKind::ConnectionLoss => "once connected again, read whether it happened",
+        ErrorKind::NotConnected => "try again once the connection is back",
+        ErrorKind::Closed => "make another client",
+        ErrorKind::TooLarge { .. } => {
+            "split it, or raise both the limit here and jute.maxbuffer of the servers"
+        }
+        ErrorKind::UnreadableAnswer(_) => {
+            "read whether it happened, and report the server's release"
+        }
+        _ => return None,
+    })
+}
+
+fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'static str> {
+    Some(match (code, operation) {
+        (
+            ErrorCode::NO_NODE,
+            OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER | OpCode::CREATE_TTL,
+        ) => "create the znodes above it first, as create_with_parents does",
+        (ErrorCode::BAD_VERSION, _) => "somebody else was faster: read again",
+        (ErrorCode::NOT_EMPTY, _) => "delete what is below it first, as delete_tree does",
+        (ErrorCode::NO_AUTH, _) => {
+            "present an identity that the access list permits this, see get_acl and who_am_i"
+        }
+        (ErrorCode::NO_CHILDREN_FOR_EPHEMERALS, _) => {
+            "create it below a znode that is not ephemeral"
+        }
+        (ErrorCode::QUOTA_EXCEEDED, _) => "raise the quota of the tree, or delete some of it",
+        (ErrorCode::THROTTLED_OP, _) => "the server has too much to do: try again later",
+        (ErrorCode::NOT_READ_ONLY, _) => "try again once a server that takes writes is found",
+        _ => return None,
+    })
 }
 
 impl From<Failure> for ErrorKind {
@@ -145,6 +187,28 @@ impl From<SubmitError> for ErrorKind {
                 Self::Unsupported { since: Release::that_brought(operation) }
             }
             SubmitError::Closed => Self::Closed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_knows_what_was_asked_for() {
+        let cases = [
+            (OpCode::CREATE2, ErrorCode::NO_NODE, Some("create_with_parents")),
+            (OpCode::GET_DATA, ErrorCode::NO_NODE, None),
+            (OpCode::DELETE, ErrorCode::NOT_EMPTY, Some("delete_tree")),
+            (OpCode::SET_DATA, ErrorCode::NO_AUTH, Some("who_am_i")),
+            (OpCode::CREATE2, ErrorCode::NODE_EXISTS, None),
+        ];
+        for (operation, code, named) in cases {
+            let error = Error::new(operation, "/a", ErrorKind::Refused(code));
+            let advice = error.advice();
+            assert_eq!(advice.is_some(), named.is_some(), "{error}: {advice:?}");
+            assert!(advice.unwrap_or_default().contains(named.unwrap_or_default()), "{advice:?}");
         }
     }
 }

@@ -22,13 +22,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::{Span, info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
     Transport,
 };
 
-pub(crate) use calls::{Caller, Calls, Stage};
+pub(crate) use calls::{CallKey, Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use servers::Servers;
@@ -39,6 +39,7 @@ pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
+use crate::telemetry::{CONNECTION, ConnectionObserver};
 
 /// The session of a client.
 pub(crate) type Session = zk_session::Session<Tag, Watcher>;
@@ -46,7 +47,7 @@ pub(crate) type Session = zk_session::Session<Tag, Watcher>;
 /// Whom a reply is for.
 #[derive(Debug)]
 pub(crate) enum Tag {
-    Call(calls::CallKey),
+    Call(CallKey),
     Nomination { key: NominationKey, ticket: election_core::Ticket, step: Step },
 }
 
@@ -93,6 +94,7 @@ pub(crate) struct Resumption {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) chroot: Chroot,
+    pub(crate) span: Span,
     /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
     /// so that asking "may I act?" takes no lock.
     lease: AtomicU64,
@@ -110,6 +112,7 @@ pub(crate) struct Hub {
     /// Nominations that end with the session, which is being closed.
     ending: Vec<Nomination>,
     pub(crate) connection: watch::Sender<ConnectionState>,
+    observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
     pub(crate) transport_error: Option<String>,
     last_nomination: u64,
@@ -145,6 +148,8 @@ impl Shared {
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         let clock = Clock::start();
+        let observer = ConnectionObserver::new(chroot.as_str());
+        let span = observer.span().clone();
         let hub = Hub {
             session: first_session(&settings, clock.now())?,
             settings,
@@ -158,6 +163,7 @@ impl Shared {
                 failures: 0,
                 last_failure: None,
             }),
+            observer,
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
@@ -167,7 +173,7 @@ impl Shared {
             driver: Driver::Awake,
             wakers: Vec::new(),
         };
-        Ok(Self { clock, chroot, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
+        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
@@ -279,7 +285,7 @@ impl Hub {
             self.keep_servers(now, "the source names none".to_owned());
         } else if self.servers.replace(list) {
             let count = self.servers.count();
-            info!(count, "another list of servers");
+            info!(target: CONNECTION, count, "another list of servers");
             self.settings.session.servers = count;
             self.session.handle_servers(now, count);
         }
@@ -287,7 +293,7 @@ impl Hub {
 
     /// The source gave no list of servers: the attempts go on with the last one, if there is one.
     pub(crate) fn keep_servers(&mut self, now: Instant, reason: String) {
-        warn!(reason, "no new list of servers");
+        warn!(target: CONNECTION, reason, "no new list of servers");
         self.servers.not_replaced(reason);
         if self.servers.is_empty() {
             self.session.handle_closed(now);

@@ -13,6 +13,7 @@ mod hub;
 mod path;
 mod sasl;
 mod source;
+mod telemetry;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
@@ -37,6 +38,8 @@ pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslSteppin
 #[cfg(feature = "dns-srv")]
 pub use source::SrvRecords;
 pub use source::{Locating, ServerFile, ServerSource, SourceFn, source_fn};
+#[cfg(feature = "metrics")]
+pub use telemetry::metrics::describe_metrics;
 #[cfg(feature = "tls")]
 pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};

@@ -1,5 +1,11 @@
 //! Something that changes, and its changes.
 
+use core::fmt;
+use core::future::Future;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, ready};
+
+use futures_core::Stream;
 use tokio::sync::watch;
 
 /// The latest value of something that changes, and notice of its changes. Whoever is slow sees the
@@ -7,27 +13,34 @@ use tokio::sync::watch;
 ///
 /// It hands out copies and never a borrow: a borrow that is held would keep the client from going
 /// on, and a call on that client from returning.
-#[derive(Clone, Debug)]
-pub struct Updates<T>(watch::Receiver<T>);
+///
+/// A [`Stream`] too, of the same values as [`Updates::next`]: the changes from now on, the latest of
+/// them where there were several since the last poll.
+#[must_use = "nothing is awaited until it is polled"]
+pub struct Updates<T> {
+    receiver: watch::Receiver<T>,
+    /// Wakes the task that polls the stream.
+    change: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
+}
 
 impl<T: Clone> Updates<T> {
     pub(crate) const fn new(receiver: watch::Receiver<T>) -> Self {
-        Self(receiver)
+        Self { receiver, change: None }
     }
 
     /// The latest value. It stays unseen for [`Updates::next`].
     pub fn latest(&self) -> T {
-        self.0.borrow().clone()
+        self.receiver.borrow().clone()
     }
 
     /// The latest value, which counts as seen from now on.
     pub fn see(&mut self) -> T {
-        self.0.borrow_and_update().clone()
+        self.receiver.borrow_and_update().clone()
     }
 
     /// Whether there is a value that was not seen.
     pub fn has_unseen(&self) -> bool {
-        self.0.has_changed().unwrap_or(false)
+        self.receiver.has_changed().unwrap_or(false)
     }
 
     /// Waits for a value that was not seen, and sees it. `None`: it is over, the latest value was
@@ -35,7 +48,7 @@ impl<T: Clone> Updates<T> {
     ///
     /// Cancel safe: a value is seen only when it is returned.
     pub async fn next(&mut self) -> Option<T> {
-        self.0.changed().await.ok()?;
+        self.receiver.changed().await.ok()?;
         Some(self.see())
     }
 
@@ -52,8 +65,48 @@ impl<T: Clone> Updates<T> {
     }
 }
 
+impl<T: Clone + Send + Sync + 'static> Stream for Updates<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        loop {
+            let changed = pin!(self.receiver.changed()).poll(cx);
+            if let Poll::Ready(changed) = changed {
+                return Poll::Ready(changed.ok().map(|()| self.see()));
+            }
+            // That one is gone, and would wake nobody.
+            let mut receiver = self.receiver.clone();
+            let change = self.change.get_or_insert_with(|| {
+                Box::pin(async move {
+                    // An error is seen above.
+                    let _ = receiver.changed().await;
+                })
+            });
+            ready!(change.as_mut().poll(cx));
+            self.change = None;
+        }
+    }
+}
+
+/// The copy has not seen what this one has not.
+impl<T> Clone for Updates<T> {
+    fn clone(&self) -> Self {
+        Self { receiver: self.receiver.clone(), change: None }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Updates<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Updates").field(&*self.receiver.borrow()).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use core::task::Waker;
+
+    use futures_util::StreamExt as _;
+
     use super::*;
 
     #[tokio::test]
@@ -70,5 +123,45 @@ mod tests {
         assert_eq!(updates.next().await, None);
         assert_eq!(updates.until(|&value| value == 4).await, None);
         assert_eq!(updates.until(|&value| value == 3).await, Some(3));
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_with_the_last_value() {
+        let (sender, receiver) = watch::channel(1);
+        let collected = tokio::spawn(Updates::new(receiver).collect::<Vec<_>>());
+        tokio::task::yield_now().await;
+        sender.send_replace(2);
+        tokio::task::yield_now().await;
+        sender.send_replace(3);
+        sender.send_replace(4);
+        drop(sender);
+        assert_eq!(collected.await.unwrap(), [2, 4]);
+    }
+
+    /// Neither by a call in between nor by a poll that came to nothing.
+    #[test]
+    fn a_stream_yields_no_value_twice() {
+        let mut cx = Context::from_waker(Waker::noop());
+        let (sender, receiver) = watch::channel(1);
+        let mut updates = Updates::new(receiver);
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
+        sender.send_replace(2);
+        assert_eq!(updates.see(), 2);
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
+        sender.send_replace(3);
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Ready(Some(3)));
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
+    }
+
+    /// No lock is held between two polls: whoever changes the value would wait for it.
+    #[test]
+    fn a_stream_that_waits_holds_no_borrow() {
+        let mut cx = Context::from_waker(Waker::noop());
+        let (sender, receiver) = watch::channel(1);
+        let mut updates = Updates::new(receiver);
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
+        let changes = std::thread::spawn(move || sender.send_replace(2));
+        assert_eq!(changes.join().unwrap(), 1);
+        assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Ready(Some(2)));
     }
 }

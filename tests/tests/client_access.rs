@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    AccessList, Acl, AclError, Client, CreateMode, ErrorCode, ErrorKind, Permissions,
+    AccessList, Acl, AclError, Client, CreateMode, ErrorCode, ErrorKind, OpCode, Permissions,
     TransactionError, Version,
 };
 use zk_tests::failure::{TestFailure, TestResult};
@@ -101,8 +101,9 @@ async fn a_transaction_creates_znodes_with_access_lists(server: ServerKind) -> T
 
     let refused = stranger(server).await?.transaction().check("/", Version::ANY);
     let refused = refused.create_with_acl("/x", "", mode, &creator).commit().await.unwrap_err();
-    let (path, code) = ("/x".to_owned(), ErrorCode::INVALID_ACL);
-    assert_eq!(refused, TransactionError::Refused { index: 1, path, code });
+    let (operation, code) = (OpCode::CREATE2, ErrorCode::INVALID_ACL);
+    let path = "/x".to_owned();
+    assert_eq!(refused, TransactionError::Refused { index: 1, operation, path, code });
     Ok(())
 }
 

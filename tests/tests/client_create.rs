@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, ErrorCode, ErrorKind, OperationResult, Release, SessionId,
+    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationResult, Release, SessionId,
     TransactionError, Ttl, Version,
 };
 use zk_embedded::ExtendedTypes;
@@ -74,7 +74,13 @@ async fn a_time_to_live_that_the_server_does_not_allow_costs_nothing(
     let transaction = client.transaction().check("/", Version::ANY).create(&path, "", mode);
     let error = transaction.commit().await.unwrap_err();
     let code = ErrorCode::UNIMPLEMENTED;
-    assert_eq!(error, TransactionError::Refused { index: 1, path: path.clone(), code });
+    let refused = TransactionError::Refused {
+        index: 1,
+        operation: OpCode::CREATE_TTL,
+        path: path.clone(),
+        code,
+    };
+    assert_eq!(error, refused);
 
     assert_eq!(client.exists(&path).await?, None);
     assert_eq!(proxy.counters().requests(Opcode::CREATE_TTL), 1);

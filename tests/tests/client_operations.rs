@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OperationResult, PathError, Permissions,
-    SessionId, TransactionError, Version, WatcherType,
+    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationResult, PathError,
+    Permissions, SessionId, TransactionError, Version, WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -216,6 +216,7 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKi
         .unwrap_err();
     let refused = TransactionError::Refused {
         index: 2,
+        operation: OpCode::DELETE,
         path: "/missing".to_owned(),
         code: ErrorCode::NO_NODE,
     };
@@ -223,7 +224,7 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKi
     assert!(!error.may_have_happened());
     assert_eq!(
         error.to_string(),
-        "nothing was applied: operation 2 on /missing was refused: NoNode"
+        "nothing was applied: operation 2, delete /missing, was refused: NoNode"
     );
     assert_eq!(client.children("/").await?.iter().count(), 0);
     Ok(())
@@ -346,7 +347,7 @@ async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
     let builder = Client::builder(&proxy.connect_string()).max_reply(LIMIT);
     let client = builder.session_timeout(SESSION).connect().await?;
     let path = unique_path("large");
-    client.create(&path, &[7; 3 * LIMIT], CreateMode::Ephemeral).await?;
+    client.create(&path, &vec![7; 3 * LIMIT], CreateMode::Ephemeral).await?;
     for _ in 0..3 {
         let (read, exists) = tokio::join!(client.get_data_and_watch(&path), client.exists(&path));
         let error = read.map(|_| ()).unwrap_err();

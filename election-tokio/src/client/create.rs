@@ -67,7 +67,7 @@ impl CreateMode {
         CreateRecord::Ttl(CreateTtlRequest { path, data, acl, mode, ttl: ttl.millis() })
     }
 
-    const fn operation(self) -> OpCode {
+    pub(super) const fn operation(self) -> OpCode {
         match self {
             Self::Container => OpCode::CREATE_CONTAINER,
             Self::PersistentWithTtl(_) | Self::PersistentSequentialWithTtl(_) => OpCode::CREATE_TTL,

@@ -11,7 +11,7 @@ use super::Client;
 use super::access::checked_acl;
 use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
-use crate::error::{Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind};
 use crate::hub::AclList;
 use crate::path;
 
@@ -56,10 +56,12 @@ pub enum OperationResult {
 #[non_exhaustive]
 pub enum TransactionError {
     /// An operation was refused; nothing was applied.
-    #[error("nothing was applied: operation {index} on {path} was refused: {code}")]
+    #[error("nothing was applied: operation {index}, {operation} {path}, was refused: {code}")]
     Refused {
         /// Which operation, from 0, as they were added.
         index: usize,
+        /// What it was to do.
+        operation: OpCode,
         /// Its path.
         path: String,
         /// Why.
@@ -80,6 +82,19 @@ impl TransactionError {
         match self {
             Self::Refused { .. } | Self::NotLeader => false,
             Self::Request(error) => error.may_have_happened(),
+        }
+    }
+
+    /// What to do about it, where that can be said, as [`Error::advice`].
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { operation, code, .. } => {
+                error::advice(*operation, ErrorKind::Refused(*code))
+            }
+            Self::NotLeader => {
+                Some("leave the work to the new leader, and wait to be elected again")
+            }
+            Self::Request(error) => error.advice(),
         }
     }
 }
@@ -157,9 +172,12 @@ impl Transaction {
         let answer = self.client.call(first, &MultiRequest::new(&operations)).await?;
         let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
         if let Some((index, code)) = response.error() {
-            let path = self.operations.get(index).map(|operation| operation.path.clone());
-            let path = path.unwrap_or_default();
-            return Err(TransactionError::Refused { index, path, code });
+            // A server that refuses one that is not there is taken to refuse the whole.
+            let (operation, path) = match self.operations.get(index) {
+                Some(Operation { path, kind }) => (kind.operation(), path.clone()),
+                None => (OpCode::MULTI, String::new()),
+            };
+            return Err(TransactionError::Refused { index, operation, path, code });
         }
         let results: Vec<_> =
             response.iter().filter_map(|result| self.client.operation_result(result)).collect();
@@ -216,6 +234,15 @@ impl Operation {
 }
 
 impl Kind {
+    const fn operation(&self) -> OpCode {
+        match self {
+            Self::Create { mode, .. } => mode.operation(),
+            Self::Delete { .. } => OpCode::DELETE,
+            Self::SetData { .. } => OpCode::SET_DATA,
+            Self::Check { .. } => OpCode::CHECK,
+        }
+    }
+
     /// The entries of the access list of what is to be created.
     fn acl(&self) -> Vec<Acl<'_>> {
         match self {

@@ -34,7 +34,7 @@ pub struct WatchEvent {
 /// A watch is gone before it fired, or for good if it was to stay: the session ended, or has come
 /// to a server that knows no watches that stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the watch is gone, with its session or because a server does not know it")]
+#[error("the watch is gone, with its session or because a server does not know it: set another")]
 pub struct WatchLost;
 
 /// Sees every change of a znode, or of a whole tree, until it is dropped; made by
@@ -113,7 +113,7 @@ impl Client {
         path: &str,
         asked: Asked<'_>,
     ) -> Result<(Result<Completion, Error>, Holder), Error> {
-        let mut call = PendingCall::new(self.shared());
+        let mut call = PendingCall::new(self.shared(), operation);
         let mut holder: Option<Holder> = None;
         let outcome = poll_fn(|cx| {
             if let Stage::Sent(_) = call.stage {
@@ -138,10 +138,11 @@ impl Client {
             drop(replaced);
             match submitted {
                 Poll::Ready(Ok(id)) => {
+                    call.sent(operation, path);
                     holder = Some(Holder { client: self.clone(), key: slot, id });
                     Poll::Pending
                 }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(call.not_sent(operation, path, error))),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -152,7 +153,7 @@ impl Client {
                 Ok((outcome.map_err(named), holder))
             }
             (Ok(_), None) => Err(Error::new(operation, path, ErrorKind::ConnectionLoss)),
-            (Err(error), _) => Err(Error::new(operation, path, error.into())),
+            (Err(kind), _) => Err(Error::new(operation, path, kind)),
         }
     }
 }

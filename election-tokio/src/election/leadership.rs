@@ -214,8 +214,9 @@ impl GuardedTransaction {
             Err(TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. }) => {
                 Err(TransactionError::NotLeader)
             }
-            Err(TransactionError::Refused { index, path, code }) => {
-                Err(TransactionError::Refused { index: index.saturating_sub(1), path, code })
+            Err(TransactionError::Refused { index, operation, path, code }) => {
+                let index = index.saturating_sub(1);
+                Err(TransactionError::Refused { index, operation, path, code })
             }
             Err(error) => Err(error),
         }

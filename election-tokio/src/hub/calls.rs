@@ -8,6 +8,7 @@ use zk_jute::Request;
 use zk_session::{Completion, Failure, Instant, Limits, SubmitError};
 
 use super::{Session, Tag};
+use crate::telemetry::{RequestSpan, RequestSpans};
 
 /// Names a call; it is given again only after its reply came.
 pub(crate) type CallKey = usize;
@@ -26,6 +27,7 @@ pub(crate) struct Calls {
     slots: Slab<Slot>,
     last_ticket: u64,
     waiting_for_room: BTreeMap<RoomTicket, Waker>,
+    pub(crate) spans: RequestSpans,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl Calls {
             slots: Slab::new(),
             last_ticket: 0,
             waiting_for_room: BTreeMap::new(),
+            spans: RequestSpans::new(),
         }
     }
 
@@ -174,6 +177,14 @@ impl Calls {
                 None
             }
             Some(Slot::Abandoned) | None => None,
+        }
+    }
+
+    /// Takes the span of a call, if it has one.
+    pub(crate) fn span_of(&mut self, stage: Stage) -> Option<RequestSpan> {
+        match stage {
+            Stage::Sent(key) => self.spans.remove(key),
+            Stage::Unsent | Stage::WaitingForRoom(_) | Stage::Over => None,
         }
     }
 

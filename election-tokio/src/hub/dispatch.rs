@@ -16,6 +16,7 @@ use super::{
 };
 use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
+use crate::telemetry::{CONNECTION, Outcome, metrics};
 
 impl Hub {
     /// Adds a nomination; it stands as soon as there is a session.
@@ -63,6 +64,7 @@ impl Hub {
                 }
                 Event::Completed { tag: Tag::Nomination { key, ticket, step }, outcome } => {
                     completed = true;
+                    metrics::election_request(step.name(), Outcome::of(&outcome));
                     self.stimulate(now, key, Stimulus::Completed { ticket, step, outcome });
                 }
                 Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
@@ -99,7 +101,7 @@ impl Hub {
     fn dispatch_connection(&mut self, now: Instant, event: &Event<Tag, Watcher>) {
         match *event {
             Event::Connected { session, timeout, read_only } => {
-                info!(%session, ?timeout, read_only, "connected");
+                info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
                 self.servers.connected();
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
@@ -117,12 +119,13 @@ impl Hub {
             Event::ConnectFailed { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
                 let failure = Arc::new(self.servers.failed(reason));
-                debug!(%failure, "no connection");
+                debug!(target: CONNECTION, %failure, "no connection");
                 self.connection.send_modify(|state| state.attempt_failed(failure));
             }
             Event::Disconnected { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
                 warn!(
+                    target: CONNECTION,
                     session = self.session.id().map(tracing::field::display),
                     reason, "connection lost"
                 );
@@ -132,7 +135,10 @@ impl Hub {
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
             Event::HeartbeatRefused { error } => {
                 let candidate = self.heartbeats.as_ref().map(|(_, name)| name.as_str());
-                warn!(candidate, %error, "heartbeat refused: the lease is not renewed by it");
+                warn!(
+                    target: CONNECTION, candidate, %error,
+                    "heartbeat refused: the lease is not renewed by it"
+                );
             }
             Event::Ended(end) => self.session_ended(now, end),
             // Of calls and watches, which were handed out; no nomination keeps a persistent watch.
@@ -142,6 +148,7 @@ impl Hub {
             | Event::ChangesMissed { .. }
             | Event::WatchLost { .. } => {}
         }
+        self.observer.observe(&self.connection.borrow());
     }
 
     /// While the session lives, a watch is only lost where it relied on another one of the same path
@@ -154,7 +161,8 @@ impl Hub {
     }
 
     fn session_ended(&mut self, now: Instant, end: End) {
-        warn!(session = self.session.id().map(tracing::field::display), %end, "session ended");
+        let session = self.session.id().map(tracing::field::display);
+        warn!(target: CONNECTION, session, %end, "session ended");
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;

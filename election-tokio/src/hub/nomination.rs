@@ -16,6 +16,7 @@ use super::perform::{NotSent, Performer, Step, WatchSlots};
 use super::{Session, Target, Tenure};
 use crate::clock::Clock;
 use crate::election::{EndReason, LostReason, Role, Status};
+use crate::telemetry::ELECTION;
 
 /// Names a nomination of a client; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,7 +178,10 @@ impl Nomination {
     /// The client is over, and the nomination with it.
     pub(super) fn client_ended(&mut self, end: End) {
         self.end_leadership(LostReason::ClientClosed(end));
-        info!(election = %self.target.path, nominee = %self.nominee.id(), %end, "nomination ended");
+        info!(
+            target: ELECTION, election = %self.target.path, nominee = %self.nominee.id(), %end,
+            "nomination ended"
+        );
         self.publish(Role::Ended(EndReason::ClientClosed(end)));
     }
 
@@ -215,24 +219,43 @@ impl Nomination {
         let zxid = tracing::field::display(session.last_zxid());
         match notice {
             Notice::Following => {
-                debug!(election, %nominee, candidate, session = zk_session, zxid, "following");
+                debug!(
+                    target: ELECTION, election, %nominee, candidate, session = zk_session, zxid,
+                    "following"
+                );
             }
             Notice::Elected(token) => self.elected(token, session, now),
             Notice::Suspended => {
-                warn!(election, %nominee, candidate, session = zk_session, zxid, "suspended");
+                warn!(
+                    target: ELECTION, election, %nominee, candidate, session = zk_session, zxid,
+                    "suspended"
+                );
             }
             Notice::Resumed(token) => {
-                info!(election, %nominee, candidate, session = zk_session, zxid, %token, "resumed");
+                info!(
+                    target: ELECTION,
+                    election, %nominee, candidate, session = zk_session, zxid, %token,
+                    "resumed"
+                );
             }
             Notice::Lost(cause) => {
-                warn!(election, %nominee, session = zk_session, zxid, %cause, "leadership lost");
+                warn!(
+                    target: ELECTION, election, %nominee, session = zk_session, zxid, %cause,
+                    "leadership lost"
+                );
                 self.end_leadership(cause.into());
             }
             Notice::Unseated(cause) => {
-                warn!(election, %nominee, session = zk_session, zxid, %cause, "candidate lost");
+                warn!(
+                    target: ELECTION, election, %nominee, session = zk_session, zxid, %cause,
+                    "candidate lost"
+                );
             }
             Notice::Ended(end) => {
-                info!(election, %nominee, session = zk_session, zxid, ?end, "nomination ended");
+                info!(
+                    target: ELECTION, election, %nominee, session = zk_session, zxid, ?end,
+                    "nomination ended"
+                );
                 self.end_leadership(LostReason::of(end));
             }
         }
@@ -246,6 +269,7 @@ impl Nomination {
                 let zk_session = self.session.map(tracing::field::display);
                 let zxid = tracing::field::display(session.last_zxid());
                 info!(
+                    target: ELECTION,
                     election, nominee = %self.nominee.id(), candidate = candidate.as_str(),
                     session = zk_session, zxid, %token, "elected"
                 );

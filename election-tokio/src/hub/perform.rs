@@ -23,6 +23,21 @@ pub(crate) enum Step {
     Delete,
 }
 
+impl Step {
+    /// For metrics.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Ancestor => "create_ancestor",
+            Self::ElectionNode => "create_election_node",
+            Self::Sync => "sync",
+            Self::List => "list",
+            Self::Read => "read",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// The watches that a nominee keeps on the server, at most one of each kind.
 #[derive(Debug, Default)]
 pub(super) struct WatchSlots {

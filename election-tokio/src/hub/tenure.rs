@@ -6,6 +6,7 @@ use election_core::{CandidateName, Token};
 use tokio::sync::Notify;
 
 use crate::election::LostReason;
+use crate::telemetry::metrics::TenureMeter;
 
 /// From `Elected` to the end; it ends once.
 #[derive(Debug)]
@@ -14,17 +15,20 @@ pub(crate) struct Tenure {
     pub(crate) candidate: CandidateName,
     lost: OnceLock<LostReason>,
     ended: Notify,
+    meter: TenureMeter,
 }
 
 impl Tenure {
     pub(super) fn new(token: Token, candidate: CandidateName) -> Self {
-        Self { token, candidate, lost: OnceLock::new(), ended: Notify::new() }
+        let meter = TenureMeter::start();
+        Self { token, candidate, lost: OnceLock::new(), ended: Notify::new(), meter }
     }
 
     /// The first reason stays.
     pub(super) fn end(&self, reason: LostReason) {
         if self.lost.set(reason).is_ok() {
             self.ended.notify_waiters();
+            self.meter.ended(reason);
         }
     }
 

@@ -8,6 +8,8 @@ use slab::Slab;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+use crate::telemetry::metrics;
+
 /// Names a watch; it is given again only after its holder is done with it.
 pub(crate) type WatchKey = usize;
 
@@ -141,6 +143,9 @@ impl Watches {
     }
 
     pub(super) fn fired(&mut self, key: WatchKey, outcome: WatchOutcome, wakers: &mut Vec<Waker>) {
+        if let WatchOutcome::Fired { kind, .. } = outcome {
+            metrics::watch_event(kind);
+        }
         if let Some(Slot::Once(once @ Once::Waiting(_))) = self.slots.get_mut(key)
             && let Once::Waiting(Some(waker)) = core::mem::replace(once, Once::Done(outcome))
         {
@@ -149,6 +154,7 @@ impl Watches {
     }
 
     pub(super) fn changed(&mut self, key: WatchKey, change: Change, wakers: &mut Vec<Waker>) {
+        metrics::watch_event(change.kind);
         if let Some(Slot::Stream(stream)) = self.slots.get_mut(key) {
             if stream.items.len() < LONGEST_QUEUE {
                 stream.items.push_back(StreamItem::Changed(change));

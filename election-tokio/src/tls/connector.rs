@@ -13,6 +13,7 @@ use super::error::TlsError;
 use super::explain::Circumstances;
 use super::options::TlsOptions;
 use super::transport::TlsTransport;
+use crate::telemetry::CONNECTION;
 use crate::transport::{Connecting, Connector, Transport};
 
 /// Opens transports by another connector, and does the handshake of TLS on them.
@@ -56,7 +57,7 @@ impl TlsConnector {
                 Current { config, outdated: None }
             }
             Ok(Err(error)) => {
-                warn!(%error, "TLS files cannot be used: what was read before stays in use");
+                warn!(target: CONNECTION, %error, "TLS files cannot be used: what was read before stays in use");
                 Current { config: Arc::clone(&self.config()), outdated: Some(error) }
             }
             Err(_) => Current { config: Arc::clone(&self.config()), outdated: None },

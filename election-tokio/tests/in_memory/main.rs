@@ -29,6 +29,8 @@ mod server;
 #[cfg(test)]
 mod sources;
 #[cfg(test)]
+mod spans;
+#[cfg(test)]
 mod tree;
 #[cfg(test)]
 mod trees;

@@ -84,18 +84,23 @@ pub(crate) async fn connect(
     builder(servers, tls).connect_timeout(SOON).connect().await
 }
 
-/// Why the first attempt that failed did.
+/// Why an attempt failed, but for those that took too long, as on a busy machine.
 pub(crate) async fn refusal(builder: ClientBuilder) -> String {
+    failure(builder, |reason| !reason.contains("timed out before")).await
+}
+
+/// Why an attempt failed that failed for a reason like this.
+pub(crate) async fn failure(builder: ClientBuilder, like: impl Fn(&str) -> bool) -> String {
     let client = builder.start().unwrap();
     let mut connection = client.connection();
-    let refused = connection.until(|state| {
-        matches!(
-            state,
-            ConnectionState::Connecting { last_failure: Some(_), .. }
-                | ConnectionState::Connected { .. }
-        )
+    let failed = connection.until(|state| match state {
+        ConnectionState::Connecting { last_failure: Some(failure), .. } => {
+            like(&failure.to_string())
+        }
+        ConnectionState::Connected { .. } => true,
+        _ => false,
     });
-    match soon("an attempt fails", refused).await.unwrap() {
+    match soon("an attempt fails", failed).await.unwrap() {
         Some(ConnectionState::Connecting { last_failure: Some(failure), .. }) => {
             failure.to_string()
         }

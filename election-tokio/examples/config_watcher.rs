@@ -1,0 +1,143 @@
+//! A service that follows a value in a znode: it reads it, watches it, and reads it again after
+//! every change, and whenever there may have been one that nobody reported. Lost connections and
+//! expired sessions pass by it.
+//!
+//! Usage: `config_watcher [SERVERS]`. Without servers it runs one in this process, and breaks the
+//! connection and ends the session too.
+
+use std::error::Error;
+use std::io;
+
+use election_tokio::{
+    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorCode, ErrorKind, Version, WatchMode,
+};
+use tokio::sync::watch;
+use zk_embedded::Server;
+
+const ROOT: &str = "/examples/config-watcher";
+const PATH: &str = "/examples/config-watcher/limit";
+
+/// `None`: there is no such znode.
+type Value = Option<Bytes>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (servers, own_server) = servers().await?;
+    let operator = Client::builder(&servers).connect().await?;
+    let service = Client::builder(&servers).connect().await?;
+    operator.delete_tree(ROOT).await?;
+
+    let (sender, mut value) = watch::channel(None);
+    let following = tokio::spawn(follow(service.clone(), sender));
+
+    operator.create_with_parents(PATH, b"10", CreateMode::Persistent, &[Acl::OPEN]).await?;
+    wait_for(&mut value, Some("10")).await?;
+    operator.set_data(PATH, b"20", Version::ANY).await?;
+    wait_for(&mut value, Some("20")).await?;
+
+    if let Some(server) = &own_server {
+        server.drop_connections();
+        println!("all connections are cut");
+        write(&operator, b"30").await?;
+        wait_for(&mut value, Some("30")).await?;
+
+        if let ConnectionState::Connected { session, .. } = service.connection().latest() {
+            server.expire(session)?;
+            println!("the session of the service is expired");
+        }
+        write(&operator, b"40").await?;
+        wait_for(&mut value, Some("40")).await?;
+    }
+
+    operator.delete_tree(ROOT).await?;
+    wait_for(&mut value, None).await?;
+
+    service.close().await?;
+    // The last that the follower hears: the client is closed.
+    println!("the follower ends: {}", following.await?);
+    operator.close().await?;
+    Ok(())
+}
+
+/// Keeps `value` up to date, as long as the client lives. Returns why it cannot any more.
+async fn follow(client: Client, value: watch::Sender<Value>) -> election_tokio::Error {
+    loop {
+        if let Err(error) = follow_in_session(&client, &value).await {
+            match error.kind() {
+                // The connection comes back by itself, if need be with another session.
+                ErrorKind::ConnectionLoss | ErrorKind::NotConnected => connected(&client).await,
+                _ => return error,
+            }
+        }
+    }
+}
+
+/// Keeps `value` up to date until the watch is lost, with its session.
+async fn follow_in_session(
+    client: &Client,
+    value: &watch::Sender<Value>,
+) -> Result<(), election_tokio::Error> {
+    // First the watch, then the value: so no change falls in between.
+    let mut changes = client.watch(PATH, WatchMode::Persistent).await?;
+    loop {
+        let latest = match client.get_data(PATH).await {
+            Ok((data, _)) => Some(data),
+            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => None,
+            Err(error) => return Err(error),
+        };
+        value.send_if_modified(|value| {
+            let modified = *value != latest;
+            *value = latest;
+            modified
+        });
+        // A change, or after a reconnect `WatchUpdate::ChangesMissed`: read again, in either case.
+        let Some(Ok(_)) = changes.next().await else {
+            return Ok(());
+        };
+    }
+}
+
+async fn connected(client: &Client) {
+    let mut connection = client.connection();
+    connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await;
+}
+
+/// Writes, also if the connection is lost meanwhile: to write this twice does no harm.
+async fn write(client: &Client, data: &[u8]) -> Result<(), election_tokio::Error> {
+    loop {
+        match client.set_data(PATH, data, Version::ANY).await {
+            Ok(_) => return Ok(()),
+            Err(error) => match error.kind() {
+                ErrorKind::ConnectionLoss | ErrorKind::NotConnected => connected(client).await,
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+/// What a service would do with its configuration; this one waits for a value, and shows each.
+async fn wait_for(
+    value: &mut watch::Receiver<Value>,
+    wanted: Option<&str>,
+) -> Result<(), watch::error::RecvError> {
+    loop {
+        let now = value.borrow_and_update().clone();
+        if now.as_deref() == wanted.map(str::as_bytes) {
+            match wanted {
+                Some(limit) => println!("the limit is {limit}"),
+                None => println!("there is no limit"),
+            }
+            return Ok(());
+        }
+        value.changed().await?;
+    }
+}
+
+/// The servers that the first argument names, or one in this process.
+async fn servers() -> io::Result<(String, Option<Server>)> {
+    if let Some(servers) = std::env::args().nth(1) {
+        return Ok((servers, None));
+    }
+    let server = Server::bind("127.0.0.1:0").await?;
+    Ok((server.addr().to_string(), Some(server)))
+}

@@ -1,0 +1,20 @@
+//! What the client tells about itself: spans, events and metrics. `README.md` lists them all; the
+//! targets and names here are part of the interface.
+//!
+//! No field holds the data of a znode, a credential or a session password, and no label of a metric
+//! has more values than this crate has words for.
+
+mod connection;
+#[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
+pub(crate) mod metrics;
+mod request;
+
+pub(crate) use connection::ConnectionObserver;
+pub(crate) use request::{Outcome, RequestSpan, RequestSpans};
+
+/// The target of what concerns connections and sessions.
+pub(crate) const CONNECTION: &str = "election_tokio::connection";
+/// The target of what concerns nominations and leaderships.
+pub(crate) const ELECTION: &str = "election_tokio::election";
+/// The target of what concerns single requests.
+const REQUEST: &str = "election_tokio::request";

@@ -1,0 +1,200 @@
+//! The metrics, by the facade `metrics`: whoever uses the client chooses the recorder.
+
+use metrics::{Unit, counter, gauge, histogram};
+use tokio::time::Instant;
+use zk_jute::records::EventType;
+use zk_jute::{Frame, OpCode};
+
+use super::Outcome;
+use crate::election::LostReason;
+
+const REQUESTS: &str = "zk_client_requests_total";
+const REQUEST_DURATION: &str = "zk_client_request_duration_seconds";
+const BYTES_SENT: &str = "zk_client_sent_bytes_total";
+const BYTES_RECEIVED: &str = "zk_client_received_bytes_total";
+const WATCH_EVENTS: &str = "zk_client_watch_events_total";
+const CONNECTIONS: &str = "zk_client_connections";
+const CONNECT_FAILURES: &str = "zk_client_connect_failures_total";
+const CONNECTION_LOSSES: &str = "zk_client_connection_losses_total";
+const RECONNECTS: &str = "zk_client_reconnects_total";
+const SESSIONS: &str = "zk_client_sessions_total";
+const EXPIRED_SESSIONS: &str = "zk_client_expired_sessions_total";
+const ELECTION_REQUESTS: &str = "zk_election_requests_total";
+const ELECTED: &str = "zk_election_elected_total";
+const LOST: &str = "zk_election_lost_total";
+const LEADING: &str = "zk_election_leading";
+const LEADERSHIP_DURATION: &str = "zk_election_leadership_duration_seconds";
+
+/// Tells the recorder of this process what each metric of this crate means, and its unit. For
+/// recorders that show descriptions; call it once, after the recorder is installed.
+///
+/// With the feature `metrics`.
+pub fn describe_metrics() {
+    let counters = [
+        (REQUESTS, Unit::Count, "Requests of callers that have come to an end"),
+        (BYTES_SENT, Unit::Bytes, "Bytes handed to transports: whole frames"),
+        (BYTES_RECEIVED, Unit::Bytes, "Bytes taken from transports: whole frames"),
+        (WATCH_EVENTS, Unit::Count, "Changes that watches of callers have seen"),
+        (CONNECT_FAILURES, Unit::Count, "Attempts to connect that failed"),
+        (CONNECTION_LOSSES, Unit::Count, "Connections that ended, the session in doubt"),
+        (RECONNECTS, Unit::Count, "Connections that went on with the session before"),
+        (SESSIONS, Unit::Count, "Sessions that servers granted"),
+        (EXPIRED_SESSIONS, Unit::Count, "Sessions that expired"),
+        (ELECTION_REQUESTS, Unit::Count, "Requests of nominations that have come to an end"),
+        (ELECTED, Unit::Count, "Leaderships that began"),
+        (LOST, Unit::Count, "Leaderships that ended"),
+    ];
+    for (name, unit, description) in counters {
+        metrics::describe_counter!(name, unit, description);
+    }
+    metrics::describe_gauge!(CONNECTIONS, Unit::Count, "Clients whose connection is in a state");
+    metrics::describe_gauge!(LEADING, Unit::Count, "Leaderships that are held");
+    metrics::describe_histogram!(
+        REQUEST_DURATION,
+        Unit::Seconds,
+        "From the making of a request to its answer, the wait for room included"
+    );
+    metrics::describe_histogram!(LEADERSHIP_DURATION, Unit::Seconds, "How long leaderships lasted");
+}
+
+/// Counts one request of a caller, and takes its time.
+#[derive(Debug)]
+pub(crate) struct RequestMeter {
+    operation: OpCode,
+    started: Instant,
+}
+
+impl RequestMeter {
+    pub(crate) fn start(operation: OpCode) -> Self {
+        Self { operation, started: Instant::now() }
+    }
+
+    pub(crate) fn finished(&self, outcome: Outcome) {
+        let operation = name(self.operation);
+        counter!(REQUESTS, "operation" => operation, "outcome" => outcome_name(outcome))
+            .increment(1);
+        if let Outcome::Answered | Outcome::Refused = outcome {
+            histogram!(REQUEST_DURATION, "operation" => operation).record(self.started.elapsed());
+        }
+    }
+}
+
+/// Counts a client under the state of its connection.
+#[derive(Debug)]
+pub(crate) struct StateGauge(&'static str);
+
+impl StateGauge {
+    pub(crate) fn new(state: &'static str) -> Self {
+        gauge!(CONNECTIONS, "state" => state).increment(1);
+        Self(state)
+    }
+
+    pub(crate) const fn state(&self) -> &'static str {
+        self.0
+    }
+
+    pub(crate) fn enter(&mut self, state: &'static str) {
+        if self.0 != state {
+            gauge!(CONNECTIONS, "state" => self.0).decrement(1);
+            gauge!(CONNECTIONS, "state" => state).increment(1);
+            self.0 = state;
+        }
+    }
+}
+
+impl Drop for StateGauge {
+    fn drop(&mut self) {
+        gauge!(CONNECTIONS, "state" => self.0).decrement(1);
+    }
+}
+
+/// Takes the time of one leadership.
+#[derive(Debug)]
+pub(crate) struct TenureMeter {
+    began: Instant,
+}
+
+impl TenureMeter {
+    pub(crate) fn start() -> Self {
+        counter!(ELECTED).increment(1);
+        gauge!(LEADING).increment(1);
+        Self { began: Instant::now() }
+    }
+
+    pub(crate) fn ended(&self, reason: LostReason) {
+        let reason = match reason {
+            LostReason::Resigned => "resigned",
+            LostReason::SessionExpired => "session_expired",
+            LostReason::LeaseLapsed => "lease_lapsed",
+            LostReason::Evicted => "evicted",
+            LostReason::Failed(_) => "failed",
+            LostReason::ClientClosed(_) => "client_closed",
+        };
+        counter!(LOST, "reason" => reason).increment(1);
+        gauge!(LEADING).decrement(1);
+        histogram!(LEADERSHIP_DURATION).record(self.began.elapsed());
+    }
+}
+
+pub(crate) fn election_request(step: &'static str, outcome: Outcome) {
+    let outcome = outcome_name(outcome);
+    counter!(ELECTION_REQUESTS, "step" => step, "outcome" => outcome).increment(1);
+}
+
+pub(crate) fn sent(bytes: usize) {
+    counter!(BYTES_SENT).increment(widened(bytes));
+}
+
+/// These payloads, with the length before each.
+pub(crate) fn received(frames: &[Frame]) {
+    let bytes = frames.iter().map(|frame| match frame {
+        Frame::Whole(payload) => 4 + widened(payload.len()),
+        Frame::Oversized(frame) => 4 + widened(frame.length),
+    });
+    let bytes = bytes.sum();
+    counter!(BYTES_RECEIVED).increment(bytes);
+}
+
+pub(crate) fn watch_event(kind: EventType) {
+    counter!(WATCH_EVENTS, "kind" => kind.name().unwrap_or(UNKNOWN)).increment(1);
+}
+
+pub(crate) fn connect_failed() {
+    counter!(CONNECT_FAILURES).increment(1);
+}
+
+pub(crate) fn connection_lost() {
+    counter!(CONNECTION_LOSSES).increment(1);
+}
+
+pub(crate) fn session_resumed() {
+    counter!(RECONNECTS).increment(1);
+}
+
+pub(crate) fn session_granted() {
+    counter!(SESSIONS).increment(1);
+}
+
+pub(crate) fn session_expired() {
+    counter!(EXPIRED_SESSIONS).increment(1);
+}
+
+const UNKNOWN: &str = "unknown";
+
+fn name(operation: OpCode) -> &'static str {
+    operation.name().unwrap_or(UNKNOWN)
+}
+
+const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::Refused => "refused",
+        Outcome::ConnectionLoss => "connection_loss",
+        Outcome::NotSent => "not_sent",
+        Outcome::GivenUp => "given_up",
+    }
+}
+
+fn widened(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

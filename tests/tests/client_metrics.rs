@@ -1,0 +1,181 @@
+//! The metrics of the client, as the README of election-tokio lists them.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use election_tokio::{Client, CreateMode, EventType, Version};
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use zk_tests::failure::TestResult;
+use zk_tests::on_both_servers;
+use zk_tests::proxy::Proxy;
+use zk_tests::server::ServerKind;
+use zk_tests::wait::{SOON, eventually_async};
+use zk_tests::zookeeper::unique_path;
+
+const README: &str = include_str!("../../election-tokio/README.md");
+
+// The recorder is that of the thread, so everything has to run on one.
+on_both_servers! {
+    #[tokio::test(flavor = "current_thread")]
+    requests_are_counted_by_operation_and_outcome,
+    bytes_are_those_on_the_wire,
+    connections_and_watches_are_counted,
+    elections_are_counted;
+}
+
+/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
+/// histogram, how many values.
+struct Figures(BTreeMap<String, f64>);
+
+impl Figures {
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    fn of(snapshotter: &Snapshotter) -> Self {
+        let mut figures = BTreeMap::new();
+        for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+            let kind = key.kind();
+            let key = key.key();
+            let labels: Vec<_> =
+                key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
+            assert!(README.contains(&format!("`{}`", key.name())), "not in the README: {key}");
+            for label in key.labels() {
+                assert!(
+                    ["operation", "outcome", "state", "kind", "step", "reason"]
+                        .contains(&label.key())
+                );
+                assert!(!label.value().contains('/'), "a path: {key}");
+            }
+            let value = match value {
+                DebugValue::Counter(count) => count as f64,
+                DebugValue::Gauge(value) => value.into_inner(),
+                DebugValue::Histogram(values) => values.len() as f64,
+            };
+            assert_eq!(kind == MetricKind::Counter, key.name().ends_with("_total"), "{key}");
+            figures.insert(format!("{}{{{}}}", key.name(), labels.join(",")), value);
+        }
+        Self(figures)
+    }
+
+    fn get(&self, figure: &str) -> f64 {
+        self.0.get(figure).copied().unwrap_or_default()
+    }
+
+    /// Compares all of these.
+    fn assert(&self, expected: &[(&str, f64)]) {
+        for &(figure, value) in expected {
+            let difference = (self.get(figure) - value).abs();
+            assert!(difference < 0.5, "{figure} is not {value}: {:#?}", self.0);
+        }
+    }
+}
+
+async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let client = Client::builder(&server.shared()?.connect_string()).connect().await?;
+    let path = unique_path("metrics");
+    client.create(&path, b"", CreateMode::Persistent).await?;
+    for _ in 0..3 {
+        client.get_data(&path).await?;
+    }
+    client.get_data(&format!("{path}/none")).await.expect_err("there is none");
+    client.delete(&path, Version::ANY).await?;
+    // Made, and given up before it can be answered.
+    tokio::select! {
+        biased;
+        _ = client.exists(&path) => panic!("nobody has read the answer"),
+        () = core::future::ready(()) => {}
+    }
+    let other = client.clone();
+    client.close().await?;
+    other.exists(&path).await.expect_err("it is closed");
+
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_client_requests_total{operation=create2,outcome=answered}", 1.0),
+        ("zk_client_requests_total{operation=getData,outcome=answered}", 3.0),
+        ("zk_client_requests_total{operation=getData,outcome=refused}", 1.0),
+        ("zk_client_requests_total{operation=delete,outcome=answered}", 1.0),
+        ("zk_client_requests_total{operation=exists,outcome=given_up}", 1.0),
+        ("zk_client_requests_total{operation=exists,outcome=not_sent}", 1.0),
+        ("zk_client_request_duration_seconds{operation=getData}", 4.0),
+        ("zk_client_connections{state=closed}", 1.0),
+        ("zk_client_connections{state=connected}", 0.0),
+    ]);
+    drop(other);
+    Ok(())
+}
+
+async fn bytes_are_those_on_the_wire(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let client = Client::builder(&proxy.connect_string()).connect().await?;
+    let path = unique_path("metrics");
+    client.create(&path, &[0; 10_000], CreateMode::Ephemeral).await?;
+    client.get_data(&path).await?;
+    client.close().await?;
+    let figures = Figures::of(&recorder.snapshotter());
+    let counters = proxy.counters();
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    figures.assert(&[
+        ("zk_client_sent_bytes_total{}", counters.bytes_to_server as f64),
+        ("zk_client_received_bytes_total{}", counters.bytes_to_client as f64),
+    ]);
+    Ok(())
+}
+
+async fn connections_and_watches_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let client = Client::builder(&proxy.connect_string()).connect().await?;
+    let path = unique_path("metrics");
+    let (_, created) = client.exists_and_watch(&path).await?;
+    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    assert_eq!(created.await?.kind, EventType::NODE_CREATED);
+    for _ in 0..2 {
+        let accepted = proxy.counters().accepted;
+        proxy.cut();
+        let again = eventually_async(SOON, "it is served again", async || {
+            proxy.counters().accepted > accepted && client.sync("/").await.is_ok()
+        });
+        again.await?;
+    }
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_client_sessions_total{}", 1.0),
+        ("zk_client_connection_losses_total{}", 2.0),
+        ("zk_client_reconnects_total{}", 2.0),
+        ("zk_client_watch_events_total{kind=NodeCreated}", 1.0),
+        ("zk_client_connections{state=connected}", 1.0),
+        ("zk_client_connections{state=suspended}", 0.0),
+    ]);
+    Ok(())
+}
+
+async fn elections_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot("metrics")?;
+    let connect_string = format!("{}{chroot}", server.connect_string());
+    let client = Client::builder(&connect_string).connect().await?;
+    let mut nomination = client.election("/election").nominate()?;
+    let leadership = nomination.elected().await?;
+    Figures::of(&recorder.snapshotter())
+        .assert(&[("zk_election_elected_total{}", 1.0), ("zk_election_leading{}", 1.0)]);
+    let candidate = format!("/election/{}", leadership.candidate());
+    client.delete(&candidate, Version::ANY).await?;
+    leadership.lost().await;
+    // It stands again by itself.
+    let leadership = nomination.elected().await?;
+    leadership.resign().await?;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_election_elected_total{}", 1.0),
+        // From one to none.
+        ("zk_election_leading{}", -1.0),
+        ("zk_election_lost_total{reason=evicted}", 1.0),
+        ("zk_election_lost_total{reason=resigned}", 1.0),
+        ("zk_election_requests_total{step=delete,outcome=answered}", 1.0),
+    ]);
+    Ok(())
+}
