@@ -75,6 +75,7 @@ fn assert_struck(summary: &Summary) {
     }
     assert!(summary.acknowledged >= 200 && summary.events >= 50, "{summary}");
     assert!(summary.unknown > 0 && summary.watches_lost > 0, "{summary}");
+    assert!(summary.changes_told >= 50 && summary.gaps > 0 && summary.views_lost > 0, "{summary}");
     assert!(summary.leaders >= 2, "{summary}");
 }
 
