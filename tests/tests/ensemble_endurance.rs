@@ -66,7 +66,8 @@ fn assert_struck(summary: &Summary) {
         match client.patience {
             // The quorum was lost for longer than that.
             Patience::Brief => assert!(client.expiries >= rounds, "{client:?}"),
-            // On a machine so slow that servers take that long to start, it may be for longer.
+            // On a machine so slow that servers take that long to start, or to elect a leader, it
+            // may be for longer.
             Patience::Lasting if summary.longest_outage < client.patience.session_timeout() => {
                 assert_eq!(client.expiries, 0, "{client:?}");
             }

@@ -91,7 +91,7 @@ fn strike_all(
     for fault in schedule(rng.fork()) {
         let begin = now();
         fault.strike(ensemble, crew, &mut rng)?;
-        if fault == Fault::LostQuorum {
+        if fault.takes_the_leader() {
             outage = outage.max(now().saturating_sub(begin));
         }
         faults += 1;

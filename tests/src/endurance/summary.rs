@@ -14,7 +14,8 @@ use super::workload::{Connections, Patience};
 pub struct Summary {
     /// Faults that struck.
     pub faults: usize,
-    /// The longest time from the loss of a quorum until everybody had got on, at most.
+    /// The longest time from the loss of a quorum, or of a leader by standing still, until everybody
+    /// had got on, at most.
     pub longest_outage: Duration,
     /// Acknowledged writes of entries.
     pub acknowledged: usize,

@@ -122,7 +122,7 @@ pub enum Breach {
 
 /// What must never be seen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{breach}: {about} by {mode:?} on {path} in session {session:x?}: {notes:?}")]
+#[error("{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}")]
 pub struct Violation {
     /// How.
     pub breach: Breach,
