@@ -236,25 +236,27 @@ mod tests {
         Note::Changed(Change { path: path.to_owned(), kind, zxid: zxid.into() })
     }
 
-    fn read(seen: Option<Znode>, meanwhile: usize) -> Note {
-        Note::Read { path: "/a".to_owned(), seen, meanwhile }
+    const NOTHING: Option<Znode> = None;
+
+    fn read(seen: impl Into<Option<Znode>>, meanwhile: usize) -> Note {
+        Note::Read { path: "/a".to_owned(), seen: seen.into(), meanwhile }
     }
 
     /// Written that often, the last time by that transaction.
-    fn written(changes: i32, zxid: i64) -> Option<Znode> {
+    fn written(changes: i32, zxid: i64) -> Znode {
         let children = Count { changes: 0, zxid: 1 };
-        Some(Znode { czxid: 1, data: Count { changes, zxid }, children })
+        Znode { czxid: 1, data: Count { changes, zxid }, children }
     }
 
-    fn came(czxid: i64) -> Option<Znode> {
+    fn came(czxid: i64) -> Znode {
         let count = Count { changes: 0, zxid: czxid };
-        Some(Znode { czxid, data: count, children: count })
+        Znode { czxid, data: count, children: count }
     }
 
     /// A znode that had that many children come and go.
-    fn parent(changes: i32, zxid: i64) -> Option<Znode> {
+    fn parent(changes: i32, zxid: i64) -> Znode {
         let data = Count { changes: 0, zxid: 1 };
-        Some(Znode { czxid: 1, data, children: Count { changes, zxid } })
+        Znode { czxid: 1, data, children: Count { changes, zxid } }
     }
 
     fn view(mode: WatchMode, notes: &[Note]) -> View {
@@ -311,7 +313,7 @@ mod tests {
         let notes = [read(written(3, 30), 0), once.clone(), once, read(written(4, 40), 0)];
         assert_eq!(breach(&notes), Some(Breach::Spurious));
         let again = told("/a", WRITTEN, 40);
-        assert_eq!(breach(&[again.clone(), again, read(None, 0)]), Some(Breach::OutOfOrder));
+        assert_eq!(breach(&[again.clone(), again, read(NOTHING, 0)]), Some(Breach::OutOfOrder));
     }
 
     #[test]
@@ -367,10 +369,11 @@ mod tests {
     #[test]
     fn what_comes_and_goes_does_so_in_turn() {
         let (created, deleted) = (told("/a", CREATED, None), told("/a", DELETED, None));
-        let fine = [read(None, 0), created.clone(), read(came(10), 0), deleted, read(None, 0)];
+        let fine =
+            [read(NOTHING, 0), created.clone(), read(came(10), 0), deleted, read(NOTHING, 0)];
         assert_eq!(breach(&fine), None);
-        assert_eq!(breach(&[read(None, 0), read(came(10), 0)]), Some(Breach::Untold));
-        assert_eq!(breach(&[created.clone(), read(None, 0)]), Some(Breach::Untold));
+        assert_eq!(breach(&[read(NOTHING, 0), read(came(10), 0)]), Some(Breach::Untold));
+        assert_eq!(breach(&[created.clone(), read(NOTHING, 0)]), Some(Breach::Untold));
         let twice = [created.clone(), created, read(came(10), 0)];
         assert_eq!(breach(&twice), Some(Breach::OutOfOrder));
         // Another one of that name.
