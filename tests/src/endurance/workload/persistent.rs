@@ -57,7 +57,7 @@ impl Subject {
 
 pub(super) async fn keep(mut worker: Worker, mut beside: Worker, subject: Subject) -> Record {
     let (watched, path) = &subject.beside;
-    tokio::join!(keep_views(&mut worker, &subject), oneshot::watch(&mut beside, *watched, path),);
+    tokio::join!(keep_views(&mut worker, &subject), oneshot::watch(&mut beside, *watched, path));
     worker.record().add(beside.into_record());
     worker.finish().await
 }

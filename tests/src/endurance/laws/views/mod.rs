@@ -2,9 +2,9 @@
 //! read that change; after a gap, nothing that was read before it. It is lost with its session only.
 //!
 //! Servers count the changes of a znode: `version` those of its data, `cversion` those of its list
-//! of children. So the number of changes that were told between two reads is known. Which of them
-//! came before a read was answered, but are of changes behind it, is not: each read leaves bounds
-//! for what the count was when the watch was set, and all reads up to a gap have to agree.
+//! of children. So it is known how many changes are to be told between two reads. A change that is
+//! told while a read is under way may be in its answer or behind it: each read leaves bounds for what
+//! the count was when the first change was told, and all reads up to a gap have to agree.
 
 mod tale;
 
