@@ -24,6 +24,10 @@ pub enum ErrorKind {
     Refused(ErrorCode),
     /// The server does not offer the operation: it is older than the release that brought it, or
     /// has it switched off. The operation did not happen.
+    ///
+    /// A server that does not know an operation closes the connection over it. So requests behind
+    /// it may fail with [`ConnectionLoss`](Self::ConnectionLoss), and the operation is not asked for
+    /// again in this session: further calls fail at once, on whatever server.
     #[error("the server does not offer this: it came with ZooKeeper {since}, if it is switched on")]
     Unsupported {
         /// The first release that offers the operation.

@@ -13,7 +13,7 @@
 //! - [`endurance`] sets clients to work on an ensemble, strikes it with faults, and checks that each
 //!   acknowledged write and each watch was kept.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
-//! - [`sasl`] runs servers that know users by SASL.
+//! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out whom a server knows.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
 //!
@@ -27,6 +27,7 @@ pub mod election;
 pub mod endurance;
 pub mod failure;
 pub mod history;
+pub mod identities;
 pub mod nominee;
 pub mod opcode;
 mod ports;

@@ -66,7 +66,8 @@ fn assert_struck(summary: &Summary) {
         match client.patience {
             // The quorum was lost for longer than that.
             Patience::Brief => assert!(client.expiries >= rounds, "{client:?}"),
-            // On a machine so slow that servers take that long to start, it may be for longer.
+            // On a machine so slow that servers take that long to start, or to elect a leader, it
+            // may be for longer.
             Patience::Lasting if summary.longest_outage < client.patience.session_timeout() => {
                 assert_eq!(client.expiries, 0, "{client:?}");
             }
@@ -75,6 +76,7 @@ fn assert_struck(summary: &Summary) {
     }
     assert!(summary.acknowledged >= 200 && summary.events >= 50, "{summary}");
     assert!(summary.unknown > 0 && summary.watches_lost > 0, "{summary}");
+    assert!(summary.changes_told >= 50 && summary.gaps > 0 && summary.views_lost > 0, "{summary}");
     assert!(summary.leaders >= 2, "{summary}");
 }
 

@@ -32,6 +32,11 @@ impl Fault {
     pub const ALL: [Self; 4] =
         [Self::RollingRestart, Self::FrozenFollower, Self::FrozenLeader, Self::LostQuorum];
 
+    /// Whether nobody is served for as long as it takes to elect another leader.
+    pub(super) const fn takes_the_leader(self) -> bool {
+        matches!(self, Self::FrozenLeader | Self::LostQuorum)
+    }
+
     /// Lets it happen and blocks until it is over.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::laws::orders::Committed;
 use super::laws::reads::Sighting;
+use super::laws::views::View;
 use super::laws::vigils::Vigil;
 use super::laws::writes::Attempt;
 
@@ -14,8 +15,10 @@ pub struct Record {
     pub committed: Vec<Committed>,
     /// What each client saw of znodes that are never deleted, in its order.
     pub sightings: Vec<Vec<Sighting>>,
-    /// Each watch.
+    /// Each one-shot watch.
     pub vigils: Vec<Vigil>,
+    /// Each watch that stays.
+    pub views: Vec<View>,
 }
 
 impl Record {
@@ -25,5 +28,6 @@ impl Record {
         self.committed.extend(other.committed);
         self.sightings.extend(other.sightings);
         self.vigils.extend(other.vigils);
+        self.views.extend(other.views);
     }
 }

@@ -10,7 +10,7 @@ use fastrand::Rng;
 use super::archive::{self, Archive};
 use super::faults::{Fault, schedule};
 use super::laws::writes::Outcome;
-use super::laws::{orders, reads, seals, vigils, writes};
+use super::laws::{orders, reads, seals, views, vigils, writes};
 use super::workload::Crew;
 use super::{Record, Summary};
 use crate::election::{LASTING, connect};
@@ -33,6 +33,9 @@ pub enum BrokenLaw {
     /// That of one-shot watches.
     #[error(transparent)]
     Vigils(#[from] vigils::Violation),
+    /// That of watches that stay.
+    #[error(transparent)]
+    Views(#[from] views::Violation),
     /// That of guarded writes.
     #[error(transparent)]
     Seals(#[from] seals::Violation),
@@ -88,7 +91,7 @@ fn strike_all(
     for fault in schedule(rng.fork()) {
         let begin = now();
         fault.strike(ensemble, crew, &mut rng)?;
-        if fault == Fault::LostQuorum {
+        if fault.takes_the_leader() {
             outage = outage.max(now().saturating_sub(begin));
         }
         faults += 1;
@@ -110,6 +113,7 @@ fn check(record: &Record, history: &History, archive: &Archive) -> Result<usize,
     orders::check(&record.committed)?;
     reads::check(&record.sightings)?;
     vigils::check(&record.vigils)?;
+    views::check(&record.views)?;
     seals::check(&archive.seals)?;
     Ok(history.tenures()?.len())
 }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::Record;
+use super::laws::views::{self, Note};
 use super::laws::vigils::Ending;
 use super::laws::writes::Outcome;
 use super::workload::{Connections, Patience};
@@ -13,7 +14,8 @@ use super::workload::{Connections, Patience};
 pub struct Summary {
     /// Faults that struck.
     pub faults: usize,
-    /// The longest time from the loss of a quorum until everybody had got on, at most.
+    /// The longest time from the loss of a quorum, or of a leader by standing still, until everybody
+    /// had got on, at most.
     pub longest_outage: Duration,
     /// Acknowledged writes of entries.
     pub acknowledged: usize,
@@ -25,13 +27,19 @@ pub struct Summary {
     pub not_done: usize,
     /// Reads of data, and writes of it, that were compared.
     pub sightings: usize,
-    /// Events of watches.
+    /// Events of one-shot watches.
     pub events: usize,
     /// Events for changes that happened while there was no connection, or from a server that does
     /// not tell the transaction.
     pub events_without_zxid: usize,
-    /// Watches that were lost with their session.
+    /// One-shot watches that were lost with their session.
     pub watches_lost: usize,
+    /// Changes that watches which stay told of.
+    pub changes_told: usize,
+    /// Gaps that they reported.
+    pub gaps: usize,
+    /// Those of them that were lost with their session.
+    pub views_lost: usize,
     /// Leaders.
     pub leaders: usize,
     /// What became of each client's connection.
@@ -46,6 +54,9 @@ impl Summary {
         let endings = |wanted: fn(&Ending) -> bool| {
             record.vigils.iter().filter(|vigil| wanted(&vigil.ending)).count()
         };
+        let notes = |wanted: fn(&Note) -> bool| {
+            record.views.iter().flat_map(|view| &view.notes).filter(|note| wanted(note)).count()
+        };
         Self {
             faults: 0,
             longest_outage: Duration::ZERO,
@@ -59,6 +70,13 @@ impl Summary {
                 matches!(ending, Ending::Fired { zxid: None, .. })
             }),
             watches_lost: endings(|ending| *ending == Ending::Lost),
+            changes_told: notes(|note| matches!(note, Note::Changed(_))),
+            gaps: notes(|note| *note == Note::ChangesMissed),
+            views_lost: record
+                .views
+                .iter()
+                .filter(|view| matches!(view.ending, views::Ending::Lost { .. }))
+                .count(),
             leaders: 0,
             connections,
         }
@@ -81,8 +99,8 @@ impl fmt::Display for Summary {
         write!(
             formatter,
             "{} faults; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
-             sightings; {} events ({} without a zxid), {} watches lost; {} leaders; {} clients, {} \
-             reconnects, {} brief and {} lasting sessions expired",
+             sightings; {} events ({} without a zxid), {} watches lost; {} changes told by watches that stay, \
+             {} gaps, {} of them lost; {} leaders; {} clients, {} reconnects, {} brief and {} lasting sessions expired",
             self.faults,
             self.acknowledged,
             self.unknown,
@@ -92,6 +110,9 @@ impl fmt::Display for Summary {
             self.events,
             self.events_without_zxid,
             self.watches_lost,
+            self.changes_told,
+            self.gaps,
+            self.views_lost,
             self.leaders,
             self.connections.len(),
             self.reconnects(),

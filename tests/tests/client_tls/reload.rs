@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use zk_tests::certificates::{Authority, Certified};
 use zk_tests::election::soon;
 use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::identities::proved_by;
 use zk_tests::proxy::Proxy;
 use zk_tests::zookeeper::{ClientAuth, SecurePort};
 
@@ -102,8 +103,8 @@ async fn certificates_of_another_ca_take_the_place_of_the_old_ones() -> TestResu
     failure(&client, "the server refuses the client certificate").await?;
     files.write(&new, &new.client("me")?)?;
     assert_eq!(session(&client).await?, first);
-    let identities = client.who_am_i().await?;
-    assert!(identities.iter().any(|it| it.user == "O=Tests,CN=me"), "{identities:?}");
+    let proved = [("x509".to_owned(), "O=Tests,CN=me".to_owned())];
+    assert_eq!(proved_by(&client, server.release()?).await?, proved);
     Ok(())
 }
 

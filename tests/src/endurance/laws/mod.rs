@@ -4,5 +4,6 @@
 pub mod orders;
 pub mod reads;
 pub mod seals;
+pub mod views;
 pub mod vigils;
 pub mod writes;

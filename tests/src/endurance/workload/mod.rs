@@ -1,5 +1,5 @@
-//! The clients, and what they do all the time. One file for each kind; another kind of watch, such
-//! as a persistent one, is one more file and one more line in [`Crew::hire`].
+//! The clients, and what they do all the time. One file for each kind; another kind is one more file
+//! and one more line in [`Crew::hire`].
 
 mod flags;
 mod items;
@@ -7,6 +7,7 @@ mod ledger;
 mod nominee;
 mod oneshot;
 mod pairs;
+mod persistent;
 mod reader;
 mod tracker;
 mod worker;
@@ -87,6 +88,9 @@ impl Crew {
                 let name = format!("watcher of {path}");
                 crew.observe(&name, patience, move |worker| oneshot::keep(worker, watched, path))
                     .await?;
+            }
+            for subject in persistent::subjects(patience, pair) {
+                crew.observe_twice(patience, subject).await?;
             }
         }
         let election = crew.pulse("election", None);
@@ -176,6 +180,20 @@ impl Crew {
     ) -> TestResult {
         let worker = self.worker_named(name, patience).await?;
         self.observers.push(tokio::spawn(work(worker)));
+        Ok(())
+    }
+
+    /// A client with two watches on one path.
+    async fn observe_twice(
+        &mut self,
+        patience: Patience,
+        subject: persistent::Subject,
+    ) -> TestResult {
+        let name = format!("constant watcher of {}", subject.path());
+        let worker = self.worker_named(&name, patience).await?;
+        let name = format!("watcher beside the {name}, {patience:?}");
+        let beside = worker.beside(self.pulse(&name, Some(patience)));
+        self.observers.push(tokio::spawn(persistent::keep(worker, beside, subject)));
         Ok(())
     }
 

@@ -15,26 +15,31 @@ use super::worker::Worker;
 const LOOK: Duration = Duration::from_millis(40);
 
 pub(super) async fn keep(mut worker: Worker, watched: Watched, path: String) -> Record {
+    watch(&mut worker, watched, &path).await;
+    worker.finish().await
+}
+
+/// The same, for a client that does something else too.
+pub(super) async fn watch(worker: &mut Worker, watched: Watched, path: &str) {
     let mut before: Option<(Look, Option<State>, Ending)> = None;
     while worker.observes_on() {
         let session = worker.session();
-        let Ok((state, mut watch)) = set(&worker, watched, &path).await else {
+        let Ok((state, mut watch)) = set(worker, watched, path).await else {
             worker.recover().await;
             continue;
         };
-        let first = look(&worker, session, state);
-        note(&mut worker, (watched, &path), before.take(), first);
-        let (overtaken_by, ending) = wait(&worker, (watched, &path), first, &mut watch).await;
+        let first = look(worker, session, state);
+        note(worker, (watched, path), before.take(), first);
+        let (overtaken_by, ending) = wait(worker, (watched, path), first, &mut watch).await;
         if ending == Ending::Waiting && overtaken_by.is_none() {
-            let (ending, last) = last_look(&worker, (watched, &path), &mut watch).await;
-            note(&mut worker, (watched, &path), Some((first, overtaken_by, ending)), last);
+            let (ending, last) = last_look(worker, (watched, path), &mut watch).await;
+            note(worker, (watched, path), Some((first, overtaken_by, ending)), last);
         } else {
             before = Some((first, overtaken_by, ending));
             // No rest: a watch is to be there whenever something changes.
             worker.beat();
         }
     }
-    worker.finish().await
 }
 
 fn note(

@@ -89,6 +89,12 @@ impl Worker {
         Self { client, patience, number, written: 0, pulse, phase, record, sightings }
     }
 
+    /// Another task of the same client, which ends before this one.
+    pub(super) fn beside(&self, pulse: Arc<Pulse>) -> Self {
+        let shared = (pulse, self.phase.clone());
+        Self::new(self.client.clone(), self.patience, self.number, shared)
+    }
+
     /// Whether to go on: those who write end first.
     pub(super) fn writes_on(&self) -> bool {
         *self.phase.borrow() < Phase::Quiet
@@ -179,9 +185,14 @@ impl Worker {
     }
 
     /// Ends: closes the session, gives what was noted down.
-    pub(super) async fn finish(mut self) -> Record {
+    pub(super) async fn finish(self) -> Record {
         // Whether ephemeral znodes are left behind is seen in the end.
-        let _ = self.client.close().await;
+        let _ = self.client.clone().close().await;
+        self.into_record()
+    }
+
+    /// Ends, with the session left to who it is shared with.
+    pub(super) fn into_record(mut self) -> Record {
         self.record.sightings.push(self.sightings);
         self.record
     }
