@@ -1,6 +1,7 @@
 //! A session and the embedded server, talking through a transport that the fuzzer delays, cuts in
-//! pieces, breaks and falsifies both ways. Neither panics, and a transport that only delays never
-//! leads to a violation of the protocol.
+//! pieces, breaks and falsifies both ways. Neither panics. A transport that does not falsify never
+//! leads to a violation of the protocol; all comes to rest over it, and no change that is watched
+//! for is lost, or told twice.
 
 #![no_main]
 #![forbid(unsafe_code)]
@@ -13,9 +14,15 @@ use arbitrary::Arbitrary;
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use zk_embedded::{ConnectionId, Standalone, Transmit};
-use zk_jute::records::{CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest};
+use zk_jute::records::{
+    CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest, SetDataRequest,
+};
 use zk_jute::{Vector, Version};
-use zk_session::{Config, ConnectionEnd, Event, Instant, Session, Transport, Watching};
+use zk_session::{Config, ConnectionEnd, Event, Instant, Session, Transport, WatchMode, Watching};
+
+use laws::Laws;
+
+mod laws;
 
 const PEER: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
 
@@ -41,6 +48,8 @@ enum Step {
         at: u8,
         by: u8,
     },
+    /// Everything that is on its way arrives.
+    Flush,
     Create {
         name: u8,
         mode: u8,
@@ -48,9 +57,19 @@ enum Step {
     Delete {
         name: u8,
     },
+    Write {
+        name: u8,
+    },
     Watch {
         name: u8,
         kind: u8,
+    },
+    AddWatch {
+        name: u8,
+        recursive: bool,
+    },
+    Forget {
+        nth: u8,
     },
     List,
     Heartbeats {
@@ -60,7 +79,7 @@ enum Step {
 }
 
 struct World {
-    session: Session<(), ()>,
+    session: Session<u32, u32>,
     server: Standalone,
     elapsed: Duration,
     link: Option<ConnectionId>,
@@ -68,6 +87,7 @@ struct World {
     to_client: BytesMut,
     received: BytesMut,
     bytes: Fidelity,
+    laws: Laws,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,10 +108,14 @@ fuzz_target!(|steps: Vec<Step>| {
         to_client: BytesMut::new(),
         received: BytesMut::new(),
         bytes: Fidelity::Genuine,
+        laws: Laws::default(),
     };
     for step in &steps {
         world.take(step);
         world.settle();
+    }
+    if world.bytes == Fidelity::Genuine {
+        world.rest();
     }
 });
 
@@ -111,20 +135,9 @@ impl World {
                 self.server.handle_timeout(self.server_now());
                 self.session.handle_timeout(self.now());
             }
-            Step::ToServer { bytes } => {
-                let bytes = self.to_server.split_to(self.to_server.len().min(bytes.into()));
-                if let Some(link) = self.link {
-                    self.server.receive(self.server_now(), link, &bytes);
-                }
-            }
-            Step::ToClient { bytes } => {
-                let bytes = self.to_client.split_to(self.to_client.len().min(bytes.into()));
-                if self.link.is_some() {
-                    self.received.extend_from_slice(&bytes);
-                    let now = self.now();
-                    self.session.handle_bytes(now, &mut self.received, 1 << 20);
-                }
-            }
+            Step::ToServer { bytes } => self.to_server(bytes.into()),
+            Step::ToClient { bytes } => self.to_client(bytes.into()),
+            Step::Flush => self.flush(),
             Step::Break => {
                 if self.disconnect() {
                     self.session.handle_closed(self.now());
@@ -142,36 +155,107 @@ impl World {
         }
     }
 
+    fn to_server(&mut self, most: usize) {
+        let bytes = self.to_server.split_to(self.to_server.len().min(most));
+        if let Some(link) = self.link {
+            self.server.receive(self.server_now(), link, &bytes);
+        }
+    }
+
+    fn to_client(&mut self, most: usize) {
+        let bytes = self.to_client.split_to(self.to_client.len().min(most));
+        if self.link.is_some() {
+            self.received.extend_from_slice(&bytes);
+            let now = self.now();
+            self.session.handle_bytes(now, &mut self.received, 1 << 20);
+        }
+    }
+
+    fn flush(&mut self) {
+        while !(self.to_server.is_empty() && self.to_client.is_empty()) {
+            self.to_server(usize::MAX);
+            self.settle();
+            self.to_client(usize::MAX);
+            self.settle();
+        }
+    }
+
     /// What the session's owner asks for; it may be refused.
     fn ask(&mut self, step: &Step) {
-        let (now, session) = (self.now(), &mut self.session);
-        let path = |name: u8| format!("/z{}", name % 4);
-        let _ = match *step {
+        let (now, session, tag) = (self.now(), &mut self.session, self.laws.next_tag());
+        let version = Version::ANY;
+        let submitted = match *step {
             Step::Create { name, mode } => {
                 let mode = CreateMode::new(i32::from(mode % 5));
-                let path = &path(name);
-                let request = CreateRequest { path, data: Some(&[1]), acl: Vector::OPEN, mode };
-                session.submit(now, (), &request)
+                let (path, data) = (path(name), Some([1].as_slice()));
+                session.submit(now, tag, &CreateRequest { path, data, acl: Vector::OPEN, mode })
             }
             Step::Delete { name } => {
-                session.submit(now, (), &DeleteRequest { path: &path(name), version: Version::ANY })
+                session.submit(now, tag, &DeleteRequest { path: path(name), version })
             }
+            Step::Write { name } => {
+                let request = SetDataRequest { path: path(name), data: Some(&[2]), version };
+                session.submit(now, tag, &request)
+            }
+            Step::List => session.submit(now, tag, &GetChildrenRequest { path: "/", watch: false }),
+            _ => return self.watch_or_end(step, tag),
+        };
+        if submitted.is_ok() {
+            self.laws.submitted(tag);
+        }
+    }
+
+    fn watch_or_end(&mut self, step: &Step, tag: u32) {
+        let (now, session) = (self.now(), &mut self.session);
+        match *step {
             Step::Watch { name, kind } => {
                 let path = path(name);
                 let read = match kind % 3 {
-                    0 => Watching::Exists(&path),
-                    1 => Watching::GetData(&path),
-                    _ => Watching::GetChildren(&path),
+                    0 => Watching::Exists(path),
+                    1 => Watching::GetData(path),
+                    _ => Watching::GetChildren(path),
                 };
-                session.submit_watching(now, (), read, ()).map(drop)
+                if let Ok(id) = session.submit_watching(now, tag, read, tag) {
+                    self.laws.watches(tag, id, read);
+                }
             }
-            Step::List => session.submit(now, (), &GetChildrenRequest { path: "/", watch: false }),
-            Step::Heartbeats { name } => session.start_heartbeats(now, &path(name)),
-            _ => {
-                session.close(now);
-                Ok(())
+            Step::AddWatch { name, recursive } => {
+                let mode =
+                    if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent };
+                let watch = (path(name), mode);
+                if let Ok(id) = session.submit_persistent(now, tag, watch, tag) {
+                    self.laws.watches_persistently(tag, id, watch);
+                }
             }
-        };
+            Step::Forget { nth } => {
+                if let Some(id) = self.laws.forgotten(nth) {
+                    session.forget(now, id);
+                }
+            }
+            Step::Heartbeats { name } => {
+                let _ = session.start_heartbeats(now, path(name));
+            }
+            _ => session.close(now),
+        }
+    }
+
+    /// Lets everything arrive, and time pass until there is a connection, or no session.
+    fn rest(&mut self) {
+        for _ in 0..100 {
+            self.flush();
+            if self.session.ended().is_some() {
+                return;
+            }
+            if self.session.is_connected() && self.laws.all_are_answered() {
+                return self.laws.check_at_rest(self.server.database());
+            }
+            let next = self.session.poll_timeout().map(Instant::elapsed);
+            self.elapsed = next.map_or(self.elapsed, |next| next.max(self.elapsed));
+            self.server.handle_timeout(self.server_now());
+            self.session.handle_timeout(self.now());
+            self.settle();
+        }
+        panic!("no rest: {:?}", self.session);
     }
 
     fn settle(&mut self) {
@@ -199,7 +283,11 @@ impl World {
                 Event::Disconnected { end: ConnectionEnd::Protocol(_), .. }
                     | Event::ConnectFailed { end: ConnectionEnd::Protocol(_), .. }
             );
-            assert!(!broken || self.bytes == Fidelity::Falsified, "{event:?}");
+            let lost = matches!(event, Event::WatchLost { .. }) && self.session.ended().is_none();
+            if self.bytes == Fidelity::Genuine {
+                assert!(!broken && !lost, "{event:?}");
+                self.laws.follow(&event, self.session.last_zxid());
+            }
         }
     }
 
@@ -237,6 +325,17 @@ impl World {
             }
             None => false,
         }
+    }
+}
+
+/// One of a few, so that they meet, some below others.
+fn path(name: u8) -> &'static str {
+    match name % 5 {
+        0 => "/a",
+        1 => "/a/b",
+        2 => "/a/b/c",
+        3 => "/d",
+        _ => "/",
     }
 }
 
