@@ -38,7 +38,10 @@ enum Step {
     ToClient {
         bytes: u8,
     },
-    Break,
+    /// The connection is lost. What was sent may have been read, but nothing is answered any more.
+    Break {
+        is_read: bool,
+    },
     /// One byte on its way is another.
     FalsifyToServer {
         at: u8,
@@ -138,7 +141,10 @@ impl World {
             Step::ToServer { bytes } => self.to_server(bytes.into()),
             Step::ToClient { bytes } => self.to_client(bytes.into()),
             Step::Flush => self.flush(),
-            Step::Break => {
+            Step::Break { is_read } => {
+                if is_read {
+                    self.to_server(usize::MAX);
+                }
                 if self.disconnect() {
                     self.session.handle_closed(self.now());
                 }
