@@ -138,12 +138,12 @@ impl World {
                 self.server.handle_timeout(self.server_now());
                 self.session.handle_timeout(self.now());
             }
-            Step::ToServer { bytes } => self.to_server(bytes.into()),
-            Step::ToClient { bytes } => self.to_client(bytes.into()),
+            Step::ToServer { bytes } => self.reach_server(bytes.into()),
+            Step::ToClient { bytes } => self.reach_client(bytes.into()),
             Step::Flush => self.flush(),
             Step::Break { is_read } => {
                 if is_read {
-                    self.to_server(usize::MAX);
+                    self.reach_server(usize::MAX);
                 }
                 if self.disconnect() {
                     self.session.handle_closed(self.now());
@@ -161,14 +161,14 @@ impl World {
         }
     }
 
-    fn to_server(&mut self, most: usize) {
+    fn reach_server(&mut self, most: usize) {
         let bytes = self.to_server.split_to(self.to_server.len().min(most));
         if let Some(link) = self.link {
             self.server.receive(self.server_now(), link, &bytes);
         }
     }
 
-    fn to_client(&mut self, most: usize) {
+    fn reach_client(&mut self, most: usize) {
         let bytes = self.to_client.split_to(self.to_client.len().min(most));
         if self.link.is_some() {
             self.received.extend_from_slice(&bytes);
@@ -179,9 +179,9 @@ impl World {
 
     fn flush(&mut self) {
         while !(self.to_server.is_empty() && self.to_client.is_empty()) {
-            self.to_server(usize::MAX);
+            self.reach_server(usize::MAX);
             self.settle();
-            self.to_client(usize::MAX);
+            self.reach_client(usize::MAX);
             self.settle();
         }
     }
