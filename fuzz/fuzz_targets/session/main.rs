@@ -193,7 +193,7 @@ impl World {
             }
             Receive::Answer { zxid, error, body: Blob(body) } => {
                 if let Some(xid) = self.oldest() {
-                    self.reply(xid, (*zxid).into(), error.number(), body);
+                    self.reply(xid, (*zxid).into(), error.error(), body);
                 }
             }
             Receive::Token { token } => {
@@ -203,18 +203,22 @@ impl World {
             Receive::Pong { zxid, error } => {
                 let sent_at = self.server.ping_at.take();
                 self.server.prove(sent_at);
-                self.reply(Xid::PING, (*zxid).into(), error.number(), &[]);
+                self.reply(Xid::PING, (*zxid).into(), error.error(), &[]);
+            }
+            Receive::Authenticated { error } => {
+                self.reply(Xid::AUTH, 0, error.error(), &[]);
             }
             Receive::Notify { zxid, kind, path } => {
-                let kind = EventType::new((*kind).into());
+                // The four that there are, and one more.
+                let kind = EventType::new((kind % 5 + 1).into());
                 let event =
                     WatcherEvent { kind, state: KeeperState::SYNC_CONNECTED, path: path.as_str() };
                 let event = encoded(&event, &[]);
-                self.reply(Xid::NOTIFICATION, (*zxid).into(), 0, &event);
+                self.reply(Xid::NOTIFICATION, (*zxid).into(), ErrorCode::OK, &event);
             }
             Receive::Reply { xid, zxid, error, body: Blob(body) } => {
                 self.prove_all();
-                self.reply(Xid::new(*xid), *zxid, *error, body);
+                self.reply(Xid::new(*xid), *zxid, ErrorCode::new(*error), body);
             }
             Receive::Frame(Blob(frame)) => {
                 self.prove_all();
@@ -258,12 +262,12 @@ impl World {
         if let Some(xid) = self.oldest() {
             let response = SetSaslResponse { token: Credential::new(token) };
             let body = encoded(&response, &[]);
-            self.reply(xid, 0, 0, &body);
+            self.reply(xid, 0, ErrorCode::OK, &body);
         }
     }
 
-    fn reply(&mut self, xid: Xid, zxid: i64, error: i32, body: &[u8]) {
-        let header = ReplyHeader { xid, zxid: Zxid::new(zxid), error: ErrorCode::new(error) };
+    fn reply(&mut self, xid: Xid, zxid: i64, error: ErrorCode, body: &[u8]) {
+        let header = ReplyHeader { xid, zxid: Zxid::new(zxid), error };
         self.session.handle_frame(self.now, encoded(&header, body));
     }
 
@@ -327,6 +331,8 @@ impl World {
             let bound = self.server.bound;
             assert!(deadline <= bound || self.clock == Clock::Wild, "{deadline:?} {bound:?}");
             assert_eq!(self.session.ended(), None);
+        } else {
+            assert!(!self.session.lease_is_secure(self.now));
         }
     }
 

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use arbitrary::Arbitrary;
 use zk_fuzz::{Blob, Text};
+use zk_jute::ErrorCode;
 use zk_session::{Config, Grade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected};
 
 #[derive(Arbitrary, Debug)]
@@ -129,7 +130,7 @@ pub(crate) enum Receive {
     },
     /// The answer to the oldest request that was sent.
     Answer {
-        zxid: i16,
+        zxid: i8,
         error: Code,
         body: Blob,
     },
@@ -138,12 +139,15 @@ pub(crate) enum Receive {
         token: Option<Blob>,
     },
     Pong {
-        zxid: i16,
+        zxid: i8,
+        error: Code,
+    },
+    Authenticated {
         error: Code,
     },
     Notify {
-        zxid: i16,
-        kind: i8,
+        zxid: i8,
+        kind: u8,
         path: Path,
     },
     /// A reply to anything, or nothing.
@@ -157,20 +161,28 @@ pub(crate) enum Receive {
     Stream(Blob),
 }
 
-/// An error, or more often none.
+/// Most often none, or one that means something to the session.
 #[derive(Arbitrary, Debug)]
 pub(crate) enum Code {
     Ok,
-    NoNode,
+    Telling(u8),
     Any(i8),
 }
 
 impl Code {
-    pub(crate) fn number(&self) -> i32 {
+    pub(crate) fn error(&self) -> ErrorCode {
+        const TELLING: [ErrorCode; 6] = [
+            ErrorCode::NO_NODE,
+            ErrorCode::UNIMPLEMENTED,
+            ErrorCode::SESSION_EXPIRED,
+            ErrorCode::SESSION_MOVED,
+            ErrorCode::AUTH_FAILED,
+            ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
+        ];
         match *self {
-            Self::Ok => 0,
-            Self::NoNode => -101,
-            Self::Any(code) => code.into(),
+            Self::Ok => ErrorCode::OK,
+            Self::Telling(nth) => TELLING[usize::from(nth) % TELLING.len()],
+            Self::Any(code) => ErrorCode::new(code.into()),
         }
     }
 }
