@@ -14,6 +14,8 @@ use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
 struct Script {
+    /// Goes on for an earlier nominee.
+    returns: bool,
     stands_again: bool,
     creates_election_node: bool,
     steps: Vec<Step>,
@@ -47,7 +49,7 @@ enum Answer {
     Children(Vec<Name>),
     Read { owner: i8, czxid: i8, version: i8 },
     Deleted,
-    Failed { code: i32 },
+    Failed { code: i8 },
 }
 
 /// A name that fits the election, or any.
@@ -115,7 +117,11 @@ fuzz_target!(|script: Script| {
             ElectionNode::MustExist
         },
     };
-    let mut nominee = Nominee::new(id(0), policy);
+    let mut nominee = if script.returns {
+        Nominee::returning(id(0), policy)
+    } else {
+        Nominee::new(id(0), policy)
+    };
     let mut record = Record::default();
     for step in &script.steps {
         match step {
@@ -165,7 +171,7 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
                     Ok(Reply::Read(Stat::new((*owner).into(), (*czxid).into(), (*version).into())))
                 }
                 Answer::Deleted => Ok(Reply::Deleted),
-                Answer::Failed { code } => Err(Failure::from_code(*code)),
+                Answer::Failed { code } => Err(Failure::from_code((*code).into())),
             };
             Event::Reply { ticket, result }
         }

@@ -11,6 +11,7 @@ use arbitrary::Arbitrary;
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use zk_embedded::{Config, ConnectionId, Database, ExtendedTypes, Instant, Standalone, Transmit};
+use zk_fuzz::Blob;
 use zk_jute::records::{ConnectRequest, PASSWORD_LEN};
 use zk_jute::{Encode, SessionId, Zxid, frame_len};
 
@@ -27,18 +28,18 @@ enum Step {
     /// A frame: these bytes behind their length.
     Frame {
         connection: u8,
-        payload: Vec<u8>,
+        payload: Blob,
     },
     /// A request with a header that makes sense.
     Request {
         connection: u8,
         xid: u8,
         opcode: i8,
-        body: Vec<u8>,
+        body: Blob,
     },
     Bytes {
         connection: u8,
-        bytes: Vec<u8>,
+        bytes: Blob,
     },
     Close {
         connection: u8,
@@ -87,14 +88,16 @@ impl World {
                 .encode(&mut payload);
                 self.send(*connection, &framed(&payload));
             }
-            Step::Frame { connection, payload } => self.send(*connection, &framed(payload)),
-            Step::Request { connection, xid, opcode, body } => {
+            Step::Frame { connection, payload: Blob(payload) } => {
+                self.send(*connection, &framed(payload));
+            }
+            Step::Request { connection, xid, opcode, body: Blob(body) } => {
                 let mut payload = i32::from(*xid).to_be_bytes().to_vec();
                 payload.extend(i32::from(*opcode).to_be_bytes());
                 payload.extend(body);
                 self.send(*connection, &framed(&payload));
             }
-            Step::Bytes { connection, bytes } => self.send(*connection, bytes),
+            Step::Bytes { connection, bytes: Blob(bytes) } => self.send(*connection, bytes),
             Step::Close { connection } => {
                 if let Some(id) = self.connection(*connection) {
                     self.close(id);
