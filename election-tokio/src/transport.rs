@@ -2,11 +2,13 @@
 
 use core::fmt;
 use core::future::Future;
+use core::net::SocketAddr;
+use core::num::NonZeroU32;
 use core::pin::Pin;
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use zk_session::ServerAddress;
 
 /// A byte stream to a server.
@@ -24,14 +26,21 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     fn connect<'a>(&'a self, server: &'a ServerAddress) -> Connecting<'a>;
 }
 
-/// Plain TCP, without delay of small writes. All addresses of a name are tried.
+/// Plain TCP, without delay of small writes. All addresses of a name are tried, beginning with any: of
+/// several, one that swallows everything may take up an attempt, but not every attempt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpConnector;
 
 impl Connector for TcpConnector {
     fn connect<'a>(&'a self, server: &'a ServerAddress) -> Connecting<'a> {
         Box::pin(async move {
-            let stream = TcpStream::connect((server.host.as_str(), server.port)).await?;
+            let found = lookup_host((server.host.as_str(), server.port)).await?;
+            let mut addresses: Vec<SocketAddr> = found.collect();
+            if let Some(count) = NonZeroU32::new(u32::try_from(addresses.len()).unwrap_or(1)) {
+                let first = getrandom::u32().unwrap_or(0) % count;
+                addresses.rotate_left(first.try_into().unwrap_or(0));
+            }
+            let stream = TcpStream::connect(&*addresses).await?;
             stream.set_nodelay(true)?;
             Ok(Box::new(stream) as Box<dyn Transport>)
         })
