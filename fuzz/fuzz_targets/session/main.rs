@@ -326,7 +326,8 @@ impl World {
 
     fn check_lease(&mut self) {
         let deadline = self.session.lease_deadline();
-        assert!(deadline.is_some() || !self.session.lease_is_secure(self.now));
+        let is_secure = self.session.lease_is_secure(self.now);
+        assert!(deadline.is_some() || !is_secure);
         self.laws.note_lease(deadline);
         if let Some(deadline) = deadline {
             let bound = self.server.bound;
