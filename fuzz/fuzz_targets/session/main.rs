@@ -86,7 +86,7 @@ impl World {
                 self.now = Instant::since_origin(Duration::from_millis(*millis));
                 self.clock = Clock::Wild;
             }
-            Step::Timeout => self.timeout(),
+            Step::Timeout => self.sleep(),
             Step::Opened => self.session.handle_opened(now),
             Step::Closed => self.session.handle_closed(now),
             Step::Servers { count } => self.session.handle_servers(now, script::servers(*count)),
@@ -272,11 +272,8 @@ impl World {
     }
 
     fn connect(&mut self) {
-        if let Some(at) = self.session.poll_timeout()
-            && !self.session.is_connected()
-        {
-            self.now = self.now.max(at);
-            self.timeout();
+        if self.session.ended().is_none() && !self.session.is_connected() {
+            self.sleep();
             self.session.handle_opened(self.now);
             self.settle();
             self.accept(self.session.id().map_or(1, SessionId::get), 4000, Some(false));
@@ -289,8 +286,11 @@ impl World {
         }
     }
 
-    /// A driver that does what it is told may sleep afterwards: it does not spin.
-    fn timeout(&mut self) {
+    /// Until something is due. A driver that does it may sleep again: it does not spin.
+    fn sleep(&mut self) {
+        if let Some(at) = self.session.poll_timeout() {
+            self.now = self.now.max(at);
+        }
         for _ in 0..4 {
             self.session.handle_timeout(self.now);
             self.settle();
@@ -326,13 +326,13 @@ impl World {
 
     fn check_lease(&mut self) {
         let deadline = self.session.lease_deadline();
+        let is_secure = self.session.lease_is_secure(self.now);
+        assert!(deadline.is_some() || !is_secure);
         self.laws.note_lease(deadline);
         if let Some(deadline) = deadline {
             let bound = self.server.bound;
             assert!(deadline <= bound || self.clock == Clock::Wild, "{deadline:?} {bound:?}");
             assert_eq!(self.session.ended(), None);
-        } else {
-            assert!(!self.session.lease_is_secure(self.now));
         }
     }
 

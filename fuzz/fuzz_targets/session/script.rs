@@ -64,6 +64,7 @@ pub(crate) enum Step {
     Jump {
         millis: u64,
     },
+    /// Time passes until something is due, and it is done.
     Timeout,
     Opened,
     Closed,
