@@ -115,6 +115,8 @@ pub enum Failure {
     ConnectionLoss,
     /// The server refused, with this error code.
     Rejected(i32),
+    /// There is a reply, but it does not decode, or is larger than what the driver keeps.
+    Unreadable,
 }
 
 impl Failure {

@@ -284,6 +284,7 @@ impl From<Option<Notice>> for Reaction<'_> {
 fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
     match result {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
+        Err(Failure::Unreadable) => NominationError::UnreadableReply,
         _ => NominationError::UnexpectedReply,
     }
 }

@@ -122,6 +122,10 @@ pub enum NominationError {
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request of the nomination, with error code {0}")]
     Rejected(i32),
+    /// A reply does not decode, or is larger than what the driver keeps: the list of an election with
+    /// very many candidates, for instance.
+    #[error("a reply cannot be read, or is larger than this client keeps")]
+    UnreadableReply,
     /// The driver answered a command with what belongs to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,

@@ -1,12 +1,13 @@
 //! Many nominees: on one session, on many, and one after another.
 #![forbid(unsafe_code)]
 
-use election_tokio::{CandidateName, Nomination, Role};
+use election_tokio::{CandidateName, Client, EndReason, Nomination, NominationError, Role};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use zk_tests::election::{Arena, ELECTION, connect, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
+use zk_tests::proxy::Proxy;
 use zk_tests::server::{ServerKind, TestServer};
 use zk_tests::wait::{SOON, eventually_async};
 
@@ -14,6 +15,7 @@ on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     a_thousand_nominees_share_a_session,
     two_hundred_sessions_share_an_election,
+    too_many_candidates_for_a_client_end_its_nomination_and_nothing_else,
     watches_do_not_pile_up;
 }
 
@@ -104,7 +106,7 @@ async fn two_hundred_sessions_share_an_election(server: ServerKind) -> TestResul
     for _ in 0..200 {
         let servers = arena.servers();
         connecting.spawn(async move {
-            let builder = election_tokio::Client::builder(&servers).session_timeout(TIMEOUT);
+            let builder = Client::builder(&servers).session_timeout(TIMEOUT);
             builder.connect_timeout(SOON).connect().await
         });
     }
@@ -130,6 +132,34 @@ async fn two_hundred_sessions_share_an_election(server: ServerKind) -> TestResul
     drop(queue);
     arena.wait_until_empty().await?;
     wait_for_watches(&server, 0).await
+}
+
+/// C-54: a nominee that cannot read the list is told so, and its candidate is not left behind; its
+/// connection, the leader and the others behind it go on.
+async fn too_many_candidates_for_a_client_end_its_nomination_and_nothing_else(
+    server: ServerKind,
+) -> TestResult {
+    const OTHERS: usize = 30;
+    let arena = Arena::new(server, "many").await?;
+    let client = connect(&arena.servers(), TIMEOUT).await?;
+    let mut nominations = Vec::new();
+    for _ in 0..OTHERS {
+        nominations.push(client.election(ELECTION).nominate()?);
+    }
+    let mut queue = in_order(nominations).await?;
+
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let servers = arena.servers_by(&proxy);
+    let small = Client::builder(&servers).session_timeout(TIMEOUT).max_reply(1000);
+    let small = small.connect_timeout(SOON).connect().await?;
+    let mut nomination = small.election(ELECTION).nominate()?;
+    let ended = soon("the nomination ends", nomination.elected()).await?;
+    let unreadable = EndReason::Failed(NominationError::UnreadableReply);
+    assert_eq!(ended.map(|leadership| leadership.token()), Err(unreadable));
+    arena.wait_for_children(OTHERS).await?;
+    small.get_data(ELECTION).await?;
+    assert_eq!(proxy.counters().accepted, 1);
+    resign(&mut queue, 2).await
 }
 
 /// C-47: one session stands and resigns 2,000 times behind a leader that stays, and before one that

@@ -5,7 +5,7 @@ use election_core::{End, Event, Failure, NominationError, Notice, Role};
 use crate::common::server::{Request, Server};
 use crate::common::step::Step;
 use crate::common::{Budget, World};
-use crate::{END, create_in_doubt, is_read};
+use crate::{END, create_in_doubt, is_list, is_read};
 
 /// C-21, C-22.
 #[test]
@@ -172,14 +172,31 @@ fn sequence_numbers_run_out_on_a_server_since_3_6() {
 #[test]
 fn an_unexpected_refusal_ends_the_nomination_and_cleans_up() {
     const NO_AUTH: i32 = -102;
+    assert_ends_and_cleans_up(
+        is_read,
+        Failure::Rejected(NO_AUTH),
+        NominationError::Rejected(NO_AUTH),
+    );
+}
+
+/// C-54: the list of an election with too many candidates for this client.
+#[test]
+fn a_list_that_cannot_be_read_ends_the_nomination_and_cleans_up() {
+    assert_ends_and_cleans_up(is_list, Failure::Unreadable, NominationError::UnreadableReply);
+}
+
+#[expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
+fn assert_ends_and_cleans_up(
+    is_failing: fn(&Request) -> bool,
+    failure: Failure,
+    error: NominationError,
+) {
     let mut world = World::new(1, Budget::default());
     world.take(Step::Connect(0));
-    world.run_until(0, is_read);
-    let (ticket, _) = world.clients[0].requests.pop_front().expect("the read");
-    let result = Err(Failure::Rejected(NO_AUTH));
-    let notice = world.clients[0].feed(Event::Reply { ticket, result });
-    let end = End::Failed(NominationError::Rejected(NO_AUTH));
-    assert_eq!(notice, Ok(Some(Notice::Ended(end))));
+    world.run_until(0, is_failing);
+    let (ticket, _) = world.clients[0].requests.pop_front().expect("the request");
+    let notice = world.clients[0].feed(Event::Reply { ticket, result: Err(failure) });
+    assert_eq!(notice, Ok(Some(Notice::Ended(End::Failed(error)))));
     world.settle();
     assert_eq!(world.server.tip.znodes, []);
 }

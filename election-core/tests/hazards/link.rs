@@ -87,6 +87,39 @@ fn session_is_expired_and_the_policy_is_to_end() {
     }
 }
 
+/// C-71: whichever is heard first, that the own znode is gone or that the session has expired, the
+/// leadership is lost once.
+#[test]
+fn deletion_and_expiry_in_either_order_are_one_loss() {
+    let leader = || {
+        let mut world = World::settled(1, STAND_AGAIN);
+        world.notices(0);
+        world.take(Step::OperatorDeletes(world.candidate(0)));
+        world
+    };
+    let expire = |world: &mut World| {
+        world.take(Step::Disconnect(0));
+        world.take(Step::Expire(0));
+        world.take(Step::LearnOfExpiry(0));
+        world.take(Step::Connect(0));
+    };
+    let losses = |world: &mut World| {
+        world.settle();
+        let mut notices = world.notices(0);
+        notices.retain(|notice| matches!(notice, Notice::Lost(_)));
+        notices
+    };
+
+    let mut world = leader();
+    world.take(Step::Hear(0));
+    expire(&mut world);
+    assert_eq!(losses(&mut world), [Notice::Lost(Cause::Evicted)]);
+
+    let mut world = leader();
+    expire(&mut world);
+    assert_eq!(losses(&mut world), [Notice::Lost(Cause::SessionExpired)]);
+}
+
 /// C-15: the old session's znode still stands, and is nobody's.
 #[test]
 fn another_session_is_handed_out() {

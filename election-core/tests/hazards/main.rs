@@ -31,3 +31,7 @@ fn create_in_doubt() -> World {
 fn is_read(request: &Request) -> bool {
     matches!(request, Request::Read(_))
 }
+
+fn is_list(request: &Request) -> bool {
+    matches!(request, Request::List)
+}

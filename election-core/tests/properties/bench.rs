@@ -75,6 +75,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         Just(Failure::BadVersion),
         Just(Failure::ConnectionLoss),
         any::<i32>().prop_map(Failure::Rejected),
+        Just(Failure::Unreadable),
     ];
     prop_oneof![
         any_name().prop_map(AnyReply::Created),

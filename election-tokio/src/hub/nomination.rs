@@ -9,7 +9,7 @@ use election_core::{
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
-use zk_jute::{Decode, ErrorCode, SessionId};
+use zk_jute::{Decode, SessionId};
 use zk_session::{Completion, End, Instant};
 
 use super::perform::{NotSent, Performer, Step, WatchSlots};
@@ -336,7 +336,7 @@ fn list(nominee: &mut Nominee, performer: Performer<'_>, ticket: Ticket, body: &
     let mut names = response.ok().into_iter().flat_map(|response| response.children);
     let result = match response {
         Ok(_) => Ok(Reply::Children(&mut names)),
-        Err(_) => Err(UNREADABLE),
+        Err(_) => Err(Failure::Unreadable),
     };
     react(nominee, performer, Event::Reply { ticket, result })
 }
@@ -349,13 +349,10 @@ fn created(
 ) -> Outcome {
     let result = match CreateResponse::decode_prefix(body) {
         Ok(response) => Ok(Reply::Created { name: Target::name_of(response.path) }),
-        Err(_) => Err(UNREADABLE),
+        Err(_) => Err(Failure::Unreadable),
     };
     react(nominee, performer, Event::Reply { ticket, result })
 }
-
-/// A reply that does not decode ends the nomination as one that the server refused to make.
-const UNREADABLE: Failure = Failure::Rejected(ErrorCode::MARSHALLING_ERROR.get());
 
 fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
     match step {
@@ -364,9 +361,9 @@ fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
         Step::Delete => Ok(Reply::Deleted),
         Step::Read => match GetDataResponse::decode_prefix(body) {
             Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),
-            Err(_) => Err(UNREADABLE),
+            Err(_) => Err(Failure::Unreadable),
         },
-        Step::Create | Step::List => Err(UNREADABLE),
+        Step::Create | Step::List => Err(Failure::Unreadable),
     }
 }
 
@@ -378,7 +375,7 @@ fn core_stat(stat: &Stat) -> election_core::Stat {
 fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
         zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
-        zk_session::Failure::ReplyTooLarge { .. } => UNREADABLE,
+        zk_session::Failure::ReplyTooLarge { .. } => Failure::Unreadable,
         zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
             Failure::ConnectionLoss
         }

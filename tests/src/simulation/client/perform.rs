@@ -92,14 +92,14 @@ impl Performer<'_> {
                     let mut names = response.children.into_iter();
                     self.react(nominee, event(Ok(Reply::Children(&mut names))))
                 }
-                Err(_) => self.react(nominee, event(Err(UNREADABLE))),
+                Err(_) => self.react(nominee, event(Err(Failure::Unreadable))),
             },
             Step::Create => match CreateResponse::decode_prefix(&body) {
                 Ok(CreateResponse { path }) => {
                     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
                     self.react(nominee, event(Ok(Reply::Created { name })))
                 }
-                Err(_) => self.react(nominee, event(Err(UNREADABLE))),
+                Err(_) => self.react(nominee, event(Err(Failure::Unreadable))),
             },
             Step::Read => self.react(nominee, event(read_reply(&body))),
             Step::ElectionNode => self.react(nominee, event(Ok(Reply::ElectionNodeCreated))),
@@ -188,10 +188,8 @@ impl Performer<'_> {
     }
 }
 
-const UNREADABLE: Failure = Failure::Rejected(ErrorCode::MARSHALLING_ERROR.get());
-
 fn read_reply<'a>(body: &Bytes) -> Result<Reply<'a>, Failure> {
-    let response = GetDataResponse::decode_prefix(body).map_err(|_| UNREADABLE)?;
+    let response = GetDataResponse::decode_prefix(body).map_err(|_| Failure::Unreadable)?;
     let stat = response.stat;
     Ok(Reply::Read(election_core::Stat::new(
         stat.ephemeral_owner.get(),
@@ -203,7 +201,7 @@ fn read_reply<'a>(body: &Bytes) -> Result<Reply<'a>, Failure> {
 fn core_failure(failure: zk_session::Failure) -> Failure {
     match failure {
         zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
-        zk_session::Failure::ReplyTooLarge { .. } => UNREADABLE,
+        zk_session::Failure::ReplyTooLarge { .. } => Failure::Unreadable,
         zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
             Failure::ConnectionLoss
         }
