@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use election_tokio::{
@@ -24,7 +24,8 @@ on_both_servers! {
     a_file_is_read_again_until_it_names_a_server_that_serves,
     a_source_that_fails_costs_nothing_but_a_note,
     a_source_that_never_answers_does_not_keep_a_client_from_reconnecting,
-    a_list_that_is_pushed_is_used_from_then_on;
+    a_list_that_is_pushed_is_used_from_then_on,
+    a_server_is_reached_by_ipv6;
 }
 
 const SESSION: Duration = Duration::from_secs(20);
@@ -210,5 +211,28 @@ async fn a_list_that_is_pushed_is_used_from_then_on(server: ServerKind) -> TestR
         assert_eq!(session(&client).await?, before);
         assert_eq!((old.connections().len(), new.connections().len()), (0, 1));
     }
+    Ok(())
+}
+
+/// By way of a relay, since the servers here listen on IPv4; on a machine without IPv6, nothing.
+async fn a_server_is_reached_by_ipv6(server: ServerKind) -> TestResult {
+    let Ok(relay) = tokio::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await else {
+        eprintln!("not tried: this machine has no IPv6");
+        return Ok(());
+    };
+    let servers = format!("unresolvable.invalid:2181,{}", relay.local_addr()?);
+    assert!(servers.contains(",[::1]:"), "{servers}");
+    let server = server.shared()?.addr();
+    let relaying = tokio::spawn(async move {
+        let (mut inner, _) = relay.accept().await?;
+        let mut outer = tokio::net::TcpStream::connect(server).await?;
+        tokio::io::copy_bidirectional(&mut inner, &mut outer).await
+    });
+    let builder = Client::builder(&servers).session_timeout(SESSION).connect_timeout(SOON);
+    let client = builder.connect().await?;
+    assert!(client.exists("/").await?.is_some());
+    timeout(SOON, client.close()).await??;
+    let (sent, received) = relaying.await??;
+    assert!(sent > 0 && received > 0);
     Ok(())
 }
