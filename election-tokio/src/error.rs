@@ -143,6 +143,8 @@ pub(crate) fn advice(operation: OpCode, kind: ErrorKind) -> Option<&'static str>
         ErrorKind::TooLarge { .. } => {
             "split it, or raise both the limit here and jute.maxbuffer of the servers"
         }
+        ErrorKind::ReplyTooLarge { .. } => "raise ClientBuilder::max_reply, or ask for less",
+        ErrorKind::ReadOnlyServer => return advice_on_code(operation, ErrorCode::NOT_READ_ONLY),
         ErrorKind::UnreadableAnswer(_) => {
             "read whether it happened, and report the server's release"
         }

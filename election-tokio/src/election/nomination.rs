@@ -43,7 +43,7 @@ impl Seat {
 #[non_exhaustive]
 pub enum WithdrawError {
     /// The client ended before a server confirmed the deletion.
-    #[error("{0}; the candidate znode lives on for at most the session timeout")]
+    #[error("{0}; the candidate znode lives on until its session ends")]
     Unconfirmed(End),
     /// The nomination had ended for another reason.
     #[error("the nomination had ended: {0}")]
@@ -118,8 +118,8 @@ impl Nomination {
     /// # Errors
     ///
     /// [`WithdrawError::Unconfirmed`] if the client ended first: the znode may outlive this call by
-    /// at most the session timeout. [`WithdrawError::AlreadyEnded`] if there was nothing left to
-    /// end.
+    /// at most the session timeout, or for as long as the session goes on elsewhere after
+    /// [`Client::detach`]. [`WithdrawError::AlreadyEnded`] if there was nothing left to end.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
         self.seat.withdraw();
         let mut status = self.status.clone();
