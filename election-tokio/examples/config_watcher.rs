@@ -27,35 +27,49 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let service = Client::builder(&servers).connect().await?;
     operator.delete_tree(ROOT).await?;
 
-    let (sender, mut value) = watch::channel(None);
-    let following = tokio::spawn(follow(service.clone(), sender));
+    let (sender, value) = watch::channel(None);
+    let mut following = tokio::spawn(follow(service.clone(), sender));
+    tokio::select! {
+        // As long as the client lives, it ends only if it cannot go on.
+        error = &mut following => return Err(error?.to_string().into()),
+        done = operate(&operator, &service, own_server.as_ref(), value) => done?,
+    }
 
+    service.close().await?;
+    // The last that the follower hears: the client is closed.
+    println!("the follower ends: {}", following.await?);
+    operator.close().await?;
+    Ok(())
+}
+
+/// Changes the value, in good times and bad, and waits until the service has followed.
+async fn operate(
+    operator: &Client,
+    service: &Client,
+    own_server: Option<&Server>,
+    mut value: watch::Receiver<Value>,
+) -> Result<(), Box<dyn Error>> {
     operator.create_with_parents(PATH, b"10", CreateMode::Persistent, &[Acl::OPEN]).await?;
     wait_for(&mut value, Some("10")).await?;
     operator.set_data(PATH, b"20", Version::ANY).await?;
     wait_for(&mut value, Some("20")).await?;
 
-    if let Some(server) = &own_server {
+    if let Some(server) = own_server {
         server.drop_connections();
         println!("all connections are cut");
-        write(&operator, b"30").await?;
+        write(operator, b"30").await?;
         wait_for(&mut value, Some("30")).await?;
 
         if let ConnectionState::Connected { session, .. } = service.connection().latest() {
             server.expire(session)?;
             println!("the session of the service is expired");
         }
-        write(&operator, b"40").await?;
+        write(operator, b"40").await?;
         wait_for(&mut value, Some("40")).await?;
     }
 
     operator.delete_tree(ROOT).await?;
     wait_for(&mut value, None).await?;
-
-    service.close().await?;
-    // The last that the follower hears: the client is closed.
-    println!("the follower ends: {}", following.await?);
-    operator.close().await?;
     Ok(())
 }
 

@@ -24,12 +24,29 @@ type Instances = BTreeMap<String, String>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (servers, own_server) = servers().await?;
-    let connect = async || Client::builder(&servers).connect().await;
-    let caller = connect().await?;
+    let caller = Client::builder(&servers).connect().await?;
     caller.delete_tree(ROOT).await?;
-    let (sender, mut list) = watch::channel(Instances::new());
-    let keeping = tokio::spawn(keep_list(caller.clone(), sender));
+    let (sender, list) = watch::channel(Instances::new());
+    let mut keeping = tokio::spawn(keep_list(caller.clone(), sender));
+    tokio::select! {
+        // As long as the client lives, it ends only if it cannot go on.
+        error = &mut keeping => return Err(error?.to_string().into()),
+        done = come_and_go(&servers, own_server.as_ref(), list) => done?,
+    }
 
+    caller.delete_tree(ROOT).await?;
+    caller.close().await?;
+    println!("the list ends: {}", keeping.await?);
+    Ok(())
+}
+
+/// Instances that register, lose their session, and leave.
+async fn come_and_go(
+    servers: &str,
+    own_server: Option<&Server>,
+    mut list: watch::Receiver<Instances>,
+) -> Result<(), Box<dyn Error>> {
+    let connect = async || Client::builder(servers).connect().await;
     let mut first = Instance::start(connect().await?, "first", "10.0.0.1:80");
     first.registered().await?;
     wait_for(&mut list, &["first"]).await?;
@@ -37,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let session = second.registered().await?;
     wait_for(&mut list, &["first", "second"]).await?;
 
-    if let Some(server) = &own_server {
+    if let Some(server) = own_server {
         // As if it had been unreachable for too long.
         server.expire(session)?;
         println!("the session of the second instance is expired");
@@ -51,10 +68,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     wait_for(&mut list, &["second"]).await?;
     second.client.close().await?;
     wait_for(&mut list, &[]).await?;
-
-    caller.delete_tree(ROOT).await?;
-    caller.close().await?;
-    println!("the list ends: {}", keeping.await?);
     Ok(())
 }
 
