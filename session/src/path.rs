@@ -171,20 +171,15 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
     let Some(rest) = path.strip_prefix('/') else {
         return Err(PathError::NotAbsolute);
     };
-    if rest.is_empty() {
+    // Every operation comes through here.
+    if is_plain(rest) {
         return Ok(());
     }
     if rest.ends_with('/') {
         return Err(PathError::TrailingSlash);
     }
-    // Almost every path is printable ASCII, and every operation comes through here.
-    if !rest.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-        && let Some(character) = rest.chars().find(|&c| is_forbidden(c))
-    {
+    if let Some(character) = rest.chars().find(|&c| is_forbidden(c)) {
         return Err(PathError::Character(character));
-    }
-    if !has_empty_or_dotted_part(rest) {
-        return Ok(());
     }
     rest.split('/').try_for_each(|part| match part {
         "" => Err(PathError::EmptyPart),
@@ -193,13 +188,15 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
     })
 }
 
-/// Whether one of the parts is empty or begins with a dot: only then may one be wrong.
-fn has_empty_or_dotted_part(parts: &str) -> bool {
+/// Whether these parts, as almost all do, consist of printable ASCII, and none begins with a dot or
+/// is empty.
+fn is_plain(parts: &str) -> bool {
     let mut before = b'/';
-    parts.bytes().any(|byte| {
+    let plain = parts.bytes().all(|byte| {
         let begins_part = core::mem::replace(&mut before, byte) == b'/';
-        begins_part && matches!(byte, b'/' | b'.')
-    })
+        matches!(byte, b' '..=b'~') && !(begins_part && matches!(byte, b'/' | b'.'))
+    });
+    plain && (before != b'/' || parts.is_empty())
 }
 
 fn is_forbidden(character: char) -> bool {
