@@ -5,7 +5,8 @@ use zeroize::Zeroize;
 use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 
 /// Frames in the order of sending, with a lane for pings that overtakes the others, so that no
-/// amount of queued requests starves them (C-53).
+/// amount of queued requests starves them (C-53). They do not overtake an identity: a server that
+/// demands one refuses whatever comes before it (protocol section 10.5).
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     urgent: BytesMut,
@@ -36,7 +37,11 @@ impl Outbox {
 
     pub(crate) fn push_ping(&mut self) {
         let header = RequestHeader { xid: Xid::PING, opcode: OpCode::PING };
-        let pushed = put_frame(&mut self.urgent, usize::MAX, &header, &());
+        let lane = match self.content {
+            Content::Public => &mut self.urgent,
+            Content::Confidential => &mut self.ordinary,
+        };
+        let pushed = put_frame(lane, usize::MAX, &header, &());
         debug_assert!(pushed.is_ok(), "no limit was given");
     }
 

@@ -126,6 +126,14 @@ impl<W> Stage<W> {
         }
     }
 
+    /// What the server will hold for it that it may not hold yet.
+    fn will_be_held(&self) -> Option<Held> {
+        match self {
+            Self::Interrupted(_, kind) => Some(kind.held()),
+            _ => self.asked_of_server().and_then(|by| Some(by.held(by.leaves(ErrorCode::OK)?))),
+        }
+    }
+
     fn watcher(self) -> Option<W> {
         match self {
             Self::Asked(watcher, ..) | Self::Set(watcher, _) | Self::Interrupted(watcher, _) => {
@@ -168,14 +176,14 @@ impl<W: Clone> Watches<W> {
         if self.expected(path).is_recursive() { WatchMode::PersistentRecursive } else { mode }
     }
 
-    /// What the server holds at a path once it has answered.
+    /// What the server holds at a path once it has answered, and, if there is no connection, the
+    /// persistent watches are set again: that comes first on the next one.
     fn expected(&self, path: &str) -> Held {
         let Some(at) = self.by_path.get(path) else {
             return Held::NOTHING;
         };
-        let asked = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.asked_of_server());
-        let left = asked.filter_map(|by| Some(by.held(by.leaves(ErrorCode::OK)?)));
-        left.fold(at.held, Held::with)
+        let stages = at.ids.iter().filter_map(|id| Some(&self.by_id.get(id)?.stage));
+        stages.filter_map(Stage::will_be_held).fold(at.held, Held::with)
     }
 
     /// The request for the watch was answered.

@@ -128,7 +128,9 @@ impl<R, W: Clone> Session<R, W> {
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
-            (Purpose::Heartbeat, error) => self.heartbeat_answered(now, pending.sent_at, error),
+            (Purpose::Heartbeat, error) => {
+                self.handle_heartbeat_reply(now, pending.sent_at, error, &body);
+            }
             (Purpose::Confirmation, ErrorCode::OK) => self.lease.confirmed(now),
             // A removal may also find none: the event is on its way, or the server too old (C-48).
             (Purpose::RemoveWatches | Purpose::Confirmation, _) => {}

@@ -2,13 +2,13 @@
 
 use alloc::string::String;
 
-use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, SyncRequest};
-use zk_jute::{Encode, ErrorCode, Version};
+use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResponse, SyncRequest};
+use zk_jute::{Decode, Encode, ErrorCode, Version};
 
 use super::Session;
 use super::state::{Closing, Heartbeat, Live, State};
 use super::submission::REQUEST_HEADER_LEN;
-use crate::event::{Event, SubmitError};
+use crate::event::{ConnectionEnd, Event, SubmitError};
 use crate::lease::{Followup, Grade};
 use crate::requests::Purpose;
 use crate::time::Instant;
@@ -94,7 +94,30 @@ impl<R, W: Clone> Session<R, W> {
         self.state = State::Live(Live { last_sent: now, heartbeat, ..live });
     }
 
-    pub(super) fn heartbeat_answered(&mut self, now: Instant, sent_at: Instant, error: ErrorCode) {
+    /// What a server says of the operations of a multi stands behind its header, which calls every
+    /// multi a success (protocol section 4.6).
+    pub(super) fn handle_heartbeat_reply(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        error: ErrorCode,
+        body: &[u8],
+    ) {
+        match (self.lease.grade(), error) {
+            (Grade::Quorum, ErrorCode::OK) => match MultiResponse::decode_prefix(body) {
+                Ok(response) => {
+                    let error = response.error().map_or(ErrorCode::OK, |(_, error)| error);
+                    self.heartbeat_answered(now, sent_at, error);
+                }
+                Err(error) => {
+                    self.connection_ended(now, ConnectionEnd::Protocol(error.into()));
+                }
+            },
+            _ => self.heartbeat_answered(now, sent_at, error),
+        }
+    }
+
+    fn heartbeat_answered(&mut self, now: Instant, sent_at: Instant, error: ErrorCode) {
         let followup = if error == ErrorCode::OK {
             self.lease.heartbeat_answered(now, sent_at)
         } else {

@@ -1,10 +1,12 @@
 //! Identities of a connection.
 
+use core::time::Duration;
+
 use zk_jute::records::{AuthPacket, GetDataRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Xid};
 use zk_session::{End, Event, SubmitError, Watching, WhileDisconnected};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, SESSION, TIMEOUT};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
@@ -45,6 +47,27 @@ fn identities_come_first_on_every_connection() {
             [OpCode::AUTH, OpCode::AUTH, OpCode::SET_WATCHES, OpCode::GET_DATA]
         );
     }
+}
+
+/// Protocol section 10.5: a server that demands an identity refuses whatever comes before it, a ping
+/// too. One is due at once if the handshake took long.
+#[test]
+fn no_ping_overtakes_an_identity() {
+    let mut lab = Lab::with(1, |config| config.session_timeout = Duration::from_secs(30));
+    let kept = lab.session.authenticate(lab.now, "digest", b"a:1");
+    kept.expect("accepted");
+    lab.open();
+    lab.sleep(2500);
+    lab.accept_as(SESSION, TIMEOUT);
+    lab.tick();
+    assert_eq!(lab.opcodes_sent(), [OpCode::AUTH, OpCode::PING]);
+    // Nor one that has not been taken out for two seconds.
+    lab.pong(1);
+    lab.sleep(1000);
+    let kept = lab.session.authenticate(lab.now, "digest", b"b:2");
+    kept.expect("accepted");
+    lab.session.handle_timeout(lab.now + Duration::from_secs(2));
+    assert_eq!(lab.opcodes_sent(), [OpCode::AUTH, OpCode::PING]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A session that another process goes on with (D-8).
 
-use zk_jute::records::{ConnectResponse, GetDataRequest};
-use zk_jute::{ErrorCode, Zxid};
+use zk_jute::Zxid;
+use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
 use zk_session::{
     Config, End, Event, Expiry, Failure, Grade, Session, SessionTicket, Transport, Watching,
 };
@@ -93,7 +93,7 @@ fn the_lease_of_a_resumed_session_is_proved_anew() {
     lab.connect();
     assert_eq!(lab.session.lease_deadline(), None);
     let heartbeat = lab.sent_one();
-    lab.reply(heartbeat.xid, 42, ErrorCode::OK);
+    lab.answer_heartbeat(&heartbeat, 42, MultiResult::Check);
     assert_eq!(lab.session.lease_deadline(), Some(sent_at + LEASE));
 }
 

@@ -2,9 +2,11 @@
 
 use core::time::Duration;
 
-use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
+use zk_jute::records::{
+    CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, MultiResult, SyncRequest,
+};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{Config, Event, Grade, SubmitError};
+use zk_session::{Config, ConnectionEnd, Event, Grade, ProtocolError, SubmitError};
 
 use crate::lab::{LEASE, Lab, SESSION, Sent, TIMEOUT, after};
 
@@ -49,7 +51,10 @@ fn confirmation(lab: &mut Lab) -> Sent {
 }
 
 fn answer(lab: &mut Lab, request: &Sent) {
-    lab.reply(request.xid, 1, ErrorCode::OK);
+    match request.opcode {
+        OpCode::MULTI => lab.answer_heartbeat(request, 1, MultiResult::Check),
+        _ => lab.reply(request.xid, 1, ErrorCode::OK),
+    }
 }
 
 #[test]
@@ -242,18 +247,38 @@ fn a_shorter_timeout_shortens_what_was_proved() {
     assert_eq!(lab.session.lease_deadline(), Some(opened_at + Duration::from_millis(1800)));
 }
 
+/// Protocol section 4.6: by its header alone, a multi always succeeds. A server that is too busy to
+/// look at one says so in the header.
 #[test]
 fn a_refused_heartbeat_is_reported_and_proves_nothing() {
+    for error in [ErrorCode::NO_NODE, ErrorCode::NO_AUTH, ErrorCode::THROTTLED_OP] {
+        let mut lab = old_session(quorum);
+        start(&mut lab);
+        let first = heartbeat(&mut lab);
+        match error {
+            ErrorCode::THROTTLED_OP => lab.reply(first.xid, 1, error),
+            _ => lab.answer_heartbeat(&first, 1, MultiResult::Error(error)),
+        }
+        assert_eq!(lab.events(), [Event::HeartbeatRefused { error }]);
+        lab.pass(INTERVAL);
+        let second = heartbeat(&mut lab);
+        answer(&mut lab, &second);
+        assert_eq!(lab.sent(), [], "it is the first that counts");
+        assert_eq!(lab.session.lease_deadline(), None);
+    }
+}
+
+#[test]
+fn an_answer_that_says_nothing_of_the_check_breaks_the_connection() {
     let mut lab = old_session(quorum);
     start(&mut lab);
     let first = heartbeat(&mut lab);
-    lab.reply(first.xid, 1, ErrorCode::NO_NODE);
-    assert_eq!(lab.events(), [Event::HeartbeatRefused { error: ErrorCode::NO_NODE }]);
-    lab.pass(INTERVAL);
-    let second = heartbeat(&mut lab);
-    answer(&mut lab, &second);
-    assert_eq!(lab.sent(), [], "it is the first that counts");
-    assert_eq!(lab.session.lease_deadline(), None);
+    lab.reply(first.xid, 1, ErrorCode::OK);
+    let events = lab.events();
+    let [Event::Disconnected { end: ConnectionEnd::Protocol(error), .. }] = *events else {
+        unreachable!("{events:?}")
+    };
+    assert!(matches!(error, ProtocolError::Undecodable(_)), "{error}");
 }
 
 #[test]

@@ -4,7 +4,10 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use zk_jute::records::{ConnectRequest, ConnectResponse, EventType, KeeperState, WatcherEvent};
+use zk_jute::records::{
+    ConnectRequest, ConnectResponse, EventType, KeeperState, MultiResponse, MultiResult,
+    WatcherEvent,
+};
 use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len,
 };
@@ -167,6 +170,20 @@ impl Lab {
     /// Answers with a header and nothing behind it.
     pub(crate) fn reply(&mut self, xid: Xid, zxid: i64, error: ErrorCode) {
         self.receive(&header(xid, zxid, error));
+    }
+
+    /// Answers a heartbeat, of which the server says this, as it says it of a multi.
+    pub(crate) fn answer_heartbeat(
+        &mut self,
+        heartbeat: &Sent,
+        zxid: i64,
+        result: MultiResult<'_>,
+    ) {
+        assert_eq!(heartbeat.opcode, OpCode::MULTI);
+        let mut frame = BytesMut::new();
+        header(heartbeat.xid, zxid, ErrorCode::OK).encode(&mut frame);
+        MultiResponse::new(&[result]).encode(&mut frame);
+        self.session.handle_frame(self.now, frame.freeze());
     }
 
     pub(crate) fn pong(&mut self, zxid: i64) {

@@ -6,7 +6,7 @@ use zk_jute::records::{
     SetWatches2, WatcherType,
 };
 use zk_jute::{Decode, ErrorCode, OpCode, Zxid};
-use zk_session::{Event, SubmitError, WatchId, WatchMode, Watching};
+use zk_session::{Event, SubmitError, WatchId, WatchMode, Watching, WhileDisconnected};
 
 use crate::lab::{Lab, Sent};
 
@@ -164,6 +164,56 @@ fn a_change_of_children_is_told_once_beside_a_recursive_watch() {
             [changed(2, "/a/b", DELETED, 9), changed(1, "/a", CHILDREN, 9), fired(3, CHILDREN, 9)];
         assert_eq!(lab.events(), expected);
     }
+}
+
+/// C-51: what waits for a connection goes out behind the watches that are set again, so it must not
+/// end one of those either.
+#[test]
+fn what_is_asked_while_disconnected_relies_on_the_watches_that_are_set_again() {
+    let queue = WhileDisconnected::Queue;
+    let mut lab = Lab::connected_with(|config| config.while_disconnected = queue);
+    lab.add_watch("/a", WatchMode::Persistent, 1);
+    lab.add_watch("/r", WatchMode::PersistentRecursive, 2);
+    lab.close_by_server();
+    let path = ("/r", WatchMode::Persistent);
+    lab.session.submit_watching(lab.now, 3, Watching::GetData("/a"), 3).expect("queued");
+    lab.session.submit_persistent(lab.now, 4, path, 4).expect("queued");
+    lab.connect();
+    let [set, read, add] = lab.sent().try_into().expect("three requests");
+    assert_eq!(set.opcode, OpCode::SET_WATCHES2);
+    assert_eq!(read.body.last(), Some(&0), "no watch flag");
+    let request = AddWatchRequest::decode_exact(&add.body).expect("an addWatch");
+    assert_eq!(request.mode, AddWatchMode::PERSISTENT_RECURSIVE);
+    for sent in [set, read, add] {
+        lab.reply(sent.xid, 7, ErrorCode::OK);
+    }
+    lab.events();
+    lab.notify(8, WRITTEN, "/a");
+    lab.notify(9, CREATED, "/r/b");
+    let expected = [
+        changed(1, "/a", WRITTEN, 8),
+        fired(3, WRITTEN, 8),
+        changed(2, "/r/b", CREATED, 9),
+        changed(4, "/r", CHILDREN, 9),
+    ];
+    assert_eq!(lab.events(), expected);
+}
+
+/// The watch that it relied on is not set again: its watcher has to look for itself.
+#[test]
+fn a_watch_whose_support_is_forgotten_while_disconnected_is_lost() {
+    let queue = WhileDisconnected::Queue;
+    let mut lab = Lab::connected_with(|config| config.while_disconnected = queue);
+    let persistent = lab.add_watch("/a", WatchMode::Persistent, 1);
+    lab.close_by_server();
+    lab.session.submit_watching(lab.now, 2, Watching::GetData("/a"), 2).expect("queued");
+    lab.forget(persistent);
+    lab.connect();
+    lab.events();
+    let read = lab.sent_one();
+    lab.reply(read.xid, 7, ErrorCode::OK);
+    let events = lab.events();
+    assert_eq!(events.last(), Some(&Event::WatchLost { watcher: 2 }), "{events:?}");
 }
 
 /// It would replace the recursive one on servers before 3.9, which alone tells what is below.

@@ -16,6 +16,8 @@ pub(crate) struct Server {
     pub(crate) requests: VecDeque<(Xid, Instant)>,
     /// The last request that was a token. It is none of the session, so its answer proves nothing.
     pub(crate) last_token: Option<Xid>,
+    /// The last request that was a multi, as a heartbeat is.
+    pub(crate) last_multi: Option<Xid>,
     pub(crate) ping_at: Option<Instant>,
     /// It has no leader: nothing that it says proves anything.
     pub(crate) cut_off: bool,
@@ -48,8 +50,10 @@ impl Server {
                 continue;
             }
             let header = RequestHeader::decode_prefix(&frame).expect("a header");
-            if header.opcode == OpCode::SASL {
-                self.last_token = Some(header.xid);
+            match header.opcode {
+                OpCode::SASL => self.last_token = Some(header.xid),
+                OpCode::MULTI => self.last_multi = Some(header.xid),
+                _ => {}
             }
             match header.xid {
                 Xid::PING => self.ping_at = Some(now),

@@ -5,7 +5,10 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
-use zk_jute::records::{ConnectResponse, Credential, EventType, GetDataRequest, SetSaslResponse};
+use zk_jute::records::{
+    ConnectResponse, Credential, EventType, GetDataRequest, MultiResponse, MultiResult,
+    SetSaslResponse,
+};
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
     Config, End, Event, Failure, Grade, Instant, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
@@ -373,7 +376,11 @@ impl World {
     fn answer(&mut self, zxid: i64, error: i32) {
         if let Some((xid, sent_at)) = self.server.requests.pop_front() {
             self.server.prove(Some(sent_at));
-            self.receive(reply(xid, zxid, error));
+            if self.server.last_multi == Some(xid) {
+                self.receive(reply_to_check(xid, zxid, error));
+            } else {
+                self.receive(reply(xid, zxid, error));
+            }
         }
     }
 
@@ -534,6 +541,17 @@ impl World {
 fn reply(xid: Xid, zxid: i64, error: i32) -> Bytes {
     let header: ReplyHeader = header(xid, zxid, ErrorCode::new(error));
     encoded(&header)
+}
+
+/// By its header, a multi always succeeds (protocol section 4.6).
+fn reply_to_check(xid: Xid, zxid: i64, error: i32) -> Bytes {
+    let result = match ErrorCode::new(error) {
+        ErrorCode::OK => MultiResult::Check,
+        error => MultiResult::Error(error),
+    };
+    let mut frame = BytesMut::from(&*reply(xid, zxid, 0));
+    MultiResponse::new(&[result]).encode(&mut frame);
+    frame.freeze()
 }
 
 fn path_of(path: u8) -> &'static str {
