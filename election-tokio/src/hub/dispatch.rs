@@ -161,7 +161,7 @@ impl Hub {
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
-            self.stale_transport = Some(zk_session::Transport::Disconnect);
+            self.first_transport = Some(zk_session::Transport::Disconnect);
             self.connection.send_replace(ConnectionState::Expired { expiry });
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();
