@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tracing::{Span, info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
-    Transport,
+    Transport, WatchId,
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
@@ -56,6 +56,14 @@ pub(crate) enum Tag {
 pub(crate) enum Watcher {
     Watch(WatchKey),
     Nomination { key: NominationKey, ticket: election_core::Ticket },
+}
+
+/// A watch of one of a client's sessions. Each session numbers its watches anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionWatch {
+    /// Sessions before that one.
+    session: u64,
+    id: WatchId,
 }
 
 /// What becomes of the client when its session expires.
@@ -300,6 +308,18 @@ impl Hub {
     pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
         let index = self.session.poll_probe()?;
         Some((index, self.servers.address(index)?))
+    }
+
+    /// The watch of this number in the present session.
+    pub(crate) const fn session_watch(&self, id: WatchId) -> SessionWatch {
+        SessionWatch { session: self.sessions, id }
+    }
+
+    /// Drops a watch, if its session is the present one: those of others went with them.
+    pub(crate) fn forget_watch(&mut self, now: Instant, watch: SessionWatch) {
+        if watch.session == self.sessions {
+            self.session.forget(now, watch.id);
+        }
     }
 
     /// Takes in a list of servers.
