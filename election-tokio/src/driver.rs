@@ -133,7 +133,7 @@ impl Driver {
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));
-                    self.shared.drive(&mut self.wakers, |hub, now| hub.session.handle_opened(now));
+                    self.shared.drive(&mut self.wakers, Hub::transport_opened);
                     Progress::Some
                 }
                 Poll::Ready(Err(error)) => self.link_failed(Some(error)),
@@ -302,10 +302,8 @@ impl Driver {
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
         self.link = Link::Down;
         self.exchange = Exchange::None;
-        self.shared.drive(&mut self.wakers, |hub, now| {
-            hub.transport_error = error.map(|error| error.to_string());
-            hub.session.handle_closed(now);
-        });
+        let error = error.map(|error| error.to_string());
+        self.shared.drive(&mut self.wakers, |hub, now| hub.transport_closed(now, error));
         Progress::Some
     }
 }

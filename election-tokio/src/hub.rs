@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tracing::{Span, info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
-    Transport,
+    Transport, WatchId,
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
@@ -56,6 +56,14 @@ pub(crate) enum Tag {
 pub(crate) enum Watcher {
     Watch(WatchKey),
     Nomination { key: NominationKey, ticket: election_core::Ticket },
+}
+
+/// A watch of one of a client's sessions. Each session numbers its watches anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionWatch {
+    /// Sessions before that one.
+    session: u64,
+    id: WatchId,
 }
 
 /// What becomes of the client when its session expires.
@@ -114,7 +122,7 @@ pub(crate) struct Hub {
     pub(crate) connection: watch::Sender<ConnectionState>,
     observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
-    pub(crate) transport_error: Option<String>,
+    transport_error: Option<String>,
     last_nomination: u64,
     /// Nominations whose leadership is announced once the lease is proved.
     awaiting_lease: Vec<NominationKey>,
@@ -122,8 +130,9 @@ pub(crate) struct Hub {
     heartbeats: Option<(NominationKey, CandidateName)>,
     /// Sessions before this one.
     sessions: u64,
-    /// A transport of an earlier session, to be dropped.
-    stale_transport: Option<Transport>,
+    /// What the driver is told of its transport before what the session says: to drop that of an
+    /// earlier session, or what was only looked at.
+    first_transport: Option<Transport>,
     driver: Driver,
     /// To be woken once the lock is released.
     wakers: Vec<Waker>,
@@ -169,7 +178,7 @@ impl Shared {
             awaiting_lease: Vec::new(),
             heartbeats: None,
             sessions: 0,
-            stale_transport: None,
+            first_transport: None,
             driver: Driver::Awake,
             wakers: Vec::new(),
         };
@@ -270,13 +279,47 @@ impl Hub {
     }
 
     pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
-        self.stale_transport.take().or_else(|| self.session.poll_transport())
+        self.first_transport.take().or_else(|| self.session.poll_transport())
+    }
+
+    /// The transport that the driver was told to open is open.
+    pub(crate) fn transport_opened(&mut self, now: Instant) {
+        if !self.is_transport_outdated() {
+            self.session.handle_opened(now);
+        }
+    }
+
+    /// The transport could not be opened, or is closed; for the report, why, if that is known.
+    pub(crate) fn transport_closed(&mut self, now: Instant, error: Option<String>) {
+        if !self.is_transport_outdated() {
+            self.transport_error = error;
+            self.session.handle_closed(now);
+        }
+    }
+
+    /// Whether the session wants to be rid of the driver's transport, which has not heard of it yet:
+    /// what becomes of it must not pass for what becomes of the next one.
+    fn is_transport_outdated(&mut self) -> bool {
+        self.first_transport = self.poll_transport();
+        self.first_transport.is_some()
     }
 
     /// A server that the session wants to be asked whether it takes writes.
     pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
         let index = self.session.poll_probe()?;
         Some((index, self.servers.address(index)?))
+    }
+
+    /// The watch of this number in the present session.
+    pub(crate) const fn session_watch(&self, id: WatchId) -> SessionWatch {
+        SessionWatch { session: self.sessions, id }
+    }
+
+    /// Drops a watch, if its session is the present one: those of others went with them.
+    pub(crate) fn forget_watch(&mut self, now: Instant, watch: SessionWatch) {
+        if watch.session == self.sessions {
+            self.session.forget(now, watch.id);
+        }
     }
 
     /// Takes in a list of servers.

@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind};
 /// Where servers keep it; never below a chroot.
 const CONFIG: &str = "/zookeeper/config";
 
-/// The members of an ensemble, and since when it has these.
+/// The members of an ensemble, and since when it has these. The groups and weights of hierarchical
+/// quorums are not in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnsembleConfig {
@@ -135,12 +136,11 @@ impl EnsembleConfig {
     fn parse(text: &str) -> Result<Self, MemberError> {
         let mut config = Self { members: Vec::new(), version: None };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            match line.strip_prefix("version=") {
-                Some(version) => {
-                    let zxid = i64::from_str_radix(version, 16);
-                    config.version = Some(Zxid::new(zxid.map_err(|_| MemberError::new(line))?));
-                }
-                None => config.members.push(line.parse()?),
+            if let Some(version) = line.strip_prefix("version=") {
+                let zxid = i64::from_str_radix(version, 16);
+                config.version = Some(Zxid::new(zxid.map_err(|_| MemberError::new(line))?));
+            } else if !line.starts_with("group.") && !line.starts_with("weight.") {
+                config.members.push(line.parse()?);
             }
         }
         Ok(config)
@@ -263,6 +263,18 @@ mod tests {
         assert_eq!(written.join("\n"), text.rsplit_once('\n').unwrap().0);
         let alone = EnsembleConfig { members: vec![], version: None };
         assert_eq!(EnsembleConfig::parse(""), Ok(alone));
+    }
+
+    /// With hierarchical quorums, groups and weights follow the members.
+    #[test]
+    fn groups_and_weights_are_no_members() {
+        let text = "server.1=a:2888:3888:participant;0.0.0.0:2181\n\
+                    group.1=1\n\
+                    weight.1=1\n\
+                    version=100000007";
+        let config = EnsembleConfig::parse(text).unwrap();
+        assert_eq!(config.members.iter().map(Member::id).collect::<Vec<_>>(), [1]);
+        assert_eq!(config.version, Some(Zxid::new(0x1_0000_0007)));
     }
 
     #[test]

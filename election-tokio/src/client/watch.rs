@@ -7,11 +7,11 @@ use core::task::{Context, Poll};
 use futures_core::Stream;
 use zk_jute::records::{AddWatchRequest, CheckWatchesRequest, EventType, WatcherType};
 use zk_jute::{ErrorCode, OpCode, Zxid};
-use zk_session::{Completion, WatchId, WatchMode, Watching};
+use zk_session::{Completion, WatchMode, Watching};
 
 use super::{Client, PendingCall};
 use crate::error::{Error, ErrorKind};
-use crate::hub::{Change, Hub, Stage, StreamItem, WatchKey, WatchOutcome, Watcher};
+use crate::hub::{Change, Hub, SessionWatch, Stage, StreamItem, WatchKey, WatchOutcome, Watcher};
 
 /// Fires once, when the watched znode changes; survives reconnects.
 ///
@@ -133,7 +133,9 @@ impl Client {
                 if !matches!(submitted.0, Poll::Ready(Ok(_))) {
                     hub.watches.close(slot);
                 }
-                (slot, submitted)
+                let (submitted, replaced) = submitted;
+                let submitted = submitted.map_ok(|id| hub.session_watch(id));
+                (slot, (submitted, replaced))
             });
             drop(replaced);
             match submitted {
@@ -179,7 +181,7 @@ impl Asked<'_> {
 pub(super) struct Holder {
     client: Client,
     key: WatchKey,
-    id: WatchId,
+    id: SessionWatch,
 }
 
 impl Drop for Holder {
@@ -189,10 +191,7 @@ impl Drop for Holder {
             return shared.look(|hub| ((), hub.watches.close(self.key)));
         }
         let waker = shared.with(|hub, now| {
-            // One that is over is not to be looked for: the next session counts its watches anew.
-            if hub.watches.is_alive(self.key) {
-                hub.session.forget(now, self.id);
-            }
+            hub.forget_watch(now, self.id);
             hub.watches.close(self.key)
         });
         drop(waker);

@@ -1,8 +1,8 @@
 //! Telling others that a new leader is ready.
 
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
-use super::leadership::Leadership;
+use super::leadership::{GuardedTransaction, Leadership};
 use crate::client::{CreateMode, TransactionError};
 
 /// Why an acknowledgement was not published.
@@ -11,6 +11,9 @@ pub type AcknowledgeError = TransactionError;
 /// What follows the path of the election in the path of its acknowledgement. It is not a child of
 /// the election node, since clients of other languages take every child there for a candidate.
 const SUFFIX: &str = ".acknowledged";
+
+/// How often it is tried, since what is to be replaced may go meanwhile.
+const ROUNDS: usize = 4;
 
 impl Leadership {
     /// Publishes that this leader has finished taking over: the ephemeral znode
@@ -26,17 +29,24 @@ impl Leadership {
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
         content.extend_from_slice(data);
-        let created =
-            self.transaction().create(&path, content.clone(), CreateMode::Ephemeral).commit().await;
-        match created {
-            Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => self
-                .transaction()
-                .delete(&path, Version::ANY)
-                .create(&path, content, CreateMode::Ephemeral)
-                .commit()
-                .await
-                .map(|_| ()),
-            created => created.map(|_| ()),
+        let create = |transaction: GuardedTransaction| {
+            transaction.create(&path, content.clone(), CreateMode::Ephemeral).commit()
+        };
+        let mut round = 1;
+        loop {
+            match create(self.transaction()).await {
+                Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => {}
+                created => return created.map(drop),
+            }
+            match create(self.transaction().delete(&path, Version::ANY)).await {
+                // That of the earlier leader went with its session, just now.
+                Err(TransactionError::Refused {
+                    operation: OpCode::DELETE,
+                    code: ErrorCode::NO_NODE,
+                    ..
+                }) if round < ROUNDS => round += 1,
+                replaced => return replaced.map(drop),
+            }
         }
     }
 }

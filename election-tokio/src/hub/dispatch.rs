@@ -29,21 +29,16 @@ impl Hub {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
         let (mut nomination, status) = Nomination::new(key, self.clock.clone(), nominee, target);
-        match (self.session.ended(), self.session.id()) {
-            (Some(end), _) => nomination.client_ended(end),
-            (None, Some(session))
-                if self.session.is_connected() && !self.session.is_read_only() =>
-            {
-                nomination.handle(
-                    &mut self.session,
-                    now,
-                    Stimulus::Happened(Happening::Connected(session)),
-                );
-                self.nominations.insert(key, nomination);
-            }
-            (None, _) => {
-                self.nominations.insert(key, nomination);
-            }
+        if let Some(end) = self.session.ended() {
+            nomination.client_ended(end);
+            return (key, status);
+        }
+        self.nominations.insert(key, nomination);
+        if let Some(session) = self.session.id()
+            && self.session.is_connected()
+            && !self.session.is_read_only()
+        {
+            self.stimulate(now, key, Stimulus::Happened(Happening::Connected(session)));
         }
         (key, status)
     }
@@ -166,7 +161,7 @@ impl Hub {
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
-            self.stale_transport = Some(zk_session::Transport::Disconnect);
+            self.first_transport = Some(zk_session::Transport::Disconnect);
             self.connection.send_replace(ConnectionState::Expired { expiry });
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();

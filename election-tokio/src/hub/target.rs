@@ -1,5 +1,7 @@
 //! Where a nomination creates its candidate znode, and with what in it.
 
+use core::fmt;
+
 use bytes::Bytes;
 use zk_jute::records::{Acl, CreateMode, Permissions};
 
@@ -22,10 +24,10 @@ pub(crate) struct Target {
 }
 
 /// An access list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct AclList(Box<[OwnedAcl]>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct OwnedAcl {
     permissions: Permissions,
     scheme: Box<str>,
@@ -50,6 +52,13 @@ impl AclList {
     }
 }
 
+/// Without the identities, like [`AccessList`](crate::AccessList).
+impl fmt::Debug for AclList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|acl| (acl.permissions, &acl.scheme))).finish()
+    }
+}
+
 impl Target {
     pub(crate) fn new(
         path: &str,
@@ -69,12 +78,12 @@ impl Target {
     }
 
     /// The path on the server of a child of the election node.
-    pub(crate) fn child(&self, name: impl core::fmt::Display) -> String {
+    pub(crate) fn child(&self, name: impl fmt::Display) -> String {
         join(&self.server_path, name)
     }
 
     /// The path of a child as the client says it.
-    pub(crate) fn client_child(&self, name: impl core::fmt::Display) -> String {
+    pub(crate) fn client_child(&self, name: impl fmt::Display) -> String {
         join(&self.path, name)
     }
 
@@ -99,6 +108,14 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An identity may hold a digest of a password.
+    #[test]
+    fn the_debug_form_of_an_access_list_holds_no_identity() {
+        let acl = Acl { permissions: Permissions::READ, scheme: "digest", id: "bob:hash=" };
+        let list = AclList::new(&[acl]);
+        assert_eq!(format!("{list:?}"), "[(Permissions(1: r), \"digest\")]");
+    }
 
     #[test]
     fn the_lineage_begins_below_the_chroot() {

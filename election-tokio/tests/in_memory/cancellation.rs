@@ -204,6 +204,26 @@ async fn a_watch_may_be_polled_put_aside_and_polled_again() {
     assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
 }
 
+/// A read with a watch whose session expired before the answer takes down no watch of the next
+/// session, which numbers its watches anew.
+#[tokio::test(start_paused = true)]
+async fn a_watching_read_dropped_in_the_next_session_leaves_its_watches_alone() {
+    let server = Server::new();
+    let client = server.client().await;
+    server.read_only_next(0);
+    let mut late = Box::pin(client.exists_and_watch("/late"));
+    assert!(tokio::time::timeout(IDLE, &mut late).await.is_err());
+    server.expire();
+    server.read_freely();
+    wait(2).await;
+
+    let (_, watch) = client.exists_and_watch("/new").await.unwrap();
+    drop(late);
+    client.create("/new", b"", CreateMode::Persistent).await.unwrap();
+    let event = tokio::time::timeout(IDLE, watch).await.expect("it fires").unwrap();
+    assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
+}
+
 /// C-41: a client that is given up while it connects leaves no connection open and does not go on
 /// connecting.
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Departure, Election, Role};
+use election_tokio::{Client, CreateMode, Departure, Election, EndReason, Role};
 use zk_jute::OpCode;
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};
@@ -242,4 +242,23 @@ async fn an_expiry_at_any_point_of_a_nomination_is_survived() {
         assert!(leadership.is_valid(), "{steps}");
         assert_eq!(server.children(ELECTION), [leadership.candidate().as_str()], "{steps}");
     }
+}
+
+/// A nomination that fails at its first step is over like any other: its status is the last one,
+/// and stays when the client is closed.
+#[tokio::test(start_paused = true)]
+async fn a_nomination_that_fails_at_once_is_over() {
+    let server = Server::new();
+    let client = server.client().await;
+    let too_much = vec![0; 2 * 1024 * 1024];
+    let mut nomination = election(&client).data(too_much).nominate().unwrap();
+    let mut status = nomination.watch();
+    let reason = nomination.elected().await.unwrap_err();
+    assert!(matches!(reason, EndReason::Failed(_)), "{reason}");
+    let next = tokio::time::timeout(Duration::from_secs(1), async {
+        while status.next().await.is_some() {}
+    });
+    assert!(next.await.is_ok(), "nothing says that it is over");
+    client.close().await.unwrap();
+    assert_eq!(nomination.status().role, Role::Ended(reason));
 }

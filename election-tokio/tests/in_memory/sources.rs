@@ -1,11 +1,13 @@
 //! When a source of servers is asked.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
 use std::sync::Arc;
 
-use election_tokio::{Client, ConnectionState, ServerAddress, source_fn};
+use election_tokio::{Client, Connecting, ConnectionState, Connector, ServerAddress, source_fn};
+use tokio::sync::Notify;
 
-use crate::server::{Server, wait};
+use crate::server::{Server, settle, wait};
 
 fn address(host: &str) -> ServerAddress {
     ServerAddress { host: host.to_owned(), port: 2181 }
@@ -64,4 +66,51 @@ async fn a_slow_source_is_asked_one_question_at_a_time() {
     let state = client.connection().latest();
     assert!(matches!(state, ConnectionState::Suspended { failures: 2.., .. }), "{state:?}");
     assert_eq!(asked.load(Ordering::Relaxed), 2);
+}
+
+/// Has the answer for the host `slow` only when it is told to.
+#[derive(Debug)]
+struct Gated {
+    server: Server,
+    gate: Arc<Notify>,
+    behind: Behind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    Transport,
+    Error,
+}
+
+impl Connector for Gated {
+    fn connect<'a>(&'a self, address: &'a ServerAddress) -> Connecting<'a> {
+        Box::pin(async move {
+            if address.host == "slow" {
+                self.gate.notified().await;
+                if let Behind::Error = self.behind {
+                    return Err(io::Error::other("behind the gate"));
+                }
+            }
+            self.server.connect(address).await
+        })
+    }
+}
+
+/// What comes of the attempt before does not pass for what comes of the one that a new list begins:
+/// the handshake would be lost with the transport of the former, and a failure would cost a server
+/// its turn.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_of_the_old_list_does_not_pass_for_one_of_the_new_list() {
+    for behind in [Behind::Transport, Behind::Error] {
+        let server = Server::new();
+        let gate = Arc::new(Notify::new());
+        let connector = Gated { server: server.clone(), gate: Arc::clone(&gate), behind };
+        let client = Client::builder("slow").connector(connector).start().expect("it is valid");
+        settle().await;
+        client.update_servers([address("new")]).expect("there is one");
+        gate.notify_one();
+        settle().await;
+        let state = client.connection().latest();
+        assert!(matches!(state, ConnectionState::Connected { .. }), "{behind:?} {state:?}");
+    }
 }
