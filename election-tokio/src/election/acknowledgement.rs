@@ -1,8 +1,9 @@
 //! Telling others that a new leader is ready.
 
+use bytes::Bytes;
 use zk_jute::{ErrorCode, Version};
 
-use super::leadership::Leadership;
+use super::leadership::{GuardedTransaction, Leadership};
 use crate::client::{CreateMode, TransactionError};
 
 /// Why an acknowledgement was not published.
@@ -16,27 +17,38 @@ impl Leadership {
     /// Publishes that this leader has finished taking over: the ephemeral znode
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
     /// `data`. It replaces that of an earlier leader; whoever reads it compares the token with the
-    /// `czxid` of the lowest candidate.
+    /// `czxid` of the lowest candidate. Its access list is that of the candidates
+    /// ([`Election::acl`](super::Election::acl)).
+    ///
+    /// Cancel safe: it may be published all the same.
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotLeader`] if the leadership is over.
+    /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
+    /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
-        let path = [&self.seat().target.path, SUFFIX].concat();
+        let target = &self.seat().target;
+        let path = [&target.path, SUFFIX].concat();
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
         content.extend_from_slice(data);
-        let created =
-            self.transaction().create(&path, content.clone(), CreateMode::Ephemeral).commit().await;
-        match created {
-            Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => self
-                .transaction()
-                .delete(&path, Version::ANY)
-                .create(&path, content, CreateMode::Ephemeral)
+        let content = Bytes::from(content);
+        let publish = |transaction: GuardedTransaction| {
+            let acl = target.acl.entries();
+            transaction
+                .create_with_acl(&path, content.clone(), CreateMode::Ephemeral, &acl)
                 .commit()
-                .await
-                .map(|_| ()),
-            created => created.map(|_| ()),
+        };
+        match publish(self.transaction()).await {
+            Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => {}
+            published => return published.map(drop),
+        }
+        match publish(self.transaction().delete(&path, Version::ANY)).await {
+            // The earlier one went meanwhile, with its session.
+            Err(TransactionError::Refused { code: ErrorCode::NO_NODE, .. }) => {
+                publish(self.transaction()).await.map(drop)
+            }
+            published => published.map(drop),
         }
     }
 }

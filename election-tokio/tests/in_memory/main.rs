@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod acknowledgement;
+#[cfg(test)]
 mod answer;
 #[cfg(test)]
 mod back_pressure;
