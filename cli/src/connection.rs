@@ -3,18 +3,19 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, End, ErrorKind, SessionId, Updates,
+    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, End, ErrorKind, SessionId,
+    Updates, ZnodePath,
 };
 
 use crate::args::Servers;
 use crate::console;
 use crate::failure::Failure;
 
-/// Checks, without a server, that a path can be used.
-pub(crate) async fn check_path(client: &Client, path: &str) -> Result<(), Failure> {
-    match client.exists(path).await {
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidPath(_)) => Err(error.into()),
-        _ => Ok(()),
+/// Checks, without a server, that an election can be held at a path.
+pub(crate) fn check_path(path: &str) -> Result<(), ElectionError> {
+    match path.parse::<ZnodePath>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(ElectionError::InvalidPath { path: path.to_owned(), error }),
     }
 }
 

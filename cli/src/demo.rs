@@ -9,7 +9,7 @@ mod venue;
 use core::time::Duration;
 use std::time::SystemTime;
 
-use election_tokio::{Client, Version};
+use election_tokio::Client;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -48,9 +48,9 @@ async fn hold(args: &DemoArgs, venue: &Venue) -> Result<Exit, Failure> {
         signal = signals.next() => Ok(Exit::Signal(signal.as_raw())),
     };
     demo.close().await;
-    // Crashed candidates stay until their session ends: each was waited for by its successor.
+    // With the candidate of who crashed just before the end, whose session has yet to expire.
     if let Venue::Given(_) = venue
-        && let Err(error) = operator.delete(&path, Version::ANY).await
+        && let Err(error) = operator.delete_tree(&path).await
     {
         console::warn(format_args!("{path} was left behind: {error}"));
     }

@@ -188,11 +188,7 @@ fn operation_advice(error: &Error) -> Option<String> {
 
 fn nomination_advice(reason: &EndReason) -> Option<String> {
     let code = rejected(reason)?;
-    Some(if is_permission(code) {
-        permission_advice(code).to_owned()
-    } else {
-        format!("the server's error code means: {code}")
-    })
+    is_permission(code).then(|| permission_advice(code).to_owned())
 }
 
 fn listen_advice(address: SocketAddr, error: &io::Error) -> Option<String> {

@@ -13,9 +13,9 @@ use crate::{connection, console};
 /// Prints the candidates in their order.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let servers = &args.election.servers;
-    let builder = args.election.client()?;
     let path = &args.election.election;
-    connection::check_path(&builder.clone().start()?, path).await?;
+    connection::check_path(path)?;
+    let builder = args.election.client()?;
     let client = connection::connect(builder, servers, *args.timeout).await?;
     let election = client.election(path);
     let candidates = tokio::time::timeout(*args.timeout, election.candidates())

@@ -28,11 +28,11 @@ const LEAVE_BOUND: Duration = Duration::from_secs(5);
 pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let id = args.id.clone().unwrap_or_else(host_and_process);
     let path = args.election.election.clone();
+    connection::check_path(&path)?;
     let recorder = Recorder::open(args.events.take(), &path, &id)?;
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
     let client = args.election.client()?.session_timeout(args.session_timeout.0).start()?;
-    connection::check_path(&client, &path).await?;
     tokio::spawn(connection::report(client.connection(), args.session_timeout.0));
     tokio::select! {
         checked = connection::check_chroot(&client, &args.election.servers) => checked?,

@@ -2,6 +2,7 @@
 #![cfg_attr(not(feature = "listener"), doc = "A ZooKeeper server in memory, without IO.")]
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(feature = "listener")]

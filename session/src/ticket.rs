@@ -14,6 +14,7 @@ use crate::secret::Secret;
 ///
 /// The password is not shown by `Debug`, and is overwritten when the ticket is dropped.
 #[derive(Clone, PartialEq, Eq)]
+#[must_use = "without its ticket a session is left to expire"]
 pub struct SessionTicket {
     session: SessionId,
     password: Secret,

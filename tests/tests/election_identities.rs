@@ -53,6 +53,12 @@ async fn an_election_among_users_survives_reconnects(server: ServerKind) -> Test
         assert_eq!(token.await?, leadership.token());
         follows_this(&heir, leadership.candidate()).await?;
     }
+    // What it tells others is no more open to everybody than what it stands by.
+    soon("the leader acknowledges", leadership.acknowledge(b"")).await??;
+    let candidate = format!("{ELECTION}/{}", leadership.candidate());
+    let of_candidate = second.get_acl(&candidate).await?;
+    let acknowledgement = second.get_acl(&format!("{ELECTION}.acknowledged")).await?;
+    assert_eq!(acknowledgement.to_list(), of_candidate.to_list());
     soon("the leader resigns", leadership.resign()).await??;
     leads(&mut heir).await?;
 

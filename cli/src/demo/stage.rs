@@ -22,6 +22,8 @@ struct Row {
 }
 
 enum State {
+    /// Nothing was heard yet.
+    Awaited,
     Heard(Box<Status>),
     /// Nothing will be heard.
     Crashed,
@@ -30,7 +32,9 @@ enum State {
 impl Row {
     /// `None` for a crashed one.
     fn role(&self) -> Option<&Role> {
+        const CONNECTING: &Role = &Role::Connecting;
         match &self.state {
+            State::Awaited => Some(CONNECTING),
             State::Heard(status) => Some(&status.role),
             State::Crashed => None,
         }
@@ -39,7 +43,7 @@ impl Row {
     fn candidate(&self) -> Option<&CandidateName> {
         match &self.state {
             State::Heard(status) => status.candidate.as_ref(),
-            State::Crashed => None,
+            State::Awaited | State::Crashed => None,
         }
     }
 
@@ -74,14 +78,9 @@ pub(super) struct Leader {
 
 impl Stage {
     pub(super) fn new(nominees: usize) -> Self {
-        let nobody = Status { role: Role::Connecting, candidate: None, session: None };
         Self {
             rows: (1..=nominees)
-                .map(|number| Row {
-                    name: format!("n{number}"),
-                    life: 0,
-                    state: State::Heard(Box::new(nobody.clone())),
-                })
+                .map(|number| Row { name: format!("n{number}"), life: 0, state: State::Awaited })
                 .collect(),
             start: Instant::now(),
             output: if io::stdout().is_terminal() {

@@ -79,8 +79,19 @@ fn the_demo_tells_the_session_timeout_that_was_granted() {
 
 #[tokio::test]
 async fn a_demo_that_is_told_to_end_leaves_nothing_behind() {
-    let server = Served::start("demo-told", &[]);
-    let folder = Folder::new("demo-told-output");
+    told_to_end("demo-told", " leads with ").await;
+}
+
+/// The candidate of who has crashed still stands: its session has yet to expire.
+#[tokio::test]
+async fn a_demo_that_is_told_to_end_after_a_crash_leaves_nothing_behind() {
+    told_to_end("demo-crashed", " crashes\n").await;
+}
+
+/// Ends a demo once it has printed this.
+async fn told_to_end(label: &str, said: &str) {
+    let server = Served::start(label, &[]);
+    let folder = Folder::new(&format!("{label}-output"));
     let printed = folder.file("stdout");
     let child = zkelect()
         .args(["demo", "--servers", server.address(), "--rounds", "10000"])
@@ -88,12 +99,13 @@ async fn a_demo_that_is_told_to_end_leaves_nothing_behind() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let leads = || fs::read_to_string(&printed).is_ok_and(|text| text.contains(" leads with "));
-    let waited = eventually(SOON, "somebody leads", leads);
+    let is_said = || fs::read_to_string(&printed).is_ok_and(|text| text.contains(said));
+    let waited = eventually(SOON, "it comes to that", is_said);
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
     let output = finished(child);
-    waited.expect("somebody leads");
+    waited.expect("it comes to that");
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
     let client = Client::builder(server.address()).connect().await.expect("a session");
     let left = client.children("/").await.expect("names");
     assert!(left.iter().eq(["zookeeper"]), "{left:?}");

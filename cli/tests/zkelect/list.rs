@@ -45,6 +45,17 @@ async fn candidates_are_listed_in_order_with_the_leader_first() {
     assert!(lines[3].ends_with("hex:ff00"), "{table}");
 }
 
+/// There is one client, which connects and closes its session.
+#[test]
+fn a_list_is_no_cause_for_warnings() {
+    let servers = servers("list-verbose");
+    let none = output(&["list", "-v", "--servers", &servers, "--election", "/none"]);
+    let stderr = text(&none.stderr);
+    assert_eq!(none.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr.matches("session ended").count(), 1, "{stderr}");
+    assert!(!stderr.contains("WARN"), "{stderr}");
+}
+
 /// C-43.
 #[test]
 fn an_election_that_does_not_exist_has_no_candidates() {

@@ -103,6 +103,7 @@ const fn plain<'a>(
 
 /// A znode that was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Created {
     /// Its path, with the number of a sequential one.
     pub path: String,

@@ -146,7 +146,7 @@ impl Transaction {
 
     /// Has the server apply all operations, in order, or none.
     ///
-    /// Dropping the future leaves the outcome open, like a lost connection.
+    /// Cancel safe: all of it may be applied all the same, as after a lost connection.
     ///
     /// # Errors
     ///

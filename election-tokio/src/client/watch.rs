@@ -23,6 +23,7 @@ pub struct OneshotWatch(Holder);
 
 /// What a watch saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WatchEvent {
     /// What happened to the znode.
     pub kind: EventType,

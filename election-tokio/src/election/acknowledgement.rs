@@ -1,5 +1,6 @@
 //! Telling others that a new leader is ready.
 
+use bytes::Bytes;
 use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::leadership::{GuardedTransaction, Leadership};
@@ -19,33 +20,40 @@ impl Leadership {
     /// Publishes that this leader has finished taking over: the ephemeral znode
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
     /// `data`. It replaces that of an earlier leader; whoever reads it compares the token with the
-    /// `czxid` of the lowest candidate.
+    /// `czxid` of the lowest candidate. Its access list is that of the candidates
+    /// ([`Election::acl`](super::Election::acl)).
+    ///
+    /// Cancel safe: it may be published all the same.
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotLeader`] if the leadership is over.
+    /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
+    /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
-        let path = [&self.seat().target.path, SUFFIX].concat();
+        let target = &self.seat().target;
+        let path = [&target.path, SUFFIX].concat();
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
         content.extend_from_slice(data);
-        let create = |transaction: GuardedTransaction| {
-            transaction.create(&path, content.clone(), CreateMode::Ephemeral).commit()
+        let content = Bytes::from(content);
+        let publish = |transaction: GuardedTransaction| {
+            let (content, acl) = (content.clone(), target.acl.entries());
+            transaction.create_with_acl(&path, content, CreateMode::Ephemeral, &acl).commit()
         };
         let mut round = 1;
         loop {
-            match create(self.transaction()).await {
+            match publish(self.transaction()).await {
                 Err(TransactionError::Refused { code: ErrorCode::NODE_EXISTS, .. }) => {}
-                created => return created.map(drop),
+                published => return published.map(drop),
             }
-            match create(self.transaction().delete(&path, Version::ANY)).await {
+            match publish(self.transaction().delete(&path, Version::ANY)).await {
                 // That of the earlier leader went with its session, just now.
                 Err(TransactionError::Refused {
                     operation: OpCode::DELETE,
                     code: ErrorCode::NO_NODE,
                     ..
                 }) if round < ROUNDS => round += 1,
-                replaced => return replaced.map(drop),
+                published => return published.map(drop),
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::path::join;
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Its name.
     pub name: CandidateName,
@@ -27,6 +28,13 @@ impl Election {
     ///
     /// Looks at them one after another, so those that come or go meanwhile may be missing or
     /// shown.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::children`](crate::Client::children) and
+    /// [`Client::get_data`](crate::Client::get_data), but for what is not there.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
         let children = match self.client.children(&self.path).await {
             Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Vec::new()),

@@ -198,6 +198,8 @@ impl GuardedTransaction {
     /// Has the server apply all operations, in order, or none. The results are those of the
     /// operations that were added.
     ///
+    /// Cancel safe: all of it may be applied all the same, as after a lost connection.
+    ///
     /// # Errors
     ///
     /// [`TransactionError::NotLeader`] if the leadership is over: nothing was applied. Otherwise as

@@ -126,7 +126,8 @@ impl Nomination {
         ended(&mut status).await
     }
 
-    /// The same as [`Nomination::withdraw`], by the word for a leader.
+    /// The same as [`Nomination::withdraw`], by the word for a leader; as cancel safe, and with the
+    /// same errors.
     pub async fn resign(self) -> Result<Departure, WithdrawError> {
         self.withdraw().await
     }

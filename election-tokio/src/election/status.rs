@@ -1,12 +1,15 @@
 //! What a nomination is doing, and how it ended.
 
+use core::fmt;
+
 use election_core::{CandidateName, Cause, Departure, End as CoreEnd, NominationError, Token};
 use tokio::time::Instant;
-use zk_jute::SessionId;
+use zk_jute::{ErrorCode, SessionId};
 use zk_session::End;
 
 /// What a nomination is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// Its role.
     pub role: Role,
@@ -70,7 +73,7 @@ pub enum EndReason {
     #[error("{0}")]
     Lost(LostReason),
     /// Something that standing again does not repair.
-    #[error("{0}")]
+    #[error("{}", Named(*.0))]
     Failed(NominationError),
     /// The client ended.
     #[error("{0}")]
@@ -106,7 +109,7 @@ pub enum LostReason {
     #[error("somebody else deleted the candidate znode")]
     Evicted,
     /// Something that standing again does not repair.
-    #[error("{0}")]
+    #[error("{}", Named(*.0))]
     Failed(NominationError),
     /// The client ended.
     #[error("{0}")]
@@ -130,5 +133,35 @@ impl From<Cause> for LostReason {
             Cause::LeaseLapsed => Self::LeaseLapsed,
             Cause::Evicted => Self::Evicted,
         }
+    }
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(NominationError);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        match *error {
+            NominationError::Rejected(code) => write!(f, "{error}: {}", ErrorCode::new(code)),
+            _ => error.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_by_the_name_of_its_code() {
+        let rejected = NominationError::Rejected(ErrorCode::NO_AUTH.get());
+        for text in
+            [EndReason::Failed(rejected).to_string(), LostReason::Failed(rejected).to_string()]
+        {
+            assert!(text.ends_with("-102: NoAuth"), "{text}");
+        }
+        let other = NominationError::NoElectionNode;
+        assert_eq!(EndReason::Failed(other).to_string(), other.to_string());
     }
 }

@@ -157,7 +157,13 @@ impl Hub {
 
     fn session_ended(&mut self, now: Instant, end: End) {
         let session = self.session.id().map(tracing::field::display);
-        warn!(target: CONNECTION, session, %end, "session ended");
+        match end {
+            // As it was asked for.
+            End::Closed | End::Detached => {
+                info!(target: CONNECTION, session, %end, "session ended");
+            }
+            _ => warn!(target: CONNECTION, session, %end, "session ended"),
+        }
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;

@@ -1,38 +1,58 @@
-//! Leaders that say that they are ready.
+//! A leader that tells others that it has taken over.
 
-use core::pin::pin;
+use election_tokio::{Client, Leadership, Nomination, SessionId};
+use zk_jute::records::CreateMode as WireMode;
 
-use election_tokio::CreateMode;
+use crate::server::{Server, settle};
 
-use crate::server::{IDLE, Server, settle};
+const PATH: &str = "/election.acknowledged";
 
-const ACKNOWLEDGEMENT: &str = "/election.acknowledged";
+async fn leader(client: &Client) -> (Nomination, Leadership) {
+    let mut nomination = client.election("/election").nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    (nomination, leadership)
+}
 
-/// The acknowledgement of an earlier leader, whose session ends just now, is in nobody's way.
 #[tokio::test(start_paused = true)]
-async fn an_acknowledgement_replaces_one_that_goes_at_any_moment() {
-    for steps in 0..4 {
-        let server = Server::new();
-        let earlier = server.client().await;
-        let session = *server.state().sessions.keys().next().expect("its session");
-        earlier.create(ACKNOWLEDGEMENT, b"", CreateMode::Ephemeral).await.unwrap();
-        let client = server.client().await;
-        let mut nomination = client.election("/election").nominate().unwrap();
-        let leadership = nomination.elected().await.unwrap();
-        settle().await;
+async fn an_acknowledgement_names_its_leader_and_replaces_the_last_one() {
+    let server = Server::new();
+    let (first, second) = (server.client().await, server.client().await);
+    let (nomination, leadership) = leader(&first).await;
+    leadership.acknowledge(b"one").await.unwrap();
+    let token = leadership.token();
+    let expected = format!("token: {token}\nnominee: {}\n\none", nomination.id());
+    assert_eq!(second.get_data(PATH).await.unwrap().0, expected);
+    nomination.resign().await.unwrap();
 
-        server.read_only_next(steps);
-        let mut acknowledged = pin!(leadership.acknowledge(b"ready"));
-        let early = tokio::time::timeout(IDLE, &mut acknowledged).await;
-        server.state().end_session(session);
+    let (nomination, leadership) = leader(&second).await;
+    assert!(leadership.token() > token);
+    for data in ["two", "three"] {
+        leadership.acknowledge(data.as_bytes()).await.unwrap();
+        let (content, stat) = first.get_data(PATH).await.unwrap();
+        let (token, id) = (leadership.token(), nomination.id());
+        assert_eq!(content, format!("token: {token}\nnominee: {id}\n\n{data}"));
+        assert_eq!(Some(stat.ephemeral_owner), nomination.status().session);
+    }
+    second.close().await.unwrap();
+    assert_eq!(first.exists(PATH).await.unwrap(), None);
+}
+
+/// That of an earlier leader goes with its session: between any two requests of the next one.
+#[tokio::test(start_paused = true)]
+async fn the_last_acknowledgement_may_go_at_any_moment() {
+    for frames in 0..4 {
+        let server = Server::new();
+        let client = server.client().await;
+        let (_nomination, leadership) = leader(&client).await;
+        let earlier = SessionId::new(77);
+        server.state().tree.create(PATH, None, WireMode::EPHEMERAL, earlier).unwrap();
+        server.read_only_next(frames);
+        let acknowledging = tokio::spawn(async move { leadership.acknowledge(b"").await });
+        settle().await;
+        server.state().end_session(earlier);
         server.read_freely();
-        let acknowledged = match early {
-            Ok(early) => early,
-            Err(_) => acknowledged.await,
-        };
-        assert_eq!(acknowledged, Ok(()), "{steps}");
-        let (data, stat) = client.get_data(ACKNOWLEDGEMENT).await.unwrap();
-        assert!(data.ends_with(b"\n\nready"), "{steps}");
-        assert_ne!(stat.ephemeral_owner, session, "{steps}");
+        assert_eq!(acknowledging.await.unwrap(), Ok(()), "after {frames} frames");
+        let owner = client.exists(PATH).await.unwrap().map(|stat| stat.ephemeral_owner);
+        assert!(owner.is_some_and(|owner| owner != earlier), "after {frames} frames: {owner:?}");
     }
 }

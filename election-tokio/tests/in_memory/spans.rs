@@ -178,6 +178,29 @@ async fn the_span_of_a_client_names_each_of_its_sessions_once() {
     assert!(journal.last("event session ended").ends_with(" in zk_client"));
 }
 
+/// Who has asked for the end of a session is not warned of it.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
+    for (how, expected) in
+        [("close", Level::INFO), ("detach", Level::INFO), ("expire", Level::WARN)]
+    {
+        let (journal, _guard) = Journal::begin();
+        let server = Server::new();
+        let client = server.client().await;
+        match how {
+            "close" => client.close().await.unwrap(),
+            "detach" => drop(client.detach().unwrap()),
+            _ => {
+                server.expire();
+                wait(1).await;
+            }
+        }
+        let lines = journal.lines();
+        let ends = lines.iter().filter(|line| line.text.starts_with("event session ended"));
+        assert_eq!(ends.map(|line| line.level).collect::<Vec<_>>(), [expected], "{how}");
+    }
+}
+
 /// Whatever a program logs, its znodes and credentials are not part of it.
 #[tokio::test]
 async fn no_field_holds_data_or_a_credential_and_every_target_is_documented() {
