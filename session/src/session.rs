@@ -40,7 +40,7 @@ pub struct Session<R, W> {
     config: Config,
     rng: fastrand::Rng,
     servers: Servers,
-    /// Attempts to connect since a session was last accepted.
+    /// Attempts to connect since a server last answered in a session that it had accepted.
     attempts: u32,
     state: State,
     identity: Identity,

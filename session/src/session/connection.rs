@@ -152,7 +152,6 @@ impl<R, W: Clone> Session<R, W> {
             heartbeat: Heartbeat::DueAt(now),
             closing: Closing::NotAsked,
         });
-        self.attempts = 0;
         self.events.push_back(Event::Connected { session, timeout, read_only });
         self.check_lease(now);
         self.restore(now);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, Zxid};
-use zk_session::{ConnectionEnd, Event, Failure, Transport, WhileDisconnected};
+use zk_session::{ConnectionEnd, Event, Failure, Transport, Watching, WhileDisconnected};
 
 use crate::lab::{Lab, after};
 
@@ -85,14 +85,17 @@ fn a_failed_attempt_tells_its_server_and_when_the_next_one_begins() {
     assert_eq!(lab.session.poll_transport(), None);
 }
 
-/// C-52: opening a transport does not reset the backoff, an accepted session does.
+/// C-52: opening a transport does not reset the backoff, nor does a session that is accepted and ended
+/// before anything is answered in it (C-49: its first request may be what the server does not take);
+/// the first answer does.
 #[test]
-fn only_an_accepted_session_resets_the_backoff() {
+fn only_a_session_that_is_served_resets_the_backoff() {
     let mut lab = Lab::with(1, |config| {
         config.session_timeout = Duration::from_secs(600);
     });
     lab.open();
     lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+    lab.watch(Watching::GetData("/a"), 7, 1);
     lab.close_by_server();
     let mut refused = |lab: &mut Lab| {
         lab.open();
@@ -105,8 +108,30 @@ fn only_an_accepted_session_resets_the_backoff() {
     };
     assert!(longest(&mut lab, &mut refused) > Duration::from_millis(500));
 
+    let mut dropped = |lab: &mut Lab| {
+        lab.open();
+        lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+        lab.close_by_server();
+        lab.events();
+        let due = lab.session.poll_timeout().expect("a next attempt");
+        due.saturating_since(lab.now)
+    };
+    assert!(longest(&mut lab, &mut dropped) > Duration::from_millis(500));
+
+    let mut throttled = |lab: &mut Lab| {
+        lab.open();
+        lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+        let set = lab.sent_one();
+        lab.reply(set.xid, 0, ErrorCode::THROTTLED_OP);
+        lab.events();
+        let due = lab.session.poll_timeout().expect("a next attempt");
+        due.saturating_since(lab.now)
+    };
+    assert!(longest(&mut lab, &mut throttled) > Duration::from_millis(500));
+
     lab.open();
     lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+    lab.pong(0);
     lab.close_by_server();
     lab.events();
     let due = lab.session.poll_timeout().expect("a next attempt");
