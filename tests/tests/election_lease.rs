@@ -6,9 +6,10 @@ use core::time::Duration;
 use std::time::Instant;
 
 use election_tokio::{
-    Client, ErrorKind, Grade, Leadership, LostReason, Nomination, OnLoss, TransactionError,
+    Acl, Client, ErrorKind, Grade, Leadership, LostReason, Nomination, OnLoss, Permissions,
+    TransactionError, Version,
 };
-use zk_tests::election::{Arena, ELECTION, LASTING, follows, leads, soon};
+use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::proxy::{Counters, Cut, Direction, Opcode, Proxy};
@@ -20,6 +21,7 @@ on_both_servers! {
     a_lease_of_grade_quorum_costs_a_check_and_a_sync,
     a_lease_of_grade_sync_costs_two_syncs,
     a_lease_of_grade_contact_costs_a_ping,
+    a_candidate_that_cannot_be_checked_proves_nothing,
     confirming_says_whether_the_candidate_stands,
     confirming_fails_without_a_connection;
 }
@@ -185,6 +187,23 @@ async fn a_lease_of_grade_sync_costs_two_syncs(server: ServerKind) -> TestResult
 async fn a_lease_of_grade_contact_costs_a_ping(server: ServerKind) -> TestResult {
     let exchanged = exchanged(server, "contact", Grade::Contact, |_| 0).await?;
     exchanged.iter().for_each(assert_only_pings);
+    Ok(())
+}
+
+/// A server calls every transaction a success in its header, and says behind it what it refused
+/// (protocol section 4.6): here the check of a candidate that somebody has closed to this nominee.
+/// No watch tells of that, but its lease is not proved any more.
+async fn a_candidate_that_cannot_be_checked_proves_nothing(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "closed").await?;
+    let client = connect(&arena.servers(), TIMEOUT).await?;
+    let mut nomination = client.election(ELECTION).on_loss(OnLoss::End).nominate()?;
+    let leadership = leads(&mut nomination).await?;
+    let candidate = format!("{ELECTION}/{}", leadership.candidate());
+    let somebody_else =
+        Acl { permissions: Permissions::ALL, scheme: "digest", id: "somebody:else" };
+    arena.admin.set_acl(&candidate, &[somebody_else], Version::ANY).await?;
+    let lost = soon("the lease lapses", leadership.lost()).await?;
+    assert_eq!(lost, LostReason::LeaseLapsed);
     Ok(())
 }
 
