@@ -45,7 +45,7 @@ mod storm {
     fn no_law_is_broken() {
         let seeds = match std::env::var("STORM_SEEDS") {
             Ok(seeds) => parsed(&seeds).expect("STORM_SEEDS is a range, such as 1000..2000"),
-            Err(_) => 0..20,
+            Err(_) => 0..30,
         };
         let mut total = Tally::default();
         for seed in seeds.clone() {
