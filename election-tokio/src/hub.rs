@@ -1,28 +1,25 @@
-//! What the driver task and the handles share: one session, and who waits for what of it.
+//! What the driver task and the handles work on: one session, and who waits for what of it.
 //!
-//! The lock is held for a few steps of the state machines and never across an await. A request is
-//! encoded where it is made and a reply is decoded where it is awaited; the task in between only
-//! moves bytes, so a request costs no task of its own, no channel and no allocation.
+//! A request is encoded where it is made and a reply is decoded where it is awaited; the task in
+//! between only moves bytes, so a request costs no task of its own, no channel and no allocation.
 
 mod calls;
 mod dispatch;
 mod nomination;
 mod perform;
 mod servers;
+mod shared;
 mod target;
 mod tenure;
 mod watches;
 
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
-use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use election_core::CandidateName;
 use tokio::sync::watch;
-use tracing::{Span, info, warn};
+use tracing::{info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
     Transport, WatchId,
@@ -32,6 +29,7 @@ pub(crate) use calls::{CallKey, Caller, Calls, Stage};
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use servers::Servers;
+pub(crate) use shared::Shared;
 pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
@@ -97,18 +95,6 @@ pub(crate) struct Resumption {
     pub(crate) if_gone: IfGone,
 }
 
-/// Shared by all handles of a client and its driver.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) clock: Clock,
-    pub(crate) chroot: Chroot,
-    pub(crate) span: Span,
-    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
-    /// so that asking "may I act?" takes no lock.
-    lease: AtomicU64,
-    hub: Mutex<Hub>,
-}
-
 pub(crate) struct Hub {
     pub(crate) settings: Settings,
     clock: Clock,
@@ -145,25 +131,26 @@ enum Driver {
     Asleep(Waker),
 }
 
-impl Shared {
-    pub(crate) fn new(
+impl Hub {
+    /// # Errors
+    ///
+    /// An identity that no server would read.
+    fn new(
         mut settings: Settings,
         servers: Servers,
-        chroot: Chroot,
+        clock: Clock,
+        chroot: &Chroot,
     ) -> Result<Self, SubmitError> {
         settings.session.servers = servers.count();
         let limits = settings.session.limits;
         // The bounds are for calls: see `Calls`.
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
-        let clock = Clock::start();
-        let observer = ConnectionObserver::new(chroot.as_str());
-        let span = observer.span().clone();
-        let hub = Hub {
+        Ok(Self {
             session: first_session(&settings, clock.now())?,
             settings,
             servers,
-            clock: clock.clone(),
+            clock,
             calls: Calls::new(limits),
             watches: Watches::new(),
             nominations: BTreeMap::new(),
@@ -172,7 +159,7 @@ impl Shared {
                 failures: 0,
                 last_failure: None,
             }),
-            observer,
+            observer: ConnectionObserver::new(chroot.as_str()),
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
@@ -181,90 +168,9 @@ impl Shared {
             first_transport: None,
             driver: Driver::Awake,
             wakers: Vec::new(),
-        };
-        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
+        })
     }
 
-    /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
-        let mut wakers = Vec::new();
-        let (result, driver) =
-            self.with_wakers(&mut wakers, |hub, now| (work(hub, now), hub.wake_driver()));
-        driver.into_iter().chain(wakers).for_each(Waker::wake);
-        result
-    }
-
-    /// Like [`Shared::with`], but the wakers are collected in `wakers`, which is empty before.
-    fn with_wakers<T>(
-        &self,
-        wakers: &mut Vec<Waker>,
-        work: impl FnOnce(&mut Hub, Instant) -> T,
-    ) -> T {
-        let mut hub = self.lock();
-        let now = self.clock.now();
-        let result = work(&mut hub, now);
-        hub.dispatch(now);
-        self.lease.store(lease_micros(&hub.session), Ordering::Release);
-        // Swapped only for something: an empty one may have room, which is not to be lost.
-        if !hub.wakers.is_empty() {
-            core::mem::swap(&mut hub.wakers, wakers);
-        }
-        result
-    }
-
-    /// For the driver: works on the hub and wakes whom it concerns. `scratch` only saves
-    /// allocations.
-    pub(crate) fn drive<T>(
-        &self,
-        scratch: &mut Vec<Waker>,
-        work: impl FnOnce(&mut Hub, Instant) -> T,
-    ) -> T {
-        self.clock.notice_sleep();
-        let result = self.with_wakers(scratch, work);
-        scratch.drain(..).for_each(Waker::wake);
-        result
-    }
-
-    /// The driver is dropped: nobody will answer any more.
-    pub(crate) fn driver_is_gone(&self) {
-        self.with(Hub::abandon);
-    }
-
-    /// Works on the hub where nothing is submitted and no event made. The waker that comes out of
-    /// it is dropped outside of the lock.
-    pub(crate) fn look<T>(&self, work: impl FnOnce(&mut Hub) -> (T, Option<Waker>)) -> T {
-        let (result, replaced) = work(&mut self.lock());
-        drop(replaced);
-        result
-    }
-
-    /// The hub, for a step that neither submits anything nor makes events.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Hub> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Until when no server can have expired the session, less the margin.
-    pub(crate) fn lease_deadline(&self) -> Option<Instant> {
-        match self.lease.load(Ordering::Acquire) {
-            0 => None,
-            micros => Some(Instant::since_origin(Duration::from_micros(micros))),
-        }
-    }
-
-    /// Whether the lease deadline lies ahead; asks the clock before anything else.
-    pub(crate) fn holds_lease(&self) -> bool {
-        self.clock.notice_sleep();
-        let now = self.clock.now();
-        self.lease_deadline().is_some_and(|deadline| now < deadline)
-    }
-
-    /// Lets the session notice that its lease has lapsed, without waiting for the driver.
-    pub(crate) fn check_lease(&self) {
-        self.with(|hub, now| hub.session.handle_timeout(now));
-    }
-}
-
-impl Hub {
     /// For the driver: whom to wake when something is submitted from now on.
     pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
         self.driver = Driver::Asleep(waker.clone());
@@ -418,10 +324,4 @@ fn authenticated(
         session.authenticate(now, &identity.scheme, identity.credential.expose())?;
     }
     Ok(session)
-}
-
-/// Rounded down: the copy never says more than the session does.
-fn lease_micros(session: &Session) -> u64 {
-    let micros = session.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
-    u64::try_from(micros).unwrap_or(u64::MAX)
 }

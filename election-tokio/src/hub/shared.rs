@@ -1,0 +1,126 @@
+//! The hub as the driver task and the handles share it: behind a lock, which is held for a few steps
+//! of the state machines and never across an await.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::Waker;
+use core::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tracing::Span;
+use zk_session::{Instant, SubmitError};
+
+use super::{Hub, Servers, Session, Settings};
+use crate::clock::Clock;
+use crate::path::Chroot;
+
+/// Shared by all handles of a client and its driver.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) chroot: Chroot,
+    pub(crate) span: Span,
+    /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
+    /// so that asking "may I act?" takes no lock.
+    lease: AtomicU64,
+    hub: Mutex<Hub>,
+}
+
+impl Shared {
+    /// # Errors
+    ///
+    /// An identity that no server would read.
+    pub(crate) fn new(
+        settings: Settings,
+        servers: Servers,
+        chroot: Chroot,
+    ) -> Result<Self, SubmitError> {
+        let clock = Clock::start();
+        let hub = Hub::new(settings, servers, clock.clone(), &chroot)?;
+        let span = hub.observer.span().clone();
+        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
+    }
+
+    /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
+        let mut wakers = Vec::new();
+        let (result, driver) =
+            self.with_wakers(&mut wakers, |hub, now| (work(hub, now), hub.wake_driver()));
+        driver.into_iter().chain(wakers).for_each(Waker::wake);
+        result
+    }
+
+    /// Like [`Shared::with`], but the wakers are collected in `wakers`, which is empty before.
+    fn with_wakers<T>(
+        &self,
+        wakers: &mut Vec<Waker>,
+        work: impl FnOnce(&mut Hub, Instant) -> T,
+    ) -> T {
+        let mut hub = self.lock();
+        let now = self.clock.now();
+        let result = work(&mut hub, now);
+        hub.dispatch(now);
+        self.lease.store(lease_micros(&hub.session), Ordering::Release);
+        // Swapped only for something: an empty one may have room, which is not to be lost.
+        if !hub.wakers.is_empty() {
+            core::mem::swap(&mut hub.wakers, wakers);
+        }
+        result
+    }
+
+    /// For the driver: works on the hub and wakes whom it concerns. `scratch` only saves
+    /// allocations.
+    pub(crate) fn drive<T>(
+        &self,
+        scratch: &mut Vec<Waker>,
+        work: impl FnOnce(&mut Hub, Instant) -> T,
+    ) -> T {
+        self.clock.notice_sleep();
+        let result = self.with_wakers(scratch, work);
+        scratch.drain(..).for_each(Waker::wake);
+        result
+    }
+
+    /// The driver is dropped: nobody will answer any more.
+    pub(crate) fn driver_is_gone(&self) {
+        self.with(Hub::abandon);
+    }
+
+    /// Works on the hub where nothing is submitted and no event made. The waker that comes out of
+    /// it is dropped outside of the lock.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&mut Hub) -> (T, Option<Waker>)) -> T {
+        let (result, replaced) = work(&mut self.lock());
+        drop(replaced);
+        result
+    }
+
+    /// The hub, for a step that neither submits anything nor makes events.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Hub> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until when no server can have expired the session, less the margin.
+    pub(crate) fn lease_deadline(&self) -> Option<Instant> {
+        match self.lease.load(Ordering::Acquire) {
+            0 => None,
+            micros => Some(Instant::since_origin(Duration::from_micros(micros))),
+        }
+    }
+
+    /// Whether the lease deadline lies ahead; asks the clock before anything else.
+    pub(crate) fn holds_lease(&self) -> bool {
+        self.clock.notice_sleep();
+        let now = self.clock.now();
+        self.lease_deadline().is_some_and(|deadline| now < deadline)
+    }
+
+    /// Lets the session notice that its lease has lapsed, without waiting for the driver.
+    pub(crate) fn check_lease(&self) {
+        self.with(|hub, now| hub.session.handle_timeout(now));
+    }
+}
+
+/// Rounded down: the copy never says more than the session does.
+fn lease_micros(session: &Session) -> u64 {
+    let micros = session.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
+    u64::try_from(micros).unwrap_or(u64::MAX)
+}
