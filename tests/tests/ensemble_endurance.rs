@@ -69,7 +69,7 @@ fn assert_struck(summary: &Summary) {
             // On a machine so slow that servers take that long to start, or to elect a leader, it
             // may be for longer.
             Patience::Lasting if summary.longest_outage < client.patience.session_timeout() => {
-                assert_eq!(client.expiries, 0, "{client:?}");
+                assert_eq!(client.expiries, 0, "{client:?}; {summary}");
             }
             Patience::Lasting => {}
         }

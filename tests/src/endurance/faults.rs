@@ -2,6 +2,7 @@
 //! and is over once all members serve and everybody has got on.
 
 use core::time::Duration;
+use std::time::Instant;
 
 use fastrand::Rng;
 
@@ -32,12 +33,8 @@ impl Fault {
     pub const ALL: [Self; 4] =
         [Self::RollingRestart, Self::FrozenFollower, Self::FrozenLeader, Self::LostQuorum];
 
-    /// Whether nobody is served for as long as it takes to elect another leader.
-    pub(super) const fn takes_the_leader(self) -> bool {
-        matches!(self, Self::FrozenLeader | Self::LostQuorum)
-    }
-
-    /// Lets it happen and blocks until it is over.
+    /// Lets it happen and blocks until it is over. Returns for how long there was no leader at most,
+    /// and so nobody who was served.
     ///
     /// # Errors
     ///
@@ -47,16 +44,16 @@ impl Fault {
         ensemble: &Ensemble,
         crew: &Crew,
         rng: &mut Rng,
-    ) -> Result<(), TestFailure> {
-        match self {
+    ) -> Result<Duration, TestFailure> {
+        let outage = match self {
             Self::RollingRestart => restart_all(ensemble, crew, rng)?,
             Self::FrozenFollower => freeze_follower(ensemble, crew)?,
             Self::FrozenLeader => freeze_leader(ensemble, crew)?,
             Self::LostQuorum => lose_quorum(ensemble, crew, rng)?,
-        }
+        };
         wait_until_whole(ensemble)?;
         crew.wait_for_progress(&format!("after {self:?}"))?;
-        Ok(())
+        Ok(outage)
     }
 }
 
@@ -70,20 +67,23 @@ pub fn schedule(mut rng: Rng) -> impl Iterator<Item = Fault> {
     .flatten()
 }
 
-fn restart_all(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<(), TestFailure> {
+fn restart_all(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Duration, TestFailure> {
     let mut members = Member::ALL;
     rng.shuffle(&mut members);
+    let mut outage = Duration::ZERO;
     for member in members {
+        let begin = Instant::now();
         ensemble.member(member).kill()?;
         ensemble.wait_for_leader(PATIENCE)?;
+        outage = outage.max(begin.elapsed());
         crew.wait_for_progress(&format!("without {member:?}"))?;
         ensemble.member(member).restart()?;
         wait_until_whole(ensemble)?;
     }
-    Ok(())
+    Ok(outage)
 }
 
-fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<(), TestFailure> {
+fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<Duration, TestFailure> {
     wait_until_whole(ensemble)?;
     // Whom most clients are connected to: a member that has just come back has none.
     let connections = |member: &Member| {
@@ -95,28 +95,32 @@ fn freeze_follower(ensemble: &Ensemble, crew: &Crew) -> Result<(), TestFailure> 
     ensemble.member(frozen).pause()?;
     crew.wait_for_progress(&format!("with {frozen:?} frozen, which follows"))?;
     ensemble.member(frozen).resume()?;
-    Ok(())
+    Ok(Duration::ZERO)
 }
 
-fn freeze_leader(ensemble: &Ensemble, crew: &Crew) -> Result<(), TestFailure> {
+fn freeze_leader(ensemble: &Ensemble, crew: &Crew) -> Result<Duration, TestFailure> {
     let frozen = ensemble.wait_for_leader(PATIENCE)?;
+    let begin = Instant::now();
     ensemble.member(frozen).pause()?;
     ensemble.wait_for_leader(PATIENCE)?;
+    let outage = begin.elapsed();
     // Others are still connected to it when it goes on, and has to find that it is deposed.
     crew.wait_for_progress_of_the_brief(&format!("with {frozen:?} frozen, which led"))?;
     ensemble.member(frozen).resume()?;
-    Ok(())
+    Ok(outage)
 }
 
-fn lose_quorum(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<(), TestFailure> {
+fn lose_quorum(ensemble: &Ensemble, crew: &Crew, rng: &mut Rng) -> Result<Duration, TestFailure> {
     let mut members = Member::ALL;
     rng.shuffle(&mut members);
     let [one, other, _] = members;
+    let begin = Instant::now();
     ensemble.member(one).kill()?;
     ensemble.member(other).kill()?;
     crew.wait_for_expiry(Patience::Brief)?;
     ensemble.start_all()?;
-    Ok(())
+    ensemble.wait_for_leader(PATIENCE)?;
+    Ok(begin.elapsed())
 }
 
 /// A member leads and two follow.

@@ -15,7 +15,7 @@ use super::workload::Crew;
 use super::{Record, Summary};
 use crate::election::{LASTING, connect};
 use crate::failure::TestFailure;
-use crate::history::{Contradiction, History, now};
+use crate::history::{Contradiction, History};
 use crate::zookeeper::{Ensemble, Options};
 
 /// A law was broken.
@@ -66,6 +66,7 @@ pub async fn run(
     })
     .await??;
     let (record, history, connections) = crew.dismiss().await?;
+    archive::members_agree(&ensemble).await?;
     let beside = connect(&ensemble.connect_string(), LASTING).await?;
     let archive = Archive::read(&beside).await?;
     let mut summary = Summary::of(&record, connections);
@@ -89,11 +90,7 @@ fn strike_all(
     crew.wait_for_progress("at first")?;
     let (mut faults, mut outage) = (0, Duration::ZERO);
     for fault in schedule(rng.fork()) {
-        let begin = now();
-        fault.strike(ensemble, crew, &mut rng)?;
-        if fault.takes_the_leader() {
-            outage = outage.max(now().saturating_sub(begin));
-        }
+        outage = outage.max(fault.strike(ensemble, crew, &mut rng)?);
         faults += 1;
         if after(fault, faults).is_break() {
             break;

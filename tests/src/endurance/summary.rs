@@ -14,8 +14,8 @@ use super::workload::{Connections, Patience};
 pub struct Summary {
     /// Faults that struck.
     pub faults: usize,
-    /// The longest time from the loss of a quorum, or of a leader by standing still, until everybody
-    /// had got on, at most.
+    /// The longest time from the loss of a leader, or of a member that may have been it, until there
+    /// was one.
     pub longest_outage: Duration,
     /// Acknowledged writes of entries.
     pub acknowledged: usize,
@@ -98,10 +98,11 @@ impl fmt::Display for Summary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "{} faults; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
+            "{} faults, no leader for {:.1} s at most; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
              sightings; {} events ({} without a zxid), {} watches lost; {} changes told by watches that stay, \
              {} gaps, {} of them lost; {} leaders; {} clients, {} reconnects, {} brief and {} lasting sessions expired",
             self.faults,
+            self.longest_outage.as_secs_f64(),
             self.acknowledged,
             self.unknown,
             self.unknown_found,
