@@ -121,12 +121,27 @@ async fn check_pair(client: &Client, pair: &str) -> TestResult {
     if whole { Ok(()) } else { Err(Torn { pair, left, right, marks, mark }.into()) }
 }
 
-/// Compares what each member holds of what was written to stay.
+/// Waits until all members hold the same of what was written to stay: what was on its way when its
+/// client left may still be committed between two looks.
 ///
 /// # Errors
 ///
-/// [`Diverged`], or no answer.
+/// [`Diverged`] if they never do, or no answer.
 pub async fn members_agree(ensemble: &Ensemble) -> TestResult {
+    let mut last = None;
+    let agreed = eventually_async(PATIENCE, "the members agree", async || {
+        last = Some(difference(ensemble).await);
+        matches!(last, Some(Ok(None)))
+    })
+    .await;
+    match last {
+        Some(Ok(Some(diverged))) => Err(diverged.into()),
+        Some(Err(failure)) => Err(failure),
+        Some(Ok(None)) | None => Ok(agreed?),
+    }
+}
+
+async fn difference(ensemble: &Ensemble) -> Result<Option<Diverged>, TestFailure> {
     let mut paths = vec![LEDGER.to_owned(), ITEMS.to_owned(), SEALS.to_owned()];
     paths.extend(PAIRS.into_iter().flat_map(|pair| [left(pair), right(pair), marks(pair)]));
     let mut held = vec![Vec::new(); paths.len()];
@@ -139,12 +154,11 @@ pub async fn members_agree(ensemble: &Ensemble) -> TestResult {
         }
         client.close().await?;
     }
-    for (path, held) in paths.into_iter().zip(held) {
-        if held.windows(2).any(|pair| matches!(pair, [(_, one), (_, other)] if one != other)) {
-            return Err(Diverged { path, held }.into());
-        }
-    }
-    Ok(())
+    let differ = |held: &[(Member, Held)]| {
+        held.windows(2).any(|pair| matches!(pair, [(_, one), (_, other)] if one != other))
+    };
+    let differing = paths.into_iter().zip(held).find(|(_, held)| differ(held));
+    Ok(differing.map(|(path, held)| Diverged { path, held }))
 }
 
 /// Waits until what was ephemeral is gone, and clears away the rest.
