@@ -117,9 +117,13 @@ impl Laws {
         }
     }
 
-    /// Once everything is calm, everybody has seen the last that was written.
-    pub(crate) fn all_have_seen(&self, number: i64) {
+    /// Once everything is calm, everybody has seen the last that was written, in so many views.
+    pub(crate) fn all_have_seen(&self, number: i64, views: usize) {
         let mut book = self.book();
+        if book.views.len() != views {
+            let law = format!("these alone have seen anything: {:?}", book.views);
+            book.broken(law);
+        }
         let late = book.views.iter().find(|(_, seen)| **seen != number);
         if let Some(((process, how), seen)) = late {
             let law = format!("{process} still sees {seen} instead of {number}, {how}");

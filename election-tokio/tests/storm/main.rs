@@ -269,7 +269,8 @@ mod storm {
                 self.laws.broken(format!("in the calm there are {candidates:?}"));
             }
             match (&mut self.clerk).await {
-                Ok(number) => self.laws.all_have_seen(number),
+                // Each process follows it in two ways.
+                Ok(number) => self.laws.all_have_seen(number, 2 * PROCESSES),
                 Err(error) => self.laws.broken(error.to_string()),
             }
         }

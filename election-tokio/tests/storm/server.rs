@@ -1,11 +1,11 @@
 //! The embedded server in virtual time.
 
+use core::net::{Ipv4Addr, SocketAddr};
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::BytesMut;
-use core::net::{Ipv4Addr, SocketAddr};
-use core::time::Duration;
 use tokio::sync::Notify;
 use tokio::time;
 use zk_embedded::{Config, ConnectionId, Instant, Standalone, Transmit};
