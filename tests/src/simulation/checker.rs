@@ -2,11 +2,14 @@
 
 mod candidates;
 mod conduct;
+mod election_node;
 
 use election_core::{NomineeId, Token};
 
-pub(super) use self::candidates::{Candidates, Change};
+pub(super) use self::candidates::Candidates;
 pub(super) use self::conduct::Conduct;
+pub(super) use self::election_node::Change;
+use super::election::Election;
 use super::outcome::Law;
 
 /// A law that a step broke, and how.
@@ -19,7 +22,7 @@ pub(super) struct Valid {
     pub(super) token: Token,
 }
 
-/// The leaders that were valid so far.
+/// The leaders of one election that were valid so far.
 ///
 /// Validity begins only by something that a client takes in, and ends by that or by its clock. So
 /// if two leaders are valid at any moment, they are so right after the step by which the later of
@@ -60,19 +63,30 @@ fn show(Valid { nominee, token }: Valid) -> String {
     format!("{} with token {token:?}", name(nominee))
 }
 
-/// Nominees are called after their client and how many it had before: the second of client 3 is
-/// `n3.2`.
+/// Nominees are called after their client and how many it had before, and after the election if
+/// that is not the first: the second of client 3 is `n3.2`, or `n3.2 of /election-2`.
 pub(super) fn name(nominee: NomineeId) -> String {
     let [client, _, high, low, ..] = nominee.to_bytes();
-    format!("n{}.{}", u16::from(client) + 1, u16::from_be_bytes([high, low]))
+    let number = u16::from_be_bytes([high, low]);
+    let name = format!("n{}.{number}", u16::from(client) + 1);
+    match election_of(nominee) {
+        Election::FIRST => name,
+        election => format!("{name} of {election}"),
+    }
+}
+
+/// The election that the nominee stands in.
+pub(super) fn election_of(nominee: NomineeId) -> Election {
+    let [_, election, ..] = nominee.to_bytes();
+    Election::nth(election, u8::MAX)
 }
 
 /// The id of the nominee that is called so.
-pub(super) fn nominee_id(client: usize, number: u16) -> NomineeId {
+pub(super) fn nominee_id(client: usize, number: u16, election: Election) -> NomineeId {
     let mut bytes = [0xee; 16];
     let [high, low] = number.to_be_bytes();
     let client = u8::try_from(client).unwrap_or(u8::MAX);
-    for (byte, value) in bytes.iter_mut().zip([client, 0, high, low]) {
+    for (byte, value) in bytes.iter_mut().zip([client, election.number(), high, low]) {
         *byte = value;
     }
     NomineeId::from_bytes(bytes)

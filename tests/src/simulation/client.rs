@@ -1,31 +1,29 @@
 //! A process that stands for election: the real session, the real nominees, and between them what
 //! the tokio adapter's hub does, without tokio.
 
+mod cleanups;
 mod dispatch;
+mod handover;
 mod nomination;
 mod perform;
+mod users;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
-use election_core::{CandidateName, NomineeId, Notice, Policy, Role, Ticket, Token};
-use zk_jute::records::{
-    Acl, CheckVersionRequest, CreateMode, CreateRequest, DeleteRequest, MultiOp, MultiRequest,
-    SetDataRequest,
-};
-use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Vector, Version, Zxid};
+use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
+use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
 use zk_session::{Config, ConnectionEnd, End, Grade, Instant, Transport, WhileDisconnected};
 
+use self::cleanups::Cleanups;
+pub(super) use self::handover::Detached;
+use self::nomination::Nomination;
 pub(super) use self::nomination::NominationKey;
-use self::nomination::{Happening, Nomination, Stimulus};
 use self::perform::Step;
-
-/// The election node.
-pub(super) const ELECTION: &str = "/election";
-/// What leaders write to, under the guard of their candidate.
-pub(super) const RESOURCE: &str = "/resource";
+use self::users::GuardedWrite;
+pub(super) use self::users::{Chore, Stand};
 
 type Session = zk_session::Session<Tag, Watcher>;
 
@@ -37,6 +35,8 @@ pub(super) enum Tag {
         ticket: Ticket,
         step: Step,
     },
+    /// What is left of a nomination that is over.
+    Cleanup(String),
     /// Nobody: what was done shows on the server.
     Nobody,
 }
@@ -104,14 +104,6 @@ enum OnExpiry {
     Close,
 }
 
-/// Something done to the election from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Chore {
-    Delete(String),
-    Write(String),
-    Create(String),
-}
-
 #[derive(Debug)]
 pub(super) struct Client {
     settings: Settings,
@@ -125,6 +117,9 @@ pub(super) struct Client {
     last_nomination: u64,
     /// Whose candidate the session's heartbeats check.
     heartbeats: Option<(NominationKey, CandidateName)>,
+    cleanups: Cleanups,
+    /// Writes under guard that wait for room.
+    writes: Vec<GuardedWrite>,
     /// A transport of an earlier session, to be dropped.
     stale_transport: Option<Transport>,
     input: BytesMut,
@@ -132,8 +127,13 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(settings: Settings, now: Instant) -> Self {
+        let session = new_session(&settings, 0, now);
+        Self::with_session(settings, session)
+    }
+
+    fn with_session(settings: Settings, session: Session) -> Self {
         Self {
-            session: new_session(&settings, 0, now),
+            session,
             settings,
             sessions: 0,
             on_expiry: OnExpiry::Renew,
@@ -141,6 +141,8 @@ impl Client {
             ending: Vec::new(),
             last_nomination: 0,
             heartbeats: None,
+            cleanups: Cleanups::default(),
+            writes: Vec::new(),
             stale_transport: None,
             input: BytesMut::new(),
         }
@@ -162,10 +164,12 @@ impl Client {
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.session.handle_timeout(now);
+        self.write_if_due(now);
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.session.poll_timeout()
+        let write = self.writes.iter().map(|write| write.due).min();
+        self.session.poll_timeout().into_iter().chain(write).min()
     }
 
     pub(super) fn poll_transport(&mut self) -> Option<Transport> {
@@ -210,99 +214,14 @@ impl Client {
     }
 }
 
-/// What users ask for.
-impl Client {
-    pub(super) fn nominate(
-        &mut self,
-        now: Instant,
-        (id, policy): (NomineeId, Policy),
-        observed: &mut Vec<Observed>,
-    ) {
-        if self.session.ended().is_some() || self.on_expiry == OnExpiry::Close {
-            return;
-        }
-        self.last_nomination += 1;
-        let key = NominationKey(self.last_nomination);
-        self.nominations.insert(key, Nomination::new(key, id, policy));
-        if let Some(session) = self.session.id().filter(|_| self.session.is_connected()) {
-            let stimulus = Stimulus::Happened(Happening::Connected(session));
-            self.stimulate(now, key, stimulus, observed);
-        }
-    }
-
-    pub(super) fn withdraw(
-        &mut self,
-        now: Instant,
-        key: NominationKey,
-        observed: &mut Vec<Observed>,
-    ) {
-        self.stimulate(now, key, Stimulus::Withdraw, observed);
-    }
-
-    /// Closes the session. Nobody leads from here on.
-    pub(super) fn close(&mut self, now: Instant) {
-        self.on_expiry = OnExpiry::Close;
-        self.session.close(now);
-        self.heartbeats = None;
-        let (leaving, ending) = core::mem::take(&mut self.nominations)
-            .into_iter()
-            .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());
-        self.nominations = leaving;
-        for (_, mut nomination) in ending {
-            nomination.client_ends();
-            self.ending.push(nomination);
-        }
-    }
-
-    /// Lets a leader that is valid write its token to the resource, if its candidate stands.
-    pub(super) fn work(&mut self, now: Instant) {
-        if self.session.lease_deadline().is_none_or(|deadline| deadline <= now) {
-            return;
-        }
-        let Some((token, candidate)) = self.nominations.values().find_map(Nomination::announced)
-        else {
-            return;
-        };
-        let candidate = child(candidate);
-        let data = token.get().to_be_bytes();
-        let version = Version::ANY;
-        let operations = [
-            MultiOp::Check(CheckVersionRequest { path: &candidate, version }),
-            MultiOp::SetData(SetDataRequest { path: RESOURCE, data: Some(&data), version }),
-        ];
-        // Whether it was applied shows on the server.
-        let _ = self.session.submit(now, Tag::Nobody, &MultiRequest::new(&operations));
-    }
-
-    pub(super) fn operate(&mut self, now: Instant, chore: &Chore) {
-        let version = Version::ANY;
-        // An operator looks at what became of it and asks again, or not.
-        let _ = match chore {
-            Chore::Delete(path) => {
-                self.session.submit(now, Tag::Nobody, &DeleteRequest { path, version })
-            }
-            Chore::Write(path) => {
-                let request = SetDataRequest { path, data: Some(b"operator"), version };
-                self.session.submit(now, Tag::Nobody, &request)
-            }
-            Chore::Create(path) => {
-                let (acl, mode) = (Vector::<Acl<'_>>::OPEN, CreateMode::PERSISTENT);
-                let request = CreateRequest { path, data: Some(&[]), acl, mode };
-                self.session.submit(now, Tag::Nobody, &request)
-            }
-        };
-    }
-}
-
-/// The path of a child of the election node.
-pub(super) fn child(name: impl core::fmt::Display) -> String {
-    format!("{ELECTION}/{name}")
-}
-
 fn new_session(settings: &Settings, generation: u64, now: Instant) -> Session {
+    Session::new(config(settings), settings.seed.wrapping_add(generation), now)
+}
+
+fn config(settings: &Settings) -> Config {
     let mut config = Config::new(settings.servers);
     config.session_timeout = settings.timeout;
     config.grade = settings.grade;
     config.while_disconnected = settings.while_disconnected;
-    Session::new(config, settings.seed.wrapping_add(generation), now)
+    config
 }

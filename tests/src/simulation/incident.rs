@@ -34,16 +34,19 @@ pub enum What {
     Withdraw(Who),
     /// A client closes its session, and is started again.
     CloseClient(Who),
-    /// A client nominates once more.
-    Nominate(Who),
+    /// A client nominates once more, in an election by its number.
+    Nominate(Who, u8),
+    /// A client gives its session up, and another process goes on with it, and asks for this
+    /// timeout.
+    HandOver(Who, Duration),
     /// A server takes no new connections.
     Refuse(Whom),
     /// An operator deletes the candidate at this place.
-    Evict(u8),
+    Evict(Place),
     /// An operator writes to the candidate at this place.
-    WriteCandidate(u8),
-    /// An operator removes the election node with everything in it.
-    RemoveElectionNode,
+    WriteCandidate(Place),
+    /// An operator removes an election node, by its number, with everything in it.
+    RemoveElectionNode(u8),
     /// An operator creates a child of the election node that is no candidate.
     CreateStranger(u8),
     /// The ways between a member and others are impaired.
@@ -59,6 +62,15 @@ pub enum What {
     CrashAll,
     /// A member's process stands still.
     PauseMember(Whom),
+}
+
+/// A candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of its election.
+    pub election: u8,
+    /// How many candidates are before it.
+    pub number: u8,
 }
 
 /// A client.
@@ -114,6 +126,7 @@ impl What {
             | Self::CrashClient(_)
             | Self::PauseClient(_)
             | Self::CloseClient(_)
+            | Self::HandOver(..)
             | Self::Refuse(_)
             | Self::ImpairMember(..)
             | Self::Depose
@@ -122,10 +135,10 @@ impl What {
             | Self::PauseMember(_) => true,
             Self::LoseClient(_)
             | Self::Withdraw(_)
-            | Self::Nominate(_)
+            | Self::Nominate(..)
             | Self::Evict(_)
             | Self::WriteCandidate(_)
-            | Self::RemoveElectionNode
+            | Self::RemoveElectionNode(_)
             | Self::CreateStranger(_)
             | Self::LosePeers(..) => false,
         }
@@ -143,11 +156,12 @@ impl What {
             Self::PauseClient(_) => "client pause",
             Self::Withdraw(_) => "withdrawal",
             Self::CloseClient(_) => "client close",
-            Self::Nominate(_) => "further nomination",
+            Self::Nominate(..) => "further nomination",
+            Self::HandOver(..) => "session handed over",
             Self::Refuse(_) => "connections refused",
             Self::Evict(_) => "eviction",
             Self::WriteCandidate(_) => "candidate written",
-            Self::RemoveElectionNode => "election node removed",
+            Self::RemoveElectionNode(_) => "election node removed",
             Self::CreateStranger(_) => "strange child",
             Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
             Self::ImpairMember(_, _, _, Impairment::Held) => "member cut off one way",
@@ -188,11 +202,18 @@ impl fmt::Display for What {
             Self::PauseClient(who) => write!(f, "{who} is paused"),
             Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),
             Self::CloseClient(who) => write!(f, "{who} closes its session"),
-            Self::Nominate(who) => write!(f, "{who} nominates once more"),
+            Self::Nominate(who, election) => {
+                write!(f, "{who} nominates once more, in election {}", election + 1)
+            }
+            Self::HandOver(who, timeout) => {
+                write!(f, "{who} hands its session over, to be one of {} ms", timeout.as_millis())
+            }
             Self::Refuse(whom) => write!(f, "{whom} refuses connections"),
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
             Self::WriteCandidate(place) => write!(f, "the operator writes to candidate {place}"),
-            Self::RemoveElectionNode => f.write_str("the operator removes the election node"),
+            Self::RemoveElectionNode(election) => {
+                write!(f, "the operator removes election node {}", election + 1)
+            }
             Self::CreateStranger(number) => {
                 write!(f, "the operator creates a strange child, {number}")
             }
@@ -210,6 +231,12 @@ impl fmt::Display for What {
             Self::CrashAll => f.write_str("all servers crash"),
             Self::PauseMember(whom) => write!(f, "{whom} is paused"),
         }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of election {}", self.number + 1, self.election + 1)
     }
 }
 

@@ -12,6 +12,7 @@ mod agenda;
 mod checker;
 mod client;
 mod clock;
+mod election;
 pub mod ensemble;
 mod incident;
 mod links;
@@ -28,7 +29,8 @@ mod story;
 mod world;
 
 pub use clock::Time;
-pub use incident::{Heading, Incident, Others, What, Who, Whom};
+pub use election::Election;
+pub use incident::{Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use outcome::{Law, Outcome, Stats, Violation};
 pub use plan::Plan;

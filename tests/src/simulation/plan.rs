@@ -7,7 +7,8 @@ use election_core::{ElectionNode, OnLoss, Policy};
 use zk_session::Grade;
 
 use super::clock::{Clock, Time};
-use super::incident::Incident;
+use super::election::Election;
+use super::incident::{Incident, What};
 use super::profile::{Profile, grade_name};
 use super::schedule;
 
@@ -27,21 +28,33 @@ pub struct Plan {
     /// How many servers: one on its own, or an ensemble.
     pub(super) servers: u8,
     pub(super) tick: Duration,
+    /// What most clients ask for as a session timeout, and the operator.
     pub(super) timeout: Duration,
     pub(super) init_limit: u32,
     pub(super) sync_limit: u32,
     /// By how much clocks differ from the true rate at most, in millionths.
     pub(super) drift: u32,
     pub(super) nominees: Vec<Standing>,
+    /// How many elections there are.
+    pub(super) elections: u8,
     /// How often leaders write, if they do.
     pub(super) work_every: Option<Duration>,
+    /// How long such a write waits for room at most.
+    pub(super) write_waits: Duration,
+    /// What each way between a client and a server takes at least.
+    pub(super) latency: Duration,
+    /// By how much a client's process comes too late at most.
+    pub(super) lateness: Duration,
 }
 
 /// How one client stands for election.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Standing {
     pub(super) from: Time,
     pub(super) policy: Policy,
+    pub(super) timeout: Duration,
+    /// An election for each nominee.
+    pub(super) ballots: Vec<Election>,
 }
 
 impl Plan {
@@ -54,14 +67,13 @@ impl Plan {
         let mut rng = fastrand::Rng::with_seed(seed);
         let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
         let tick = Duration::from_millis(rng.choice([1000, 2000]).unwrap_or(2000));
-        let timeout = Duration::from_millis(rng.u64(4_000..=10_000)).max(tick * 2).min(tick * 5);
+        let timeout = draw_timeout(&mut rng, tick);
         let servers = match (profile, rng.u8(0..8)) {
             (Profile::Clients, 0..=1) => 1,
             (Profile::Quorum, 0) => 5,
             _ => 3,
         };
         let calm_at = Time::from_millis(rng.u64(25_000..60_000));
-        let nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng)).collect();
         let mut plan = Self {
             seed,
             profile,
@@ -77,11 +89,26 @@ impl Plan {
             init_limit: 5,
             sync_limit: rng.u32(2..=5),
             drift: rng.choice([0, Clock::MAX_DRIFT, Clock::MAX_DRIFT]).unwrap_or(0),
-            nominees,
+            nominees: Vec::new(),
+            elections: rng.choice([1, 1, 1, 2, 3]).unwrap_or(1),
             work_every: rng.bool().then(|| Duration::from_millis(rng.u64(200..2_000))),
+            write_waits: Duration::from_millis(rng.choice([0, 0, 300, 3_000]).unwrap_or(0)),
+            latency: Duration::ZERO,
+            lateness: Duration::ZERO,
         };
+        plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
         plan.incidents = schedule::draw(&mut rng, &plan);
         plan
+    }
+
+    /// The longest session timeout that a client asks for.
+    pub(super) fn longest(&self) -> Duration {
+        let standing = self.nominees.iter().map(|standing| standing.timeout);
+        let asked = self.incidents.iter().filter_map(|incident| match incident.what {
+            What::HandOver(_, timeout) => Some(timeout),
+            _ => None,
+        });
+        standing.chain(asked).fold(self.timeout, Duration::max)
     }
 
     /// How long the election may take until it is settled once everything is well: a session of
@@ -90,7 +117,7 @@ impl Plan {
     /// server in turn not serving, and wait between attempts; clocks may be slow.
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
-        (election + self.timeout * 3 + Duration::from_secs(10)) * 11 / 10
+        (election + self.longest() * 3 + Duration::from_secs(10)) * 11 / 10
     }
 
     /// The command that runs this seed again.
@@ -106,13 +133,33 @@ impl Plan {
 }
 
 impl Standing {
-    fn draw(rng: &mut fastrand::Rng) -> Self {
+    fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Self {
         let on_loss = if rng.u8(0..4) == 0 { OnLoss::End } else { OnLoss::StandAgain };
+        let others = rng.u8(0..4) == 0;
+        let timeout = if others { draw_other_timeout(rng, plan.tick) } else { plan.timeout };
+        let first = Election::nth(rng.u8(..), plan.elections);
+        let mut ballots = vec![first];
+        if plan.elections > 1 || rng.u8(0..8) == 0 {
+            ballots.extend((0..rng.u8(0..3)).map(|_| Election::nth(rng.u8(..), plan.elections)));
+        }
         Self {
             from: Time::from_millis(rng.u64(0..3_000)),
             policy: Policy { on_loss, election_node: ElectionNode::CreateIfMissing },
+            timeout,
+            ballots,
         }
     }
+}
+
+/// What servers grant if it is asked for.
+fn draw_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
+    Duration::from_millis(rng.u64(4_000..=10_000)).max(tick * 2).min(tick * 5)
+}
+
+/// What a client asks for that does not do as the others: up to what servers grant, or more.
+pub(super) fn draw_other_timeout(rng: &mut fastrand::Rng, tick: Duration) -> Duration {
+    let longest = rng.choice([4, 8, 16, 24]).unwrap_or(4);
+    tick * rng.u32(1_500..=longest * 1_000) / 1_000
 }
 
 /// What a story begins with.

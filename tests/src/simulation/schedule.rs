@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use super::clock::Time;
-use super::incident::{Heading, Incident, Others, What, Who, Whom};
+use super::incident::{Heading, Incident, Others, Place, What, Who, Whom};
 use super::links::Impairment;
-use super::plan::Plan;
+use super::plan::{Plan, draw_other_timeout};
 use super::profile::Profile;
 
 /// Nothing happens before that: the nominees take their places.
@@ -14,7 +14,7 @@ const FIRST: u64 = 2_500;
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
 /// What clients suffer and do.
-const OF_CLIENTS: [Draw; 16] = [
+const OF_CLIENTS: [Draw; 17] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), Heading::In, Impairment::Held),
@@ -25,11 +25,12 @@ const OF_CLIENTS: [Draw; 16] = [
     |rng, plan| What::PauseClient(who(rng, plan)),
     |rng, plan| What::Withdraw(who(rng, plan)),
     |rng, plan| What::CloseClient(who(rng, plan)),
-    |rng, plan| What::Nominate(who(rng, plan)),
+    |rng, plan| What::Nominate(who(rng, plan), rng.u8(0..plan.elections)),
+    |rng, plan| What::HandOver(who(rng, plan), draw_other_timeout(rng, plan.tick)),
     |rng, plan| What::Refuse(Whom::Number(rng.u8(0..plan.servers))),
-    |rng, _| What::Evict(rng.u8(0..4)),
-    |rng, _| What::WriteCandidate(rng.u8(0..4)),
-    |_, _| What::RemoveElectionNode,
+    |rng, plan| What::Evict(place(rng, plan)),
+    |rng, plan| What::WriteCandidate(place(rng, plan)),
+    |rng, plan| What::RemoveElectionNode(rng.u8(0..plan.elections)),
     |rng, _| What::CreateStranger(rng.u8(..)),
 ];
 
@@ -175,6 +176,10 @@ fn who(rng: &mut fastrand::Rng, plan: &Plan) -> Who {
         1 => Who::Follower,
         _ => Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1))),
     }
+}
+
+fn place(rng: &mut fastrand::Rng, plan: &Plan) -> Place {
+    Place { election: rng.u8(0..plan.elections), number: rng.u8(0..4) }
 }
 
 fn whom(rng: &mut fastrand::Rng, plan: &Plan) -> Whom {

@@ -2,6 +2,8 @@
 
 mod deliver;
 mod faults;
+mod handover;
+mod operator;
 mod phase;
 mod process;
 mod target;
@@ -9,6 +11,7 @@ mod traffic;
 mod users;
 
 use core::num::NonZeroUsize;
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
@@ -20,9 +23,10 @@ use self::faults::Undo;
 use self::phase::Phase;
 use self::process::Process;
 use super::agenda::Agenda;
-use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, name};
+use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, name};
 use super::client::{Observed, Settings};
 use super::clock::{Clock, Time};
+use super::election::Election;
 use super::ensemble::{EnsembleConfig, Member, MemberRole};
 use super::links::NodeId;
 use super::network::{Network, PipeId};
@@ -38,8 +42,10 @@ enum Event {
     Wake(NodeId),
     Begin(usize),
     End(usize),
+    /// A client stands in the elections that it is meant for.
+    Stand(usize),
     /// A client nominates.
-    Nominate(usize),
+    Nominate(usize, Election),
     /// A client's leader writes, if there is one.
     Work(usize),
     /// A nominee leaves, in the end.
@@ -53,6 +59,8 @@ const MOST_STEPS: u64 = 2_000_000;
 
 pub(super) struct World<'p> {
     plan: &'p Plan,
+    /// The longest session timeout of the plan.
+    longest: Duration,
     now: Time,
     rng: fastrand::Rng,
     agenda: Agenda<Event>,
@@ -63,7 +71,8 @@ pub(super) struct World<'p> {
     phase: Phase,
     /// What ends with each incident that lasts.
     undo: BTreeMap<usize, Vec<Undo>>,
-    leaders: Leaders,
+    /// Of each election.
+    leaders: [Leaders; 3],
     candidates: Candidates,
     conduct: Conduct,
     roles: Vec<Option<MemberRole>>,
@@ -81,8 +90,8 @@ pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let violation = world.run();
     let World { mut stats, story, now, leaders, candidates, .. } = world;
     stats.runs = 1;
-    stats.elections = leaders.elections;
-    stats.guarded_writes = candidates.guarded_writes;
+    stats.elections = leaders.iter().map(|leaders| leaders.elections).sum();
+    stats.guarded_writes = candidates.guarded_writes();
     stats.virtual_time = now.since(Time::ORIGIN);
     Outcome { violation, stats, story }
 }
@@ -96,9 +105,10 @@ impl<'p> World<'p> {
         let hosts = (0..servers).map(|node| host(plan, NodeId(node), &mut rng)).collect();
         let count = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
         let mut process = |number: usize, while_disconnected| {
+            let standing = plan.nominees.get(number);
             let settings = Settings {
                 servers: count,
-                timeout: plan.timeout,
+                timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
                 grade: plan.grade,
                 while_disconnected,
                 seed: rng.u64(..),
@@ -112,6 +122,7 @@ impl<'p> World<'p> {
         processes.push(process(clients, WhileDisconnected::Queue));
         let mut world = Self {
             plan,
+            longest: plan.longest(),
             now: Time::ORIGIN,
             agenda: Agenda::new(),
             network,
@@ -119,8 +130,8 @@ impl<'p> World<'p> {
             processes,
             phase: Phase::Incidents,
             undo: BTreeMap::new(),
-            leaders: Leaders::default(),
-            candidates: Candidates::default(),
+            leaders: <[Leaders; 3]>::default(),
+            candidates: Candidates::new(),
             conduct: Conduct::new(clients + 1),
             roles: vec![None; servers],
             applied: Zxid::ZERO,
@@ -140,7 +151,7 @@ impl<'p> World<'p> {
             self.agenda.add(Time::ORIGIN, Event::Wake(NodeId(node)));
         }
         for (client, standing) in plan.nominees.iter().enumerate() {
-            self.agenda.add(standing.from, Event::Nominate(client));
+            self.agenda.add(standing.from, Event::Stand(client));
             if let Some(interval) = plan.work_every {
                 self.agenda.add(standing.from + interval, Event::Work(client));
             }
@@ -151,7 +162,7 @@ impl<'p> World<'p> {
         self.agenda.add(plan.calm_at, Event::Look);
         let operator = self.operator();
         self.start_process(operator);
-        self.create_resource();
+        self.create_resources();
     }
 
     fn run(&mut self) -> Option<Violation> {
@@ -177,8 +188,11 @@ impl<'p> World<'p> {
             Event::Wake(node) => self.wake(node)?,
             Event::Begin(index) => self.incident_begins(index)?,
             Event::End(index) => self.incident_ends(index)?,
-            Event::Nominate(client) if self.now < self.plan.calm_at => self.nominate(client)?,
-            Event::Nominate(_) => {}
+            Event::Stand(client) if self.now < self.plan.calm_at => self.stand(client)?,
+            Event::Nominate(client, election) if self.now < self.plan.calm_at => {
+                self.nominate(client, election)?;
+            }
+            Event::Stand(_) | Event::Nominate(..) => {}
             Event::Work(client) => self.work(client)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
@@ -194,7 +208,7 @@ impl<'p> World<'p> {
     /// than that.
     fn check_leaders(&mut self) -> Result<(), Broken> {
         let (now, candidates) = (self.now, &self.candidates);
-        let longest = self.plan.timeout;
+        let longest = self.longest;
         for process in &self.processes {
             for (nominee, token) in process.valid(now) {
                 let evicted_at = candidates.evicted_at(token);
@@ -206,9 +220,14 @@ impl<'p> World<'p> {
                 }
             }
         }
-        let valid = self.processes.iter().flat_map(|process| process.valid(now));
-        let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
-        self.leaders.check(valid.map(|(nominee, token)| Valid { nominee, token }))
+        for (election, leaders) in Election::ALL.into_iter().zip(&mut self.leaders) {
+            let valid = self.processes.iter().flat_map(|process| process.valid(now));
+            let valid = valid.filter(|(nominee, token)| {
+                election_of(*nominee) == election && candidates.evicted_at(*token).is_none()
+            });
+            leaders.check(valid.map(|(nominee, token)| Valid { nominee, token }))?;
+        }
+        Ok(())
     }
 
     fn check_progress(&self) -> Result<(), Broken> {

@@ -1,190 +1,75 @@
-//! What the ensemble has committed: candidates, and what leaders wrote.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! The candidates of all elections.
 
 use election_core::{NomineeId, Token};
-use zk_embedded::{Database, Znode};
-use zk_jute::{SessionId, Zxid};
+use zk_embedded::Database;
+use zk_jute::SessionId;
 
-use super::{Broken, name};
-use crate::simulation::client::{ELECTION, RESOURCE, child};
+use super::election_node::{Change, ElectionNode};
+use super::{Broken, election_of};
 use crate::simulation::clock::Time;
-use crate::simulation::outcome::Law;
+use crate::simulation::election::Election;
 
-/// A candidate znode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::simulation) struct Candidate {
-    pub(in crate::simulation) nominee: NomineeId,
-    pub(in crate::simulation) owner: SessionId,
-    pub(in crate::simulation) czxid: Zxid,
-}
-
-/// The election node as the member shows it that has applied most. What is committed stays so:
-/// every other one shows an earlier state.
-#[derive(Debug, Default)]
-pub(in crate::simulation) struct Candidates {
-    seen: Zxid,
-    children_at: Zxid,
-    written: Zxid,
-    /// Changes of the election node's own life start it afresh.
-    election_node: Option<Zxid>,
-    known: BTreeMap<String, Candidate>,
-    strangers: usize,
-    departed: BTreeMap<NomineeId, Option<SessionId>>,
-    /// Candidates that an operator has asked to be deleted.
-    condemned: BTreeSet<String>,
-    /// The candidates that were deleted by that, and when.
-    evicted: BTreeMap<Token, Time>,
-    last_write: i64,
-    pub(in crate::simulation) guarded_writes: u64,
-}
-
-/// A change of the election node, for the story.
+/// What the ensemble has committed of all elections.
 #[derive(Debug)]
-pub(in crate::simulation) enum Change {
-    Created(Candidate),
-    Deleted(Candidate),
+pub(in crate::simulation) struct Candidates {
+    nodes: Vec<ElectionNode>,
 }
 
 impl Candidates {
-    /// Takes in what a member shows, if nobody has shown that much before.
+    pub(in crate::simulation) fn new() -> Self {
+        Self { nodes: Election::ALL.map(ElectionNode::new).into() }
+    }
+
+    /// Takes in what a member shows.
     pub(in crate::simulation) fn take_in(
         &mut self,
         now: Time,
         database: &Database,
         changes: &mut Vec<Change>,
     ) -> Result<(), Broken> {
-        if database.last_zxid() <= self.seen {
-            return Ok(());
-        }
-        self.seen = database.last_zxid();
-        self.take_in_resource(database)?;
-        let node = database.znode(ELECTION);
-        let stat = node.map(Znode::stat);
-        let life = stat.map(|stat| stat.czxid);
-        let children_at = stat.map_or(Zxid::ZERO, |stat| stat.pzxid);
-        if children_at == self.children_at && life == self.election_node {
-            return Ok(());
-        }
-        (self.children_at, self.election_node) = (children_at, life);
-        let names: BTreeSet<&str> = node.into_iter().flat_map(Znode::children).collect();
-        let Self { known, condemned, evicted, .. } = self;
-        known.retain(|candidate_name, candidate| {
-            let path = child(candidate_name);
-            let stat = database.znode(&path).map(Znode::stat);
-            let stands = stat.is_some_and(|stat| stat.czxid == candidate.czxid);
-            if !stands {
-                let by_operator =
-                    condemned.contains(candidate_name) && database.has_session(candidate.owner);
-                if by_operator {
-                    evicted.insert(Token::new(candidate.czxid.get()), now);
-                }
-                changes.push(Change::Deleted(candidate.clone()));
-            }
-            stands
-        });
-        self.strangers = 0;
-        for candidate_name in names {
-            if self.known.contains_key(candidate_name) {
-                continue;
-            }
-            match (nominee_of(candidate_name), database.znode(&child(candidate_name))) {
-                (Some(nominee), Some(znode)) => {
-                    let stat = znode.stat();
-                    let (owner, czxid) = (stat.ephemeral_owner, stat.czxid);
-                    let candidate = Candidate { nominee, owner, czxid };
-                    changes.push(Change::Created(candidate.clone()));
-                    self.created(candidate_name, candidate)?;
-                }
-                _ => self.strangers += 1,
-            }
-        }
-        Ok(())
+        self.nodes.iter_mut().try_for_each(|node| node.take_in(now, database, changes))
     }
 
-    fn created(&mut self, candidate_name: &str, candidate: Candidate) -> Result<(), Broken> {
-        let Candidate { nominee, owner, .. } = candidate;
-        if self.departed.get(&nominee) == Some(&Some(owner)) {
-            let detail = format!("{candidate_name} of {}, which has left", name(nominee));
-            return Err((Law::NothingLeftBehind, detail));
-        }
-        let other =
-            self.known.iter().find(|(_, other)| other.nominee == nominee && other.owner == owner);
-        if let Some((other, _)) = other {
-            let detail = format!("{candidate_name} and {other} of {}", name(nominee));
-            return Err((Law::OneCandidate, detail));
-        }
-        self.known.insert(candidate_name.to_owned(), candidate);
-        Ok(())
-    }
-
-    /// A nomination ended and said that its candidate is gone, or never was. Those of earlier
-    /// sessions may be left, until these have expired for good: a leader of the ensemble that has
-    /// lost its quorum tells of an end that its successor knows nothing of.
+    /// A nomination ended and said that its candidate is gone, or never was.
     pub(in crate::simulation) fn departed(
         &mut self,
         nominee: NomineeId,
         session: Option<SessionId>,
     ) -> Result<(), Broken> {
-        self.departed.insert(nominee, session);
-        let left = self.known.iter().find(|(_, candidate)| {
-            candidate.nominee == nominee && Some(candidate.owner) == session
-        });
-        match left {
-            Some((candidate, _)) => {
-                let detail = format!("{candidate} of {}, which has left", name(nominee));
-                Err((Law::NothingLeftBehind, detail))
-            }
-            None => Ok(()),
-        }
+        let node = self.nodes.get_mut(election_of(nominee).index());
+        node.map_or(Ok(()), |node| node.departed(nominee, session))
     }
 
     /// An operator asks for the deletion of a candidate.
-    pub(in crate::simulation) fn condemn(&mut self, candidate: &str) {
-        self.condemned.insert(candidate.to_owned());
+    pub(in crate::simulation) fn condemn(&mut self, election: Election, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(election.index()) {
+            node.condemn(candidate);
+        }
     }
 
     /// When an operator deleted the candidate with this token, if one did. No lease protects a
     /// leader from that: its successor leads at once, and it hears of it as soon as it can.
     pub(in crate::simulation) fn evicted_at(&self, token: Token) -> Option<Time> {
-        self.evicted.get(&token).copied()
+        self.nodes.iter().find_map(|node| node.evicted_at(token))
     }
 
-    /// The candidates, in the order of their names.
-    pub(in crate::simulation) fn known(&self) -> &BTreeMap<String, Candidate> {
-        &self.known
+    /// How many there are.
+    pub(in crate::simulation) fn count(&self, election: Election) -> usize {
+        self.nodes.get(election.index()).map_or(0, |node| node.known().len())
     }
 
-    /// The candidates in the order of their creation.
-    pub(in crate::simulation) fn in_order(&self) -> Vec<&str> {
-        let mut known: Vec<_> = self.known.iter().collect();
-        known.sort_by_key(|(_, candidate)| candidate.czxid);
-        known.into_iter().map(|(candidate, _)| candidate.as_str()).collect()
+    /// How many there are in all elections.
+    pub(in crate::simulation) fn count_all(&self) -> usize {
+        self.nodes.iter().map(|node| node.known().len()).sum()
     }
 
-    fn take_in_resource(&mut self, database: &Database) -> Result<(), Broken> {
-        let Some(znode) = database.znode(RESOURCE) else {
-            return Ok(());
-        };
-        let written = znode.stat().mzxid;
-        if core::mem::replace(&mut self.written, written) == written {
-            return Ok(());
-        }
-        let Some(token) = znode.data().and_then(|data| data.try_into().ok()) else {
-            return Ok(());
-        };
-        let token = i64::from_be_bytes(token);
-        self.guarded_writes += 1;
-        let last = core::mem::replace(&mut self.last_write, token);
-        if token < last {
-            let detail = format!("{token} was written after {last}");
-            return Err((Law::GuardedWritesInOrder, detail));
-        }
-        Ok(())
+    /// The candidates of an election in the order of their creation.
+    pub(in crate::simulation) fn in_order(&self, election: Election) -> Vec<&str> {
+        self.nodes.get(election.index()).map_or_else(Vec::new, ElectionNode::in_order)
     }
-}
 
-/// The nominee that a candidate belongs to.
-pub(in crate::simulation) fn nominee_of(candidate: &str) -> Option<NomineeId> {
-    candidate.strip_prefix("_c_")?.get(..36)?.parse().ok()
+    /// Writes under guard that were applied.
+    pub(in crate::simulation) fn guarded_writes(&self) -> u64 {
+        self.nodes.iter().map(|node| node.guarded_writes).sum()
+    }
 }

@@ -3,7 +3,7 @@
 use zk_session::{End, Event, Instant};
 
 use super::nomination::{Happening, NominationKey, Stimulus, Surroundings};
-use super::{Client, Observed, OnExpiry, Tag, Watcher, child, new_session};
+use super::{Client, Observed, OnExpiry, Tag, Watcher, new_session};
 
 impl Client {
     /// Hands out all events that the session has.
@@ -12,9 +12,13 @@ impl Client {
             match event {
                 Event::Completed { tag, outcome } => {
                     observed.push(Observed::Completed);
-                    if let Tag::Nomination { key, ticket, step } = tag {
-                        let stimulus = Stimulus::Completed { ticket, step, outcome };
-                        self.stimulate(now, key, stimulus, observed);
+                    match tag {
+                        Tag::Nomination { key, ticket, step } => {
+                            let stimulus = Stimulus::Completed { ticket, step, outcome };
+                            self.stimulate(now, key, stimulus, observed);
+                        }
+                        Tag::Cleanup(path) => self.cleanups.answered(&path, &outcome),
+                        Tag::Nobody => {}
                     }
                 }
                 Event::Fired { watcher: Watcher { key, ticket }, kind, zxid } => {
@@ -29,6 +33,7 @@ impl Client {
                 Event::Connected { session, timeout, read_only } => {
                     observed.push(Observed::Connected { session, timeout });
                     if !read_only {
+                        self.cleanups.resume(&mut self.session, now);
                         self.stimulate_all(now, Happening::Connected(session), observed);
                     }
                 }
@@ -54,6 +59,7 @@ impl Client {
         if let (End::Expired(_), OnExpiry::Renew) = (end, self.on_expiry) {
             self.stimulate_all(now, Happening::SessionExpired, observed);
             self.sessions += 1;
+            self.cleanups.forget();
             self.session = new_session(&self.settings, self.sessions, now);
             self.stale_transport = Some(zk_session::Transport::Disconnect);
             observed.push(Observed::Renewed);
@@ -75,8 +81,8 @@ impl Client {
         let Some(nomination) = self.nominations.get_mut(&key) else {
             return;
         };
-        nomination
-            .handle(&mut Surroundings { session: &mut self.session, now, observed }, stimulus);
+        let (session, cleanups) = (&mut self.session, &mut self.cleanups);
+        nomination.handle(&mut Surroundings { session, cleanups, now, observed }, stimulus);
         if nomination.is_over() {
             self.nominations.remove(&key);
         }
@@ -104,7 +110,9 @@ impl Client {
             }),
         };
         self.heartbeats = next;
-        let znode = self.heartbeats.as_ref().map(|(_, candidate)| child(candidate));
+        let znode = self.heartbeats.as_ref().and_then(|(holder, candidate)| {
+            Some(self.nominations.get(holder)?.election.child(candidate))
+        });
         let started = znode.and_then(|znode| self.session.start_heartbeats(now, &znode).ok());
         if started.is_none() {
             self.session.stop_heartbeats();
@@ -113,8 +121,8 @@ impl Client {
 
     /// An answer may have proved the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant, observed: &mut Vec<Observed>) {
-        let Self { nominations, session, .. } = self;
-        let mut around = Surroundings { session, now, observed };
+        let Self { nominations, session, cleanups, .. } = self;
+        let mut around = Surroundings { session, cleanups, now, observed };
         for nomination in nominations.values_mut().filter(|other| other.awaits_lease()) {
             nomination.lease_proved(&mut around);
         }

@@ -2,14 +2,17 @@
 //! of.
 
 use election_core::{
-    CandidateName, Change, Event, Nominee, NomineeId, Notice, Policy, Role, Ticket, Token,
+    CandidateName, Change, Event, Nominee, Notice, Policy, Role, Ticket, Token,
 };
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 use zk_session::{Completion, Instant};
 
 use super::perform::{NotSent, Outcome, Performer, Step, WatchSlots};
+use super::cleanups::Cleanups;
+use super::users::Stand;
 use super::{Observed, Session};
+use crate::simulation::election::Election;
 
 /// Names a nomination of a client process; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +58,8 @@ impl Happening {
 #[derive(Debug)]
 pub(super) struct Nomination {
     key: NominationKey,
+    pub(super) election: Election,
+    policy: Policy,
     pub(super) nominee: Nominee,
     slots: WatchSlots,
     leadership: Leadership,
@@ -71,18 +76,35 @@ enum Leadership {
 /// What a nomination works on.
 pub(super) struct Surroundings<'c> {
     pub(super) session: &'c mut Session,
+    pub(super) cleanups: &'c mut Cleanups,
     pub(super) now: Instant,
     pub(super) observed: &'c mut Vec<Observed>,
 }
 
 impl Nomination {
-    pub(super) fn new(key: NominationKey, id: NomineeId, policy: Policy) -> Self {
+    pub(super) fn new(key: NominationKey, stand: Stand) -> Self {
+        Self::of(key, stand, Nominee::new(stand.id, stand.policy))
+    }
+
+    /// Goes on for the nomination of another process.
+    pub(super) fn returning(key: NominationKey, stand: Stand) -> Self {
+        Self::of(key, stand, Nominee::returning(stand.id, stand.policy))
+    }
+
+    fn of(key: NominationKey, stand: Stand, nominee: Nominee) -> Self {
         Self {
             key,
-            nominee: Nominee::new(id, policy),
+            election: stand.election,
+            policy: stand.policy,
+            nominee,
             slots: WatchSlots::default(),
             leadership: Leadership::None,
         }
+    }
+
+    /// What it takes to go on for it elsewhere.
+    pub(super) fn stand(&self) -> Stand {
+        Stand { id: self.nominee.id(), election: self.election, policy: self.policy }
     }
 
     /// The leadership that was announced and is not over.
@@ -161,8 +183,10 @@ impl Nomination {
     }
 
     fn step(&mut self, around: &mut Surroundings<'_>, stimulus: Stimulus) -> Outcome {
-        let Self { key, nominee, slots, .. } = self;
-        let performer = Performer { session: around.session, now: around.now, key: *key, slots };
+        let Self { key, election, nominee, slots, .. } = self;
+        let Surroundings { session, cleanups, now, .. } = around;
+        let (now, key, election) = (*now, *key, *election);
+        let performer = Performer { session, cleanups, now, key, election, slots };
         match stimulus {
             Stimulus::Completed { ticket, step, outcome } => {
                 performer.answer(nominee, (ticket, step), outcome)

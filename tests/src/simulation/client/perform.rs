@@ -12,7 +12,9 @@ use zk_jute::{Decode, ErrorCode, Vector, Version};
 use zk_session::{Completion, Instant, SubmitError, WatchId, Watching};
 
 use super::nomination::NominationKey;
-use super::{ELECTION, Session, Tag, Watcher, child};
+use super::cleanups::Cleanups;
+use super::{Session, Tag, Watcher};
+use crate::simulation::election::Election;
 
 /// Which answer a request of a nominee will bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +61,10 @@ pub(super) struct Outcome {
 /// Whose command it is.
 pub(super) struct Performer<'c> {
     pub(super) session: &'c mut Session,
+    pub(super) cleanups: &'c mut Cleanups,
     pub(super) now: Instant,
     pub(super) key: NominationKey,
+    pub(super) election: Election,
     pub(super) slots: &'c mut WatchSlots,
 }
 
@@ -133,24 +137,30 @@ impl Performer<'_> {
             Op::CreateElectionNode => {
                 let mode = CreateMode::PERSISTENT;
                 let acl = Vector::<Acl<'_>>::OPEN;
-                let request = CreateRequest { path: ELECTION, data: Some(&[]), acl, mode };
+                let path = self.election.node();
+                let request = CreateRequest { path, data: Some(&[]), acl, mode };
                 self.session.submit(self.now, tag(Step::ElectionNode), &request)
             }
             Op::Sync => {
-                self.session.submit(self.now, tag(Step::Sync), &SyncRequest { path: ELECTION })
+                let request = SyncRequest { path: self.election.node() };
+                self.session.submit(self.now, tag(Step::Sync), &request)
             }
             Op::List => {
-                let request = GetChildrenRequest { path: ELECTION, watch: false };
+                let request = GetChildrenRequest { path: self.election.node(), watch: false };
                 self.session.submit(self.now, tag(Step::List), &request)
             }
             Op::Read { name, watch } => self.read(ticket, name, watch),
             Op::Inspect { name } => {
-                let request = GetDataRequest { path: &child(name), watch: false };
+                let request = GetDataRequest { path: &self.election.child(name), watch: false };
                 self.session.submit(self.now, tag(Step::Read), &request)
+            }
+            Op::Delete { name, .. } if ticket.is_cleanup() => {
+                self.cleanups.owe(self.session, self.now, self.election.child(name));
+                Ok(())
             }
             Op::Delete { name, version } => {
                 let version = Version::new(version.number());
-                let request = DeleteRequest { path: &child(name), version };
+                let request = DeleteRequest { path: &self.election.child(name), version };
                 self.session.submit(self.now, tag(Step::Delete), &request)
             }
         }
@@ -158,7 +168,7 @@ impl Performer<'_> {
 
     fn create_candidate(&mut self, ticket: Ticket, id: NomineeId) -> Result<(), SubmitError> {
         let request = CreateRequest {
-            path: &child(id.candidate_prefix()),
+            path: &self.election.child(id.candidate_prefix()),
             data: Some(b"simulated"),
             acl: Vector::<Acl<'_>>::OPEN,
             mode: CreateMode::EPHEMERAL_SEQUENTIAL,
@@ -178,7 +188,7 @@ impl Performer<'_> {
         let superseded = slot.take();
         let tag = Tag::Nomination { key: self.key, ticket, step: Step::Read };
         let watcher = Watcher { key: self.key, ticket };
-        let read = Watching::GetData(&child(name));
+        let read = Watching::GetData(&self.election.child(name));
         let submitted = self.session.submit_watching(self.now, tag, read, watcher);
         *slot = submitted.as_ref().ok().copied();
         if let Some(superseded) = superseded {

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Event, Process, World};
 use crate::simulation::checker::Broken;
-use crate::simulation::client::{Chore, ELECTION, child};
+use crate::simulation::election::Election;
 use crate::simulation::incident::{Heading, Incident, Others, What};
 use crate::simulation::links::{Impairment, NodeId, Way};
 use crate::simulation::network::ConnKey;
@@ -20,6 +20,8 @@ pub(super) enum Undo {
     Restart(NodeId),
     /// Let a server take connections again.
     Accept(NodeId),
+    /// Let another process go on with a session.
+    TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
 }
@@ -48,6 +50,7 @@ impl World<'_> {
                 Undo::Repair(way, impairment) => self.network.repair(self.now, way, impairment),
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
+                Undo::TakeOver(client) => self.take_over(client)?,
                 Undo::Answer(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
                         process.unanswered = process.unanswered.saturating_sub(1);
@@ -86,7 +89,10 @@ impl World<'_> {
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
             What::Withdraw(who) => self.withdraw(self.who(who))?,
             What::CloseClient(who) => return self.close_client(self.who(who)),
-            What::Nominate(who) => self.nominate(self.who(who))?,
+            What::Nominate(who, election) => {
+                self.nominate(self.who(who), Election::nth(election, self.plan.elections))?;
+            }
+            What::HandOver(who, timeout) => return Ok(self.hand_over(self.who(who), timeout)),
             What::Refuse(whom) => {
                 let node = self.whom(whom);
                 if let Some(host) = self.host(node) {
@@ -96,7 +102,7 @@ impl World<'_> {
             }
             What::Evict(_)
             | What::WriteCandidate(_)
-            | What::RemoveElectionNode
+            | What::RemoveElectionNode(_)
             | What::CreateStranger(_) => self.operate(what)?,
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
@@ -214,7 +220,7 @@ impl World<'_> {
     fn restart(&mut self, node: NodeId) -> Result<(), Broken> {
         if let Some(client) = self.client_of(node) {
             let is_over = self.processes.get(client).is_none_or(Process::is_over);
-            return if is_over { self.nominate(client) } else { Ok(()) };
+            return if is_over { self.stand(client) } else { Ok(()) };
         }
         if self.condition(node) != Condition::Down {
             return Ok(());
@@ -234,54 +240,6 @@ impl World<'_> {
         {
             (process.condition, process.wake_at) = (condition, None);
         }
-    }
-
-    fn operate(&mut self, what: What) -> Result<(), Broken> {
-        let candidates: Vec<_> =
-            self.candidates.in_order().into_iter().map(str::to_owned).collect();
-        let at = |place: u8| {
-            let index = usize::from(place) % candidates.len().max(1);
-            candidates.get(index)
-        };
-        let chores: Vec<Chore> = match what {
-            What::Evict(place) => {
-                let evicted = at(place).into_iter().inspect(|name| self.candidates.condemn(name));
-                evicted.map(|name| Chore::Delete(child(name))).collect()
-            }
-            What::WriteCandidate(place) => {
-                at(place).map(|name| Chore::Write(child(name))).into_iter().collect()
-            }
-            What::RemoveElectionNode => {
-                for name in &candidates {
-                    self.candidates.condemn(name);
-                }
-                let children = candidates.iter().map(child);
-                children.chain([ELECTION.to_owned()]).map(Chore::Delete).collect()
-            }
-            What::CreateStranger(number) => {
-                vec![Chore::Create(child(format_args!("stranger-{number}")))]
-            }
-            _ => Vec::new(),
-        };
-        self.give(&chores)
-    }
-
-    pub(super) fn create_resource(&mut self) {
-        let created = self.give(&[Chore::Create(crate::simulation::client::RESOURCE.to_owned())]);
-        debug_assert!(created.is_ok(), "nothing has happened yet");
-    }
-
-    fn give(&mut self, chores: &[Chore]) -> Result<(), Broken> {
-        let operator = self.operator();
-        if let Some(process) = self.processes.get_mut(operator) {
-            let now = process.now(self.now);
-            if let Some(client) = &mut process.client {
-                for chore in chores {
-                    client.operate(now, chore);
-                }
-            }
-        }
-        self.settle_client(operator)
     }
 
     /// When something that ended by itself is tried once more.

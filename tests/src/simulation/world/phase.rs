@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
-use election_core::Role;
+use election_core::{NomineeId, Role};
 
 use super::{Event, World};
-use crate::simulation::checker::{Broken, name};
+use crate::simulation::checker::{Broken, election_of, name};
 use crate::simulation::client::Client;
 use crate::simulation::clock::Time;
+use crate::simulation::election::Election;
 use crate::simulation::outcome::Law;
 use crate::simulation::server::Condition;
 
@@ -72,7 +73,7 @@ impl World<'_> {
     /// too long, a lease that was not proved in time. After a timeout and two ticks it has.
     fn look_at_election(&mut self, since: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
-        let proof = self.plan.timeout * 11 / 10 + self.plan.tick * 2;
+        let proof = self.longest * 11 / 10 + self.plan.tick * 2;
         match self.unsettled() {
             None if now.since(since) >= proof => {
                 self.stats.slowest_settling = since.since(self.plan.calm_at);
@@ -98,12 +99,18 @@ impl World<'_> {
         }
     }
 
-    /// Why the election is not settled: it is when one nominee leads validly, all others follow,
+    /// Why the elections are not settled: one is when one nominee leads validly, all others follow,
     /// and nothing is left of those that are gone.
     fn unsettled(&self) -> Option<String> {
+        let mut elections = Election::ALL.into_iter();
+        elections.find_map(|election| self.unsettled_in(election)).or_else(|| self.stale_member())
+    }
+
+    fn unsettled_in(&self, election: Election) -> Option<String> {
         let (mut standing, mut leading) = (0, 0);
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
-        for (nominee, role) in clients.flat_map(Client::nominees) {
+        let is_of = |nominee: NomineeId| election_of(nominee) == election;
+        for (nominee, role) in clients.flat_map(Client::nominees).filter(|(id, _)| is_of(*id)) {
             standing += 1;
             match role {
                 Role::Leading { .. } => leading += 1,
@@ -111,15 +118,15 @@ impl World<'_> {
                 other => return Some(format!("{} is {other:?}", name(nominee))),
             }
         }
-        let valid = self.processes.iter().flat_map(|process| process.valid(self.now)).count();
-        let candidates = self.candidates.known().len();
+        let valid = self.processes.iter().flat_map(|process| process.valid(self.now));
+        let valid = valid.filter(|(nominee, _)| is_of(*nominee)).count();
+        let candidates = self.candidates.count(election);
         if leading != standing.min(1) || valid != leading {
-            return Some(format!("{leading} lead, {valid} of them validly, of {standing}"));
+            let counted = format!("{leading} lead, {valid} of them validly, of {standing}");
+            return Some(format!("{counted} in {election}"));
         }
-        if candidates != standing {
-            return Some(format!("{standing} nominees have {candidates} candidates"));
-        }
-        self.stale_member()
+        (candidates != standing)
+            .then(|| format!("{standing} nominees have {candidates} candidates in {election}"))
     }
 
     /// A member that does not show what another did when somebody last looked. Those that watch
@@ -133,7 +140,7 @@ impl World<'_> {
         for process in &mut self.processes {
             process.traffic = super::process::Traffic::default();
         }
-        let until = self.now + self.plan.timeout * 3;
+        let until = self.now + self.longest * 3;
         self.phase = Phase::Silence { from: self.now, until };
     }
 
@@ -167,7 +174,7 @@ impl World<'_> {
 
     fn begin_leaving(&mut self) {
         // A session that is abandoned lives on for its timeout, rounded up to a tick.
-        let until = self.now + self.plan.timeout * 3 / 2 + self.plan.tick * 2;
+        let until = self.now + self.longest * 3 / 2 + self.plan.tick * 2;
         self.phase = Phase::Leaving { until: until + Duration::from_secs(5) };
         for client in 0..self.plan.nominees.len() {
             let at = self.now + Duration::from_millis(self.rng.u64(0..2_000));
@@ -194,7 +201,7 @@ impl World<'_> {
             .filter_map(|process| process.client.as_ref())
             .map(|client| client.nominees().count())
             .sum();
-        let candidates = self.candidates.known().len();
+        let candidates = self.candidates.count_all();
         (standing > 0 || candidates > 0)
             .then(|| format!("{standing} nominees and {candidates} candidates are left"))
     }

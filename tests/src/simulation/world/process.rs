@@ -6,8 +6,10 @@ use election_core::{NomineeId, Token};
 use zk_jute::SessionId;
 use zk_session::Instant;
 
-use crate::simulation::client::{Client, Settings};
+use crate::simulation::checker::election_of;
+use crate::simulation::client::{Client, Detached, Observed, Settings};
 use crate::simulation::clock::{Clock, Time};
+use crate::simulation::election::Election;
 use crate::simulation::links::NodeId;
 use crate::simulation::network::ConnKey;
 use crate::simulation::server::Condition;
@@ -22,8 +24,12 @@ pub(super) struct Process {
     pub(super) client: Option<Client>,
     /// The connection that the client has, or is opening.
     pub(super) line: Option<ConnKey>,
+    /// The session of a process that has ended, for the next one.
+    pub(super) detached: Option<Detached>,
     starts: u64,
     pub(super) nominees: u16,
+    /// The shortest timeout that servers have granted to the session.
+    granted: Option<(SessionId, Duration)>,
     pub(super) traffic: Traffic,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,
@@ -51,8 +57,10 @@ impl Process {
             wake_at: None,
             client: None,
             line: None,
+            detached: None,
             starts: 0,
             nominees: 0,
+            granted: None,
             traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0 },
             unanswered: 0,
             candidates_gone: 0,
@@ -65,11 +73,40 @@ impl Process {
 
     /// A process starts that knows nothing of the one before.
     pub(super) fn start(&mut self, now: Time) {
+        let settings = self.next_settings();
+        self.detached = None;
+        self.client = Some(Client::new(settings, self.now(now)));
+        self.condition = Condition::Running;
+    }
+
+    /// The process ends, and leaves its session to another one, which asks for that timeout.
+    pub(super) fn detach(&mut self, detached: Detached, timeout: Duration) {
+        self.crash();
+        self.line = None;
+        self.detached = Some(detached);
+        self.settings.timeout = timeout;
+    }
+
+    /// A process starts that goes on with the session of the one before.
+    pub(super) fn resume(
+        &mut self,
+        now: Time,
+        clock: Clock,
+        detached: Detached,
+        observed: &mut Vec<Observed>,
+    ) {
+        self.clock = clock;
+        let settings = self.next_settings();
+        let now = self.now(now);
+        self.client = Some(Client::resume(settings, detached, now, observed));
+        self.condition = Condition::Running;
+    }
+
+    fn next_settings(&mut self) -> Settings {
         self.starts += 1;
         let mut settings = self.settings.clone();
         settings.seed = settings.seed.wrapping_add(self.starts << 32);
-        self.client = Some(Client::new(settings, self.now(now)));
-        self.condition = Condition::Running;
+        settings
     }
 
     pub(super) fn crash(&mut self) {
@@ -92,6 +129,11 @@ impl Process {
         Some(self.clock.when(deadline.elapsed()))
     }
 
+    pub(super) fn nominees_in(&self, election: Election) -> usize {
+        let nominees = self.client.iter().flat_map(Client::nominees);
+        nominees.filter(|(nominee, _)| election_of(*nominee) == election).count()
+    }
+
     pub(super) fn session(&self) -> Option<SessionId> {
         self.client.as_ref()?.session()
     }
@@ -105,9 +147,22 @@ impl Process {
         self.condition == Condition::Running
     }
 
+    /// A server has granted this timeout.
+    pub(super) fn granted(&mut self, session: SessionId, timeout: Duration) {
+        self.granted = match self.granted {
+            Some((same, shortest)) if same == session => Some((session, shortest.min(timeout))),
+            _ => Some((session, timeout)),
+        };
+    }
+
+    /// The shortest timeout that the session was ever granted.
+    pub(super) fn timeout(&self) -> Duration {
+        self.granted.map_or(self.settings.timeout, |(_, timeout)| timeout)
+    }
+
     /// A third of the session timeout in true time at least, as this clock and the fastest one
     /// may have it.
     pub(super) fn heartbeat_interval(&self) -> Duration {
-        self.settings.timeout / 3 * 9 / 10
+        self.timeout() / 3 * 9 / 10
     }
 }

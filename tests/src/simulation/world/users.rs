@@ -1,15 +1,21 @@
 //! What users do, and what the world makes of what clients observe.
 
+use core::time::Duration;
+
 use election_core::{NomineeId, Notice};
 use zk_session::Instant;
 
 use super::faults::Undo;
 use super::{Event, Process, World};
-use crate::simulation::checker::{Broken, Change, name, nominee_id};
-use crate::simulation::client::Observed;
+use crate::simulation::checker::{Broken, Change, election_of, name, nominee_id};
+use crate::simulation::client::{Observed, Stand};
+use crate::simulation::election::Election;
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
 use crate::simulation::outcome::Law;
+
+/// Nominees of one client in one election.
+const MOST_NOMINEES: usize = 3;
 
 impl World<'_> {
     pub(super) fn start_process(&mut self, client: usize) {
@@ -22,8 +28,16 @@ impl World<'_> {
         }
     }
 
+    /// A client stands in all the elections that it is meant for.
+    pub(super) fn stand(&mut self, client: usize) -> Result<(), Broken> {
+        let plan = self.plan;
+        let ballots = plan.nominees.get(client).map(|standing| &standing.ballots);
+        let mut ballots = ballots.into_iter().flatten();
+        ballots.try_for_each(|election| self.nominate(client, *election))
+    }
+
     /// Starts the client's process if need be.
-    pub(super) fn nominate(&mut self, client: usize) -> Result<(), Broken> {
+    pub(super) fn nominate(&mut self, client: usize, election: Election) -> Result<(), Broken> {
         if self.is_leaving() {
             return Ok(());
         }
@@ -33,13 +47,17 @@ impl World<'_> {
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(());
         };
+        if process.nominees_in(election) >= MOST_NOMINEES {
+            return Ok(());
+        }
         process.nominees += 1;
-        let id = nominee_id(client, process.nominees);
+        let id = nominee_id(client, process.nominees, election);
         let now = process.now(self.now);
         let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
+        let stand = Stand { id, election, policy: policy.unwrap_or_default() };
         let mut observed = Vec::new();
         if let Some(running) = &mut process.client {
-            running.nominate(now, (id, policy.unwrap_or_default()), &mut observed);
+            running.nominate(now, stand, &mut observed);
         }
         let node = process.node;
         let who = self.name(node);
@@ -93,8 +111,10 @@ impl World<'_> {
             return Ok(());
         };
         let now = process.now(self.now);
+        let longest = u64::try_from(self.plan.write_waits.as_millis()).unwrap_or(0);
+        let wait = Duration::from_millis(self.rng.u64(0..=longest));
         if let Some(running) = &mut process.client {
-            running.work(now);
+            running.work(now, wait);
         }
         self.settle_client(client)
     }
@@ -111,7 +131,10 @@ impl World<'_> {
         self.tell_observed(client, what);
         if let Some(process) = self.processes.get_mut(client) {
             match what {
-                Observed::Connected { .. } => process.candidates_gone = 0,
+                Observed::Connected { session, timeout } => {
+                    process.candidates_gone = 0;
+                    process.granted(*session, *timeout);
+                }
                 Observed::Notice {
                     notice: Notice::Unseated(_) | Notice::Lost(_) | Notice::Ended(_),
                     ..
@@ -124,11 +147,11 @@ impl World<'_> {
                 self.check_announced(client, *nominee, *until)?;
             }
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
-            Observed::Notice { notice: Notice::Ended(_), .. }
-            | Observed::EndedWithClient { .. } => {
-                // Somebody wants this service to have a leader, and stands again.
+            Observed::Notice { nominee, notice: Notice::Ended(_) }
+            | Observed::EndedWithClient { nominee } => {
+                // The user wants this service to have a leader, and stands again.
                 let at = self.now + self.a_while();
-                self.agenda.add(at, Event::Nominate(client));
+                self.agenda.add(at, Event::Nominate(client, election_of(*nominee)));
                 self.note_change();
             }
             Observed::Notice { .. } | Observed::Connected { .. } | Observed::Disconnected(_) => {

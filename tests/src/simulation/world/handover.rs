@@ -1,0 +1,52 @@
+//! Sessions that go from one process to the next.
+
+use core::time::Duration;
+
+use super::faults::Undo;
+use super::{Event, World};
+use crate::simulation::checker::Broken;
+use crate::simulation::clock::Clock;
+use crate::simulation::server::Condition;
+
+impl World<'_> {
+    /// A client gives its session up, and its process ends; what follows goes on with the session,
+    /// and asks for another timeout.
+    pub(super) fn hand_over(&mut self, client: usize, timeout: Duration) -> Vec<Undo> {
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Vec::new();
+        };
+        let now = process.now(self.now);
+        let Some(detached) = process.client.as_mut().and_then(|client| client.detach(now)) else {
+            return Vec::new();
+        };
+        process.detach(detached, timeout);
+        let node = process.node;
+        for key in self.network.connections_of(node) {
+            self.network.close_client(self.now, key);
+        }
+        vec![Undo::TakeOver(client)]
+    }
+
+    /// Another process goes on, on a machine with another clock, unless one has begun anew.
+    pub(super) fn take_over(&mut self, client: usize) -> Result<(), Broken> {
+        let clock = Clock::draw(&mut self.rng, self.plan.drift);
+        let mut observed = Vec::new();
+        let Some(process) = self.processes.get_mut(client) else {
+            return Ok(());
+        };
+        if process.condition != Condition::Down {
+            return Ok(());
+        }
+        let Some(detached) = process.detached.take() else {
+            return Ok(());
+        };
+        process.resume(self.now, clock, detached, &mut observed);
+        let node = process.node;
+        self.conduct.started(client);
+        self.agenda.add(self.now, Event::Wake(node));
+        let who = self.name(node);
+        self.tell(&who, || "another process goes on with the session".to_owned());
+        self.observe_all(client, &observed)?;
+        self.settle_client(client)
+    }
+}
