@@ -67,7 +67,8 @@ pub(super) enum Observed {
     },
     ConnectFailed,
     Disconnected(ConnectionEnd),
-    LeaseLapsed,
+    /// With the leaderships that were announced.
+    LeaseLapsed(Vec<(NomineeId, Token)>),
     HeartbeatRefused,
     Fired,
     WatchLost,

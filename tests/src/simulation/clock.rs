@@ -22,6 +22,11 @@ impl Time {
         self.0 / 1_000_000
     }
 
+    /// The moment so long before; none if that is before the beginning.
+    pub(super) fn before(self, span: Duration) -> Option<Self> {
+        self.0.checked_sub(nanos(span)).map(Self)
+    }
+
     /// The time since `earlier`; zero if that is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -20,6 +20,9 @@ pub enum Law {
     /// A leader whose candidate was deleted by somebody else is not valid for longer than its
     /// timeout.
     EvictionHeard,
+    /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
+    /// whatever becomes of the client's other candidates.
+    LapseWhileWell,
     /// The tokens of writes under guard never go back.
     GuardedWritesInOrder,
     /// A nominee never has two candidate znodes in one session.
@@ -54,6 +57,7 @@ impl fmt::Display for Law {
             Self::TokensGrow => "a token that is not greater",
             Self::AnnouncedValid => "a leadership announced without a lease",
             Self::EvictionHeard => "a leader long after its eviction",
+            Self::LapseWhileWell => "a lease that lapses while all is well",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",
             Self::OneCandidate => "two candidates of one nominee and session",
             Self::OneWakeUp => "two followers woken by one deletion",

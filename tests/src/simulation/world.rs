@@ -8,6 +8,7 @@ mod phase;
 mod process;
 mod target;
 mod traffic;
+mod trouble;
 mod users;
 
 use core::num::NonZeroUsize;
@@ -22,6 +23,7 @@ use zk_session::{Grade, WhileDisconnected};
 use self::faults::Undo;
 use self::phase::Phase;
 use self::process::Process;
+use self::trouble::Troubles;
 use super::agenda::Agenda;
 use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, name};
 use super::client::{Observed, Settings};
@@ -71,6 +73,7 @@ pub(super) struct World<'p> {
     phase: Phase,
     /// What ends with each incident that lasts.
     undo: BTreeMap<usize, Vec<Undo>>,
+    troubles: Troubles,
     /// Of each election.
     leaders: [Leaders; 3],
     candidates: Candidates,
@@ -130,6 +133,7 @@ impl<'p> World<'p> {
             processes,
             phase: Phase::Incidents,
             undo: BTreeMap::new(),
+            troubles: Troubles::new(clients),
             leaders: <[Leaders; 3]>::default(),
             candidates: Candidates::new(),
             conduct: Conduct::new(clients + 1),

@@ -129,7 +129,7 @@ impl Automaton {
             | (Self::Together, Observed::Fired | Observed::HeartbeatRefused) => Self::Together,
             (
                 either @ (Self::Apart | Self::Together),
-                Observed::Completed | Observed::LeaseLapsed,
+                Observed::Completed | Observed::LeaseLapsed(_),
             ) => either,
             (Self::Apart | Self::Together | Self::Ending, Observed::WatchLost) => Self::Ending,
             (Self::Apart | Self::Together | Self::Ending, Observed::Ended(_)) => Self::End,

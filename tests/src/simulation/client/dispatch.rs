@@ -43,7 +43,7 @@ impl Client {
                     self.stimulate_all(now, Happening::Disconnected, observed);
                 }
                 Event::LeaseLapsed => {
-                    observed.push(Observed::LeaseLapsed);
+                    observed.push(Observed::LeaseLapsed(self.announced().collect()));
                     self.stimulate_all(now, Happening::LeaseLapsed, observed);
                 }
                 Event::Ended(end) => {

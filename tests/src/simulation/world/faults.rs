@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::simulation::checker::Broken;
 use crate::simulation::election::Election;
@@ -24,6 +25,8 @@ pub(super) enum Undo {
     TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
+    /// It is all over.
+    Spare(Afflicted),
 }
 
 impl World<'_> {
@@ -33,8 +36,12 @@ impl World<'_> {
         };
         *self.stats.incidents.entry(what.kind()).or_default() += 1;
         self.tell("***", || what.to_string());
-        let undo = self.befall(what)?;
+        let afflicted = self.afflicted(what);
+        self.troubles.note(self.now, afflicted);
+        let mut undo = self.befall(what)?;
         if !undo.is_empty() {
+            self.troubles.begin(afflicted);
+            undo.push(Undo::Spare(afflicted));
             self.undo.insert(index, undo);
             self.agenda.add(self.now + lasts, Event::End(index));
         }
@@ -51,6 +58,7 @@ impl World<'_> {
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
                 Undo::TakeOver(client) => self.take_over(client)?,
+                Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
                 Undo::Answer(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
                         process.unanswered = process.unanswered.saturating_sub(1);

@@ -28,6 +28,8 @@ pub(super) struct Process {
     pub(super) detached: Option<Detached>,
     starts: u64,
     pub(super) nominees: u16,
+    /// Since when it has been connected.
+    pub(super) connected_at: Option<Time>,
     /// The shortest timeout that servers have granted to the session.
     granted: Option<(SessionId, Duration)>,
     pub(super) traffic: Traffic,
@@ -60,6 +62,7 @@ impl Process {
             detached: None,
             starts: 0,
             nominees: 0,
+            connected_at: None,
             granted: None,
             traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0 },
             unanswered: 0,
@@ -111,6 +114,7 @@ impl Process {
 
     pub(super) fn crash(&mut self) {
         self.client = None;
+        self.connected_at = None;
         self.condition = Condition::Down;
         self.wake_at = None;
     }

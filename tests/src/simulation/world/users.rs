@@ -6,6 +6,7 @@ use election_core::{NomineeId, Notice};
 use zk_session::Instant;
 
 use super::faults::Undo;
+use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::simulation::checker::{Broken, Change, election_of, name, nominee_id};
 use crate::simulation::client::{Observed, Stand};
@@ -134,7 +135,9 @@ impl World<'_> {
                 Observed::Connected { session, timeout } => {
                     process.candidates_gone = 0;
                     process.granted(*session, *timeout);
+                    process.connected_at = Some(self.now);
                 }
+                Observed::Disconnected(_) => process.connected_at = None,
                 Observed::Notice {
                     notice: Notice::Unseated(_) | Notice::Lost(_) | Notice::Ended(_),
                     ..
@@ -146,6 +149,7 @@ impl World<'_> {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
             }
+            Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
             Observed::Notice { nominee, notice: Notice::Ended(_) }
             | Observed::EndedWithClient { nominee } => {
@@ -196,7 +200,7 @@ impl World<'_> {
             | Observed::Fired
             | Observed::WatchLost
             | Observed::Completed => return,
-            Observed::LeaseLapsed => "lease lapsed".to_owned(),
+            Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
             Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
             Observed::Ended(end) => format!("session ended: {end}"),
             Observed::Renewed => "begins another session".to_owned(),
@@ -220,6 +224,7 @@ impl World<'_> {
             && core::mem::replace(known, role) != role
         {
             self.stats.epochs += u64::from(role == Some(MemberRole::Leading));
+            self.troubles.note(self.now, Afflicted::Everybody);
             let who = self.name(node);
             self.tell(&who, || match role {
                 Some(MemberRole::Leading) => "leads the ensemble".to_owned(),

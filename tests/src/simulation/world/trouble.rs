@@ -1,0 +1,129 @@
+//! What may cost a client its lease, and how long ago that was.
+
+use election_core::{NomineeId, Token};
+
+use super::World;
+use crate::simulation::checker::{Broken, name};
+use crate::simulation::clock::Time;
+use crate::simulation::incident::What;
+use crate::simulation::outcome::Law;
+
+/// Whose connections an incident impairs, or whose clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Afflicted {
+    Nobody,
+    Client(usize),
+    Everybody,
+}
+
+/// What goes on, and when the last of it was over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trouble {
+    causes: u32,
+    last: Time,
+}
+
+/// The troubles of all clients.
+#[derive(Debug)]
+pub(super) struct Troubles {
+    ensemble: Trouble,
+    clients: Vec<Trouble>,
+}
+
+impl Trouble {
+    fn has_been_over_since(self, moment: Time) -> bool {
+        self.causes == 0 && self.last < moment
+    }
+}
+
+impl Troubles {
+    pub(super) fn new(clients: usize) -> Self {
+        Self { ensemble: Trouble::default(), clients: vec![Trouble::default(); clients] }
+    }
+
+    pub(super) fn begin(&mut self, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.causes += 1;
+        }
+    }
+
+    pub(super) fn end(&mut self, now: Time, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.causes = trouble.causes.saturating_sub(1);
+            trouble.last = now;
+        }
+    }
+
+    /// Something has happened that is over at once.
+    pub(super) fn note(&mut self, now: Time, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.last = now;
+        }
+    }
+
+    fn of(&mut self, afflicted: Afflicted) -> Option<&mut Trouble> {
+        match afflicted {
+            Afflicted::Nobody => None,
+            Afflicted::Client(client) => self.clients.get_mut(client),
+            Afflicted::Everybody => Some(&mut self.ensemble),
+        }
+    }
+
+    /// Whether nothing of the kind has happened to the client after that moment.
+    fn spare_since(&self, client: usize, moment: Time) -> bool {
+        let client = self.clients.get(client).copied().unwrap_or_default();
+        client.has_been_over_since(moment) && self.ensemble.has_been_over_since(moment)
+    }
+}
+
+impl World<'_> {
+    pub(super) fn afflicted(&self, what: What) -> Afflicted {
+        match what {
+            What::ImpairClient(who, ..) | What::PauseClient(who) | What::LoseClient(who) => {
+                Afflicted::Client(self.who(who))
+            }
+            What::ImpairMember(..)
+            | What::LosePeers(..)
+            | What::Depose
+            | What::CrashMember(_)
+            | What::CrashAll
+            | What::PauseMember(_) => Afflicted::Everybody,
+            _ => Afflicted::Nobody,
+        }
+    }
+
+    /// A lease has lapsed, and these leaderships with it.
+    ///
+    /// Within a timeout and a half, several heartbeats can be sent and answered. If the client kept
+    /// its connection for so long, and neither it nor the ensemble was in any trouble, then the
+    /// lease should have been proved. That other candidates of the client were deleted meanwhile is
+    /// no reason to lose this one's leadership.
+    pub(super) fn check_lapsed(
+        &self,
+        client: usize,
+        leaders: &[(NomineeId, Token)],
+    ) -> Result<(), Broken> {
+        let Some(process) = self.processes.get(client) else {
+            return Ok(());
+        };
+        let span = process.timeout() * 3 / 2;
+        let Some(moment) = self.now.before(span) else {
+            return Ok(());
+        };
+        let is_well = process.connected_at.is_some_and(|at| at < moment)
+            && self.troubles.spare_since(client, moment);
+        let mut lost = leaders.iter().filter(|(_, token)| self.may_stay(*token));
+        match lost.next() {
+            Some((nominee, _)) if is_well => {
+                let detail = format!("{}, for {} ms all was well", name(*nominee), span.as_millis());
+                Err((Law::LapseWhileWell, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the operator has left this candidate alone.
+    fn may_stay(&self, token: Token) -> bool {
+        self.candidates.evicted_at(token).is_none()
+    }
+}
