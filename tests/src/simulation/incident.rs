@@ -41,6 +41,9 @@ pub enum What {
     HandOver(Who, Duration),
     /// A server takes no new connections.
     Refuse(Whom),
+    /// No server takes new connections but those that have been deposed and do not know it yet; if
+    /// there are any.
+    RefuseButDeposed,
     /// An operator deletes the candidate at this place.
     Evict(Place),
     /// An operator writes to the candidate at this place.
@@ -128,6 +131,7 @@ impl What {
             | Self::CloseClient(_)
             | Self::HandOver(..)
             | Self::Refuse(_)
+            | Self::RefuseButDeposed
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
@@ -159,6 +163,7 @@ impl What {
             Self::Nominate(..) => "further nomination",
             Self::HandOver(..) => "session handed over",
             Self::Refuse(_) => "connections refused",
+            Self::RefuseButDeposed => "connections refused but by a deposed leader",
             Self::Evict(_) => "eviction",
             Self::WriteCandidate(_) => "candidate written",
             Self::RemoveElectionNode(_) => "election node removed",
@@ -209,6 +214,9 @@ impl fmt::Display for What {
                 write!(f, "{who} hands its session over, to be one of {} ms", timeout.as_millis())
             }
             Self::Refuse(whom) => write!(f, "{whom} refuses connections"),
+            Self::RefuseButDeposed => {
+                f.write_str("all but a deposed leader of the ensemble refuse connections")
+            }
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
             Self::WriteCandidate(place) => write!(f, "the operator writes to candidate {place}"),
             Self::RemoveElectionNode(election) => {

@@ -112,9 +112,10 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
 /// that what one of them lets pass meets the next.
 fn burst(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let member = Whom::Number(rng.u8(0..plan.servers));
-    match (plan.profile, rng.u8(0..3)) {
+    match (plan.profile, rng.u8(0..4)) {
         (Profile::Quorum, 0) => return fall(rng, plan, at),
-        (_, 0 | 1) => return relay(rng, plan, at, member),
+        (Profile::Quorum, 1) => return doubt(rng, plan, at),
+        (_, 0..=2) => return relay(rng, plan, at, member),
         _ => {}
     }
     let count = rng.u8(2..=5);
@@ -151,6 +152,30 @@ fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
         incident(lost, refusing, What::Refuse(Whom::Follower(0)), plan),
         incident(lost, refusing, What::Refuse(Whom::Follower(1)), plan),
         incident(lost, Duration::ZERO, What::LoseClient(Who::Leader), plan),
+    ]
+}
+
+/// A client whose nominees have left, and which knows nothing that is new, stands again while the
+/// ensemble has a new leader and the old one does not know that. The reply to the create is lost,
+/// only the old leader takes the client's next connection, and the user withdraws meanwhile.
+fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
+    let client = Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1)));
+    let mut later = |span: Duration, least, most| {
+        (at + span + Duration::from_millis(rng.u64(least..most))).min(plan.calm_at)
+    };
+    let deposed = later(Duration::ZERO, 50, 1_000);
+    let alone = later(deposed.since(at), 200, 2_500);
+    let stands = later(alone.since(at), 0, 500);
+    let withdraws = later(stands.since(at), 1, 400);
+    let election = rng.u8(0..plan.elections);
+    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
+    vec![
+        incident(at, Duration::ZERO, What::Withdraw(client), plan),
+        incident(deposed, long, What::Depose, plan),
+        incident(alone, plan.timeout, What::RefuseButDeposed, plan),
+        incident(alone, plan.timeout / 2, What::LoseReplies(client), plan),
+        incident(stands, Duration::ZERO, What::Nominate(client, election), plan),
+        incident(withdraws, Duration::ZERO, What::Withdraw(client), plan),
     ]
 }
 

@@ -101,13 +101,8 @@ impl World<'_> {
                 self.nominate(self.who(who), Election::nth(election, self.plan.elections))?;
             }
             What::HandOver(who, timeout) => return Ok(self.hand_over(self.who(who), timeout)),
-            What::Refuse(whom) => {
-                let node = self.whom(whom);
-                if let Some(host) = self.host(node) {
-                    host.refusals += 1;
-                    return Ok(vec![Undo::Accept(node)]);
-                }
-            }
+            What::Refuse(whom) => return Ok(self.refuse(vec![self.whom(whom)])),
+            What::RefuseButDeposed => return Ok(self.refuse(self.all_but_deposed())),
             What::Evict(_)
             | What::WriteCandidate(_)
             | What::RemoveElectionNode(_)
@@ -146,6 +141,15 @@ impl World<'_> {
             Undo::Repair(way, impairment)
         })
         .collect()
+    }
+
+    fn refuse(&mut self, nodes: Vec<NodeId>) -> Vec<Undo> {
+        for node in &nodes {
+            if let Some(host) = self.host(*node) {
+                host.refusals += 1;
+            }
+        }
+        nodes.into_iter().map(Undo::Accept).collect()
     }
 
     fn depose(&mut self) -> Vec<Undo> {

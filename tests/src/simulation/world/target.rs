@@ -4,7 +4,7 @@ use super::World;
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::incident::{Heading, Others, Who, Whom};
 use crate::simulation::links::{NodeId, Way};
-use crate::simulation::server::Condition;
+use crate::simulation::server::{Condition, Host};
 
 impl World<'_> {
     /// The number of the client that is meant.
@@ -85,6 +85,19 @@ impl World<'_> {
             }
         }
         best.map(|(_, node)| node)
+    }
+
+    /// All members but those that lead an ensemble which has another leader by now; none if there
+    /// is no such member.
+    pub(super) fn all_but_deposed(&self) -> Vec<NodeId> {
+        let chief = self.chief();
+        let is_deposed = |(node, host): &(usize, &Host)| {
+            host.role() == Some(MemberRole::Leading) && chief != Some(NodeId(*node))
+        };
+        let (deposed, others): (Vec<_>, Vec<_>) =
+            self.hosts.iter().enumerate().partition(is_deposed);
+        let others = others.into_iter().map(|(node, _)| NodeId(node));
+        others.filter(|_| !deposed.is_empty()).collect()
     }
 
     fn server_of_the_leader(&self) -> Option<NodeId> {
