@@ -81,9 +81,18 @@ pub(super) fn election_of(nominee: NomineeId) -> Election {
     Election::nth(election, u8::MAX)
 }
 
+const FILLING: u8 = 0xee;
+
+/// The id of the nominee, given that of one of its attempts: these differ in the last four bytes.
+fn of_every_attempt(id: NomineeId) -> NomineeId {
+    let mut bytes = id.to_bytes();
+    bytes.iter_mut().skip(12).for_each(|byte| *byte = FILLING);
+    NomineeId::from_bytes(bytes)
+}
+
 /// The id of the nominee that is called so.
 pub(super) fn nominee_id(client: usize, number: u16, election: Election) -> NomineeId {
-    let mut bytes = [0xee; 16];
+    let mut bytes = [FILLING; 16];
     let [high, low] = number.to_be_bytes();
     let client = u8::try_from(client).unwrap_or(u8::MAX);
     for (byte, value) in bytes.iter_mut().zip([client, election.number(), high, low]) {

@@ -1,7 +1,6 @@
 //! A process that stands for election: the real session, the real nominees, and between them what
 //! the tokio adapter's hub does, without tokio.
 
-mod cleanups;
 mod dispatch;
 mod handover;
 mod nomination;
@@ -17,7 +16,6 @@ use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
 use zk_session::{Config, ConnectionEnd, End, Grade, Instant, Transport, WhileDisconnected};
 
-use self::cleanups::Cleanups;
 pub(super) use self::handover::Detached;
 use self::nomination::Nomination;
 pub(super) use self::nomination::NominationKey;
@@ -35,8 +33,6 @@ pub(super) enum Tag {
         ticket: Ticket,
         step: Step,
     },
-    /// What is left of a nomination that is over.
-    Cleanup(String),
     /// Nobody: what was done shows on the server.
     Nobody,
 }
@@ -55,6 +51,8 @@ pub(super) struct Settings {
     pub(super) timeout: Duration,
     pub(super) grade: Grade,
     pub(super) while_disconnected: WhileDisconnected,
+    /// How often nominees look whether they have missed anything, more or less.
+    pub(super) look_every: Duration,
     pub(super) seed: u64,
 }
 
@@ -118,23 +116,28 @@ pub(super) struct Client {
     last_nomination: u64,
     /// Whose candidate the session's heartbeats check.
     heartbeats: Option<(NominationKey, CandidateName)>,
-    cleanups: Cleanups,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
     /// A transport of an earlier session, to be dropped.
     stale_transport: Option<Transport>,
     input: BytesMut,
+    look_at: Instant,
+    random: fastrand::Rng,
 }
 
 impl Client {
     pub(super) fn new(settings: Settings, now: Instant) -> Self {
         let session = new_session(&settings, 0, now);
-        Self::with_session(settings, session)
+        Self::with_session(settings, session, now)
     }
 
-    fn with_session(settings: Settings, session: Session) -> Self {
+    fn with_session(settings: Settings, session: Session, now: Instant) -> Self {
+        let mut random = fastrand::Rng::with_seed(settings.seed);
+        let first_look = settings.look_every * random.u32(0..1_000) / 1_000;
         Self {
             session,
+            look_at: now + first_look,
+            random,
             settings,
             sessions: 0,
             on_expiry: OnExpiry::Renew,
@@ -142,7 +145,6 @@ impl Client {
             ending: Vec::new(),
             last_nomination: 0,
             heartbeats: None,
-            cleanups: Cleanups::default(),
             writes: Vec::new(),
             stale_transport: None,
             input: BytesMut::new(),
@@ -170,7 +172,8 @@ impl Client {
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let write = self.writes.iter().map(|write| write.due).min();
-        self.session.poll_timeout().into_iter().chain(write).min()
+        let look = (!self.nominations.is_empty()).then_some(self.look_at);
+        self.session.poll_timeout().into_iter().chain(write).chain(look).min()
     }
 
     pub(super) fn poll_transport(&mut self) -> Option<Transport> {
@@ -206,12 +209,15 @@ impl Client {
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
         self.nominations
             .values()
+            .filter(|nomination| !nomination.is_over())
             .map(|nomination| (nomination.nominee.id(), nomination.nominee.role()))
     }
 
     /// The nominations that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = NominationKey> {
-        self.nominations.iter().filter(|(_, other)| !other.is_leaving()).map(|(key, _)| *key)
+        let standing =
+            self.nominations.iter().filter(|(_, other)| !other.is_leaving() && !other.is_over());
+        standing.map(|(key, _)| *key)
     }
 }
 

@@ -48,6 +48,10 @@ pub enum What {
     Evict(Place),
     /// An operator writes to the candidate at this place.
     WriteCandidate(Place),
+    /// An operator lets nobody read the candidate at this place any more.
+    Hide(Place),
+    /// An operator lets nobody do this with an election node, by its number.
+    Forbid(u8, Ban),
     /// An operator removes an election node, by its number, with everything in it.
     RemoveElectionNode(u8),
     /// An operator creates a child of the election node that is no candidate.
@@ -65,6 +69,15 @@ pub enum What {
     CrashAll,
     /// A member's process stands still.
     PauseMember(Whom),
+}
+
+/// What an operator forbids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ban {
+    /// To list the candidates.
+    List,
+    /// To create a candidate.
+    Create,
 }
 
 /// A candidate.
@@ -132,6 +145,7 @@ impl What {
             | Self::HandOver(..)
             | Self::Refuse(_)
             | Self::RefuseButDeposed
+            | Self::Forbid(..)
             | Self::ImpairMember(..)
             | Self::Depose
             | Self::CrashMember(_)
@@ -142,6 +156,7 @@ impl What {
             | Self::Nominate(..)
             | Self::Evict(_)
             | Self::WriteCandidate(_)
+            | Self::Hide(_)
             | Self::RemoveElectionNode(_)
             | Self::CreateStranger(_)
             | Self::LosePeers(..) => false,
@@ -166,6 +181,8 @@ impl What {
             Self::RefuseButDeposed => "connections refused but by a deposed leader",
             Self::Evict(_) => "eviction",
             Self::WriteCandidate(_) => "candidate written",
+            Self::Hide(_) => "candidate hidden",
+            Self::Forbid(..) => "election node forbidden",
             Self::RemoveElectionNode(_) => "election node removed",
             Self::CreateStranger(_) => "strange child",
             Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
@@ -219,6 +236,12 @@ impl fmt::Display for What {
             }
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
             Self::WriteCandidate(place) => write!(f, "the operator writes to candidate {place}"),
+            Self::Hide(place) => {
+                write!(f, "the operator lets nobody read candidate {place}")
+            }
+            Self::Forbid(election, ban) => {
+                write!(f, "the operator lets nobody {ban} in election node {}", election + 1)
+            }
             Self::RemoveElectionNode(election) => {
                 write!(f, "the operator removes election node {}", election + 1)
             }
@@ -245,6 +268,15 @@ impl fmt::Display for What {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of election {}", self.number + 1, self.election + 1)
+    }
+}
+
+impl fmt::Display for Ban {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::List => "list candidates",
+            Self::Create => "create",
+        })
     }
 }
 

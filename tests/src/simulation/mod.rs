@@ -21,6 +21,7 @@ mod outcome;
 mod pipe;
 mod plan;
 mod profile;
+mod reasons;
 mod run;
 mod schedule;
 mod server;
@@ -30,7 +31,7 @@ mod world;
 
 pub use clock::Time;
 pub use election::Election;
-pub use incident::{Heading, Incident, Others, Place, What, Who, Whom};
+pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use outcome::{Law, Outcome, Stats, Violation};
 pub use plan::Plan;

@@ -9,6 +9,7 @@ use zk_session::Grade;
 use super::clock::{Clock, Time};
 use super::election::Election;
 use super::incident::{Incident, What};
+use super::reasons::Counters;
 use super::profile::{Profile, grade_name};
 use super::schedule;
 
@@ -41,6 +42,10 @@ pub struct Plan {
     pub(super) work_every: Option<Duration>,
     /// How long such a write waits for room at most.
     pub(super) write_waits: Duration,
+    /// How often nominees look whether they have missed anything, more or less.
+    pub(super) look_every: Duration,
+    /// Where the counters of the election nodes begin.
+    pub(super) counters: Counters,
     /// What each way between a client and a server takes at least.
     pub(super) latency: Duration,
     /// By how much a client's process comes too late at most.
@@ -93,6 +98,8 @@ impl Plan {
             elections: rng.choice([1, 1, 1, 2, 3]).unwrap_or(1),
             work_every: rng.bool().then(|| Duration::from_millis(rng.u64(200..2_000))),
             write_waits: Duration::from_millis(rng.choice([0, 0, 300, 3_000]).unwrap_or(0)),
+            look_every: timeout * rng.u32(2..6),
+            counters: Counters::Fresh,
             latency: Duration::ZERO,
             lateness: Duration::ZERO,
         };
@@ -117,7 +124,7 @@ impl Plan {
     /// server in turn not serving, and wait between attempts; clocks may be slow.
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
-        (election + self.longest() * 3 + Duration::from_secs(10)) * 11 / 10
+        (election + self.longest() * 3 + self.look_every * 2 + Duration::from_secs(10)) * 11 / 10
     }
 
     /// The command that runs this seed again.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::clock::Time;
-use super::incident::{Heading, Incident, Others, Place, What, Who, Whom};
+use super::incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 use super::links::Impairment;
 use super::plan::{Plan, draw_other_timeout};
 use super::profile::Profile;
@@ -14,7 +14,7 @@ const FIRST: u64 = 2_500;
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
 /// What clients suffer and do.
-const OF_CLIENTS: [Draw; 17] = [
+const OF_CLIENTS: [Draw; 19] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), Heading::In, Impairment::Held),
@@ -30,6 +30,11 @@ const OF_CLIENTS: [Draw; 17] = [
     |rng, plan| What::Refuse(Whom::Number(rng.u8(0..plan.servers))),
     |rng, plan| What::Evict(place(rng, plan)),
     |rng, plan| What::WriteCandidate(place(rng, plan)),
+    |rng, plan| What::Hide(place(rng, plan)),
+    |rng, plan| {
+        let ban = if rng.bool() { Ban::List } else { Ban::Create };
+        What::Forbid(rng.u8(0..plan.elections), ban)
+    },
     |rng, plan| What::RemoveElectionNode(rng.u8(0..plan.elections)),
     |rng, _| What::CreateStranger(rng.u8(..)),
 ];

@@ -30,10 +30,12 @@ use super::client::{Observed, Settings};
 use super::clock::{Clock, Time};
 use super::election::Election;
 use super::ensemble::{EnsembleConfig, Member, MemberRole};
+use super::incident::Ban;
 use super::links::NodeId;
 use super::network::{Network, PipeId};
 use super::outcome::{Law, Outcome, Stats, Violation};
 use super::plan::Plan;
+use super::reasons::Reasons;
 use super::server::{Condition, Host, Server, member_id};
 use super::story::{Recording, Story};
 
@@ -74,6 +76,8 @@ pub(super) struct World<'p> {
     /// What ends with each incident that lasts.
     undo: BTreeMap<usize, Vec<Undo>>,
     troubles: Troubles,
+    /// What the operator has forbidden.
+    bans: Vec<(Election, Ban)>,
     /// Of each election.
     leaders: [Leaders; 3],
     candidates: Candidates,
@@ -114,6 +118,7 @@ impl<'p> World<'p> {
                 timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
                 grade: plan.grade,
                 while_disconnected,
+                look_every: plan.look_every,
                 seed: rng.u64(..),
             };
             let mut clocks = fastrand::Rng::with_seed(rng.u64(..));
@@ -134,9 +139,10 @@ impl<'p> World<'p> {
             phase: Phase::Incidents,
             undo: BTreeMap::new(),
             troubles: Troubles::new(clients),
+            bans: Vec::new(),
             leaders: <[Leaders; 3]>::default(),
             candidates: Candidates::new(),
-            conduct: Conduct::new(clients + 1),
+            conduct: Conduct::new(clients + 1, Reasons::of(&plan.incidents, plan.counters)),
             roles: vec![None; servers],
             applied: Zxid::ZERO,
             story: Story::new(recording),

@@ -47,6 +47,27 @@ impl Candidates {
         }
     }
 
+    /// An operator lets nobody read a candidate any more.
+    pub(in crate::simulation) fn hide(&mut self, election: Election, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(election.index()) {
+            node.hide(candidate);
+        }
+    }
+
+    /// The candidates that nobody may read.
+    pub(in crate::simulation) fn hidden(&self) -> Vec<(Election, String)> {
+        let hidden = |node: &ElectionNode| {
+            let election = node.election;
+            node.hidden().map(|name| (election, name.to_owned())).collect::<Vec<_>>()
+        };
+        self.nodes.iter().flat_map(hidden).collect()
+    }
+
+    /// Whether the candidate with this token was hidden by an operator.
+    pub(in crate::simulation) fn is_hidden(&self, token: Token) -> bool {
+        self.nodes.iter().any(|node| node.is_hidden(token))
+    }
+
     /// When an operator deleted the candidate with this token, if one did. No lease protects a
     /// leader from that: its successor leads at once, and it hears of it as soon as it can.
     pub(in crate::simulation) fn evicted_at(&self, token: Token) -> Option<Time> {

@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{Departure, End, NominationError, NomineeId, Notice};
+use election_core::{Departure, End, NomineeId, Notice};
 use zk_jute::{SessionId, Zxid};
 
 use super::{Broken, Candidates, name};
 use crate::simulation::client::Observed;
 use crate::simulation::outcome::Law;
+use crate::simulation::reasons::Reasons;
 
 /// The conduct of all clients.
 #[derive(Debug)]
 pub(in crate::simulation) struct Conduct {
     automata: Vec<Automaton>,
     ended: BTreeSet<NomineeId>,
+    reasons: Reasons,
     /// Who was woken by the deletion of a candidate in a transaction.
     woken: BTreeMap<(String, Zxid), NomineeId>,
 }
@@ -29,8 +31,9 @@ enum Automaton {
 }
 
 impl Conduct {
-    pub(in crate::simulation) fn new(clients: usize) -> Self {
+    pub(in crate::simulation) fn new(clients: usize, reasons: Reasons) -> Self {
         Self {
+            reasons,
             automata: vec![Automaton::Apart; clients],
             ended: BTreeSet::new(),
             woken: BTreeMap::new(),
@@ -41,6 +44,16 @@ impl Conduct {
     pub(in crate::simulation) fn started(&mut self, client: usize) {
         if let Some(automaton) = self.automata.get_mut(client) {
             *automaton = Automaton::Apart;
+        }
+    }
+
+    /// Another process takes these nominees over, to delete what they have left.
+    pub(in crate::simulation) fn handed_over(
+        &mut self,
+        nominees: impl Iterator<Item = NomineeId>,
+    ) {
+        for nominee in nominees {
+            self.ended.remove(&nominee);
         }
     }
 
@@ -83,13 +96,13 @@ impl Conduct {
             | End::Withdrawn(Departure::Deleted | Departure::NeverCreated) => {
                 candidates.departed(nominee, session)
             }
-            // The election node may be removed again and again; nothing else in the world is a
-            // reason to fail.
-            End::Failed(NominationError::NoElectionNode)
+            End::Failed(error) if !self.reasons.explain(error) => {
+                Err((Law::OneEnd, format!("{} failed: {error}", name(nominee))))
+            }
+            End::Failed(_)
             | End::Resigned(Departure::WithSession)
             | End::Withdrawn(Departure::WithSession)
             | End::Lost(_) => Ok(()),
-            End::Failed(error) => Err((Law::OneEnd, format!("{} failed: {error}", name(nominee)))),
         }
     }
 

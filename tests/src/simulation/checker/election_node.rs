@@ -6,7 +6,7 @@ use election_core::{NomineeId, Token};
 use zk_embedded::{Database, Znode};
 use zk_jute::{SessionId, Zxid};
 
-use super::{Broken, name};
+use super::{Broken, name, of_every_attempt};
 use crate::simulation::clock::Time;
 use crate::simulation::election::Election;
 use crate::simulation::outcome::Law;
@@ -34,6 +34,8 @@ pub(super) struct ElectionNode {
     departed: BTreeMap<NomineeId, Option<SessionId>>,
     /// Candidates that an operator has asked to be deleted.
     condemned: BTreeSet<Zxid>,
+    /// Candidates that an operator has asked to be hidden.
+    hidden: BTreeSet<Zxid>,
     /// The candidates that were deleted by that, and when.
     evicted: BTreeMap<Token, Time>,
     last_write: i64,
@@ -59,6 +61,7 @@ impl ElectionNode {
             strangers: 0,
             departed: BTreeMap::new(),
             condemned: BTreeSet::new(),
+            hidden: BTreeSet::new(),
             evicted: BTreeMap::new(),
             last_write: 0,
             guarded_writes: 0,
@@ -162,6 +165,21 @@ impl ElectionNode {
         self.condemned.extend(self.known.get(candidate).map(|candidate| candidate.czxid));
     }
 
+    /// An operator lets nobody read a candidate any more.
+    pub(super) fn hide(&mut self, candidate: &str) {
+        self.hidden.extend(self.known.get(candidate).map(|candidate| candidate.czxid));
+    }
+
+    /// The candidates that nobody may read.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = &str> {
+        let hidden = self.known.iter().filter(|(_, known)| self.hidden.contains(&known.czxid));
+        hidden.map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn is_hidden(&self, token: Token) -> bool {
+        self.hidden.contains(&Zxid::new(token.get()))
+    }
+
     /// When an operator deleted the candidate with this token, if one did. No lease protects a
     /// leader from that: its successor leads at once, and it hears of it as soon as it can.
     pub(super) fn evicted_at(&self, token: Token) -> Option<Time> {
@@ -202,7 +220,8 @@ impl ElectionNode {
     }
 }
 
-/// The nominee that a candidate belongs to.
+/// The nominee that a candidate belongs to, by whichever of its attempts.
 pub(super) fn nominee_of(candidate: &str) -> Option<NomineeId> {
-    candidate.strip_prefix("_c_")?.get(..36)?.parse().ok()
+    let id: NomineeId = candidate.strip_prefix("_c_")?.get(..36)?.parse().ok()?;
+    Some(of_every_attempt(id))
 }

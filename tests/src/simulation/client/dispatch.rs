@@ -1,5 +1,7 @@
 //! Handing out what comes out of the session.
 
+use core::time::Duration;
+
 use zk_session::{End, Event, Instant};
 
 use super::nomination::{Happening, NominationKey, Stimulus, Surroundings};
@@ -8,6 +10,7 @@ use super::{Client, Observed, OnExpiry, Tag, Watcher, new_session};
 impl Client {
     /// Hands out all events that the session has.
     pub(in crate::simulation) fn dispatch(&mut self, now: Instant, observed: &mut Vec<Observed>) {
+        self.look_if_due(now, observed);
         while let Some(event) = self.session.poll_event() {
             match event {
                 Event::Completed { tag, outcome } => {
@@ -17,7 +20,6 @@ impl Client {
                             let stimulus = Stimulus::Completed { ticket, step, outcome };
                             self.stimulate(now, key, stimulus, observed);
                         }
-                        Tag::Cleanup(path) => self.cleanups.answered(&path, &outcome),
                         Tag::Nobody => {}
                     }
                 }
@@ -29,11 +31,13 @@ impl Client {
                 // No nominee keeps persistent watches.
                 Event::Changed { .. } | Event::ChangesMissed { .. } => {}
                 Event::WatchLost { .. } => observed.push(Observed::WatchLost),
-                Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
+                Event::HeartbeatRefused { .. } => {
+                    observed.push(Observed::HeartbeatRefused);
+                    self.heartbeat_refused(now, observed);
+                }
                 Event::Connected { session, timeout, read_only } => {
                     observed.push(Observed::Connected { session, timeout });
                     if !read_only {
-                        self.cleanups.resume(&mut self.session, now);
                         self.stimulate_all(now, Happening::Connected(session), observed);
                     }
                 }
@@ -59,13 +63,13 @@ impl Client {
         if let (End::Expired(_), OnExpiry::Renew) = (end, self.on_expiry) {
             self.stimulate_all(now, Happening::SessionExpired, observed);
             self.sessions += 1;
-            self.cleanups.forget();
             self.session = new_session(&self.settings, self.sessions, now);
             self.stale_transport = Some(zk_session::Transport::Disconnect);
             observed.push(Observed::Renewed);
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();
             let ending = core::mem::take(&mut self.ending);
+            let nominations = nominations.filter(|nomination| !nomination.is_over());
             let nominees = nominations.chain(ending).map(|nomination| nomination.nominee.id());
             observed.extend(nominees.map(|nominee| Observed::EndedWithClient { nominee }));
         }
@@ -81,12 +85,31 @@ impl Client {
         let Some(nomination) = self.nominations.get_mut(&key) else {
             return;
         };
-        let (session, cleanups) = (&mut self.session, &mut self.cleanups);
-        nomination.handle(&mut Surroundings { session, cleanups, now, observed }, stimulus);
-        if nomination.is_over() {
+        nomination
+            .handle(&mut Surroundings { session: &mut self.session, now, observed }, stimulus);
+        if nomination.is_done() {
             self.nominations.remove(&key);
         }
         self.tend_heartbeats(now, key);
+    }
+
+    /// The candidate that heartbeats check may be gone.
+    fn heartbeat_refused(&mut self, now: Instant, observed: &mut Vec<Observed>) {
+        if let Some((holder, _)) = self.heartbeats {
+            self.stimulate(now, holder, Stimulus::Happened(Happening::Look), observed);
+        }
+    }
+
+    /// Lets all nominees look whether they have missed anything, if it is time to.
+    pub(super) fn look_if_due(&mut self, now: Instant, observed: &mut Vec<Observed>) {
+        if self.look_at <= now {
+            self.look_at = now + self.next_look();
+            self.stimulate_all(now, Happening::Look, observed);
+        }
+    }
+
+    pub(super) fn next_look(&mut self) -> Duration {
+        self.settings.look_every * self.random.u32(750..1_250) / 1_000
     }
 
     fn stimulate_all(&mut self, now: Instant, happening: Happening, observed: &mut Vec<Observed>) {
@@ -121,8 +144,8 @@ impl Client {
 
     /// An answer may have proved the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant, observed: &mut Vec<Observed>) {
-        let Self { nominations, session, cleanups, .. } = self;
-        let mut around = Surroundings { session, cleanups, now, observed };
+        let Self { nominations, session, .. } = self;
+        let mut around = Surroundings { session, now, observed };
         for nomination in nominations.values_mut().filter(|other| other.awaits_lease()) {
             nomination.lease_proved(&mut around);
         }

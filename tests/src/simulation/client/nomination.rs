@@ -9,7 +9,6 @@ use zk_jute::records::EventType;
 use zk_session::{Completion, Instant};
 
 use super::perform::{NotSent, Outcome, Performer, Step, WatchSlots};
-use super::cleanups::Cleanups;
 use super::users::Stand;
 use super::{Observed, Session};
 use crate::simulation::election::Election;
@@ -33,6 +32,8 @@ pub(super) enum Happening {
     Disconnected,
     SessionExpired,
     LeaseLapsed,
+    /// It is time to look whether an event was lost.
+    Look,
     Fired { ticket: Ticket, kind: EventType, zxid: Zxid },
     NotSent(NotSent),
 }
@@ -46,6 +47,7 @@ impl Happening {
             Self::Disconnected => Event::Disconnected,
             Self::SessionExpired => Event::SessionExpired,
             Self::LeaseLapsed => Event::LeaseLapsed,
+            Self::Look => Event::Look,
             Self::Fired { ticket, kind: EventType::NODE_DELETED, .. } => {
                 Event::Changed { ticket, change: Change::Deleted }
             }
@@ -76,7 +78,6 @@ enum Leadership {
 /// What a nomination works on.
 pub(super) struct Surroundings<'c> {
     pub(super) session: &'c mut Session,
-    pub(super) cleanups: &'c mut Cleanups,
     pub(super) now: Instant,
     pub(super) observed: &'c mut Vec<Observed>,
 }
@@ -87,8 +88,8 @@ impl Nomination {
     }
 
     /// Goes on for the nomination of another process.
-    pub(super) fn returning(key: NominationKey, stand: Stand) -> Self {
-        Self::of(key, stand, Nominee::returning(stand.id, stand.policy))
+    pub(super) fn returning(key: NominationKey, stand: Stand, attempts: u32) -> Self {
+        Self::of(key, stand, Nominee::returning(stand.id, attempts, stand.policy))
     }
 
     fn of(key: NominationKey, stand: Stand, nominee: Nominee) -> Self {
@@ -121,6 +122,11 @@ impl Nomination {
 
     pub(super) fn is_over(&self) -> bool {
         matches!(self.nominee.role(), Role::Ended(_))
+    }
+
+    /// Whether it is over, and nothing of it is left to be deleted.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_over() && !self.nominee.owes_cleanup()
     }
 
     pub(super) fn is_leaving(&self) -> bool {
@@ -184,9 +190,9 @@ impl Nomination {
 
     fn step(&mut self, around: &mut Surroundings<'_>, stimulus: Stimulus) -> Outcome {
         let Self { key, election, nominee, slots, .. } = self;
-        let Surroundings { session, cleanups, now, .. } = around;
+        let Surroundings { session, now, .. } = around;
         let (now, key, election) = (*now, *key, *election);
-        let performer = Performer { session, cleanups, now, key, election, slots };
+        let performer = Performer { session, now, key, election, slots };
         match stimulus {
             Stimulus::Completed { ticket, step, outcome } => {
                 performer.answer(nominee, (ticket, step), outcome)
@@ -204,7 +210,11 @@ impl Nomination {
         match notice {
             Notice::Elected(token) => self.elected(token, around),
             Notice::Lost(_) | Notice::Ended(_) => self.leadership = Leadership::None,
-            Notice::Following | Notice::Suspended | Notice::Resumed(_) | Notice::Unseated(_) => {}
+            Notice::Following
+            | Notice::FollowingUnwatched
+            | Notice::Suspended
+            | Notice::Resumed(_)
+            | Notice::Unseated(_) => {}
         }
     }
 

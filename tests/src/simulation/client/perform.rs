@@ -2,17 +2,17 @@
 
 use bytes::Bytes;
 use election_core::{
-    Command, Failure, Nominee, NomineeId, Notice, Op, Output, Reply, Ticket, Watch,
+    CandidatePrefix, Command, Failure, Nominee, Notice, Op, Output, Reply, Ticket, Watch,
 };
 use zk_jute::records::{
-    Acl, CreateMode, CreateRequest, CreateResponse, DeleteRequest, GetChildrenRequest,
-    GetChildrenResponse, GetDataRequest, GetDataResponse, SyncRequest,
+    Acl, CheckVersionRequest, CreateMode, CreateRequest, CreateResponse, DeleteRequest,
+    GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse, MultiOp,
+    MultiRequest,
 };
 use zk_jute::{Decode, ErrorCode, Vector, Version};
 use zk_session::{Completion, Instant, SubmitError, WatchId, Watching};
 
 use super::nomination::NominationKey;
-use super::cleanups::Cleanups;
 use super::{Session, Tag, Watcher};
 use crate::simulation::election::Election;
 
@@ -21,7 +21,7 @@ use crate::simulation::election::Election;
 pub(crate) enum Step {
     Create,
     ElectionNode,
-    Sync,
+    Barrier,
     List,
     Read,
     Delete,
@@ -61,7 +61,6 @@ pub(super) struct Outcome {
 /// Whose command it is.
 pub(super) struct Performer<'c> {
     pub(super) session: &'c mut Session,
-    pub(super) cleanups: &'c mut Cleanups,
     pub(super) now: Instant,
     pub(super) key: NominationKey,
     pub(super) election: Election,
@@ -107,7 +106,7 @@ impl Performer<'_> {
             },
             Step::Read => self.react(nominee, event(read_reply(&body))),
             Step::ElectionNode => self.react(nominee, event(Ok(Reply::ElectionNodeCreated))),
-            Step::Sync => self.react(nominee, event(Ok(Reply::Synced))),
+            Step::Barrier => self.react(nominee, event(Ok(Reply::BarrierPassed))),
             Step::Delete => self.react(nominee, event(Ok(Reply::Deleted))),
         }
     }
@@ -133,7 +132,7 @@ impl Performer<'_> {
     fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
         let tag = |step| Tag::Nomination { key: self.key, ticket, step };
         match op {
-            Op::Create { id } => self.create_candidate(ticket, id),
+            Op::Create { prefix } => self.create_candidate(ticket, prefix),
             Op::CreateElectionNode => {
                 let mode = CreateMode::PERSISTENT;
                 let acl = Vector::<Acl<'_>>::OPEN;
@@ -141,9 +140,10 @@ impl Performer<'_> {
                 let request = CreateRequest { path, data: Some(&[]), acl, mode };
                 self.session.submit(self.now, tag(Step::ElectionNode), &request)
             }
-            Op::Sync => {
-                let request = SyncRequest { path: self.election.node() };
-                self.session.submit(self.now, tag(Step::Sync), &request)
+            Op::Barrier => {
+                let check = CheckVersionRequest { path: self.election.node(), version: Version::ANY };
+                let request = [MultiOp::Check(check)];
+                self.session.submit(self.now, tag(Step::Barrier), &MultiRequest::new(&request))
             }
             Op::List => {
                 let request = GetChildrenRequest { path: self.election.node(), watch: false };
@@ -154,10 +154,6 @@ impl Performer<'_> {
                 let request = GetDataRequest { path: &self.election.child(name), watch: false };
                 self.session.submit(self.now, tag(Step::Read), &request)
             }
-            Op::Delete { name, .. } if ticket.is_cleanup() => {
-                self.cleanups.owe(self.session, self.now, self.election.child(name));
-                Ok(())
-            }
             Op::Delete { name, version } => {
                 let version = Version::new(version.number());
                 let request = DeleteRequest { path: &self.election.child(name), version };
@@ -166,9 +162,13 @@ impl Performer<'_> {
         }
     }
 
-    fn create_candidate(&mut self, ticket: Ticket, id: NomineeId) -> Result<(), SubmitError> {
+    fn create_candidate(
+        &mut self,
+        ticket: Ticket,
+        prefix: CandidatePrefix,
+    ) -> Result<(), SubmitError> {
         let request = CreateRequest {
-            path: &self.election.child(id.candidate_prefix()),
+            path: &self.election.child(prefix),
             data: Some(b"simulated"),
             acl: Vector::<Acl<'_>>::OPEN,
             mode: CreateMode::EPHEMERAL_SEQUENTIAL,

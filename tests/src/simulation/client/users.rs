@@ -81,7 +81,7 @@ impl Client {
         self.heartbeats = None;
         let (leaving, ending) = core::mem::take(&mut self.nominations)
             .into_iter()
-            .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());
+            .partition::<BTreeMap<_, _>, _>(|(_, other)| other.is_leaving() || other.is_over());
         self.nominations = leaving;
         for (_, mut nomination) in ending {
             nomination.client_ends();

@@ -6,7 +6,7 @@ use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::simulation::checker::Broken;
 use crate::simulation::election::Election;
-use crate::simulation::incident::{Heading, Incident, Others, What};
+use crate::simulation::incident::{Ban, Heading, Incident, Others, What};
 use crate::simulation::links::{Impairment, NodeId, Way};
 use crate::simulation::network::ConnKey;
 use crate::simulation::server::Condition;
@@ -25,6 +25,8 @@ pub(super) enum Undo {
     TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
+    /// Let everybody do it again.
+    Permit(Election, Ban),
     /// It is all over.
     Spare(Afflicted),
 }
@@ -58,6 +60,7 @@ impl World<'_> {
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
                 Undo::TakeOver(client) => self.take_over(client)?,
+                Undo::Permit(election, ban) => self.permit(election, ban)?,
                 Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
                 Undo::Answer(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
@@ -103,8 +106,13 @@ impl World<'_> {
             What::HandOver(who, timeout) => return Ok(self.hand_over(self.who(who), timeout)),
             What::Refuse(whom) => return Ok(self.refuse(vec![self.whom(whom)])),
             What::RefuseButDeposed => return Ok(self.refuse(self.all_but_deposed())),
+            What::Forbid(election, ban) => {
+                self.operate(what)?;
+                return Ok(vec![Undo::Permit(Election::nth(election, self.plan.elections), ban)]);
+            }
             What::Evict(_)
             | What::WriteCandidate(_)
+            | What::Hide(_)
             | What::RemoveElectionNode(_)
             | What::CreateStranger(_) => self.operate(what)?,
             What::ImpairMember(whom, others, heading, impairment) => {

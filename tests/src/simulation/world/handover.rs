@@ -19,6 +19,7 @@ impl World<'_> {
         let Some(detached) = process.client.as_mut().and_then(|client| client.detach(now)) else {
             return Vec::new();
         };
+        self.conduct.handed_over(detached.owing());
         process.detach(detached, timeout);
         let node = process.node;
         for key in self.network.connections_of(node) {

@@ -48,6 +48,7 @@ impl World<'_> {
         match self.phase {
             Phase::Incidents => {
                 self.tell("***", || "everything is well again".to_owned());
+                self.evict_hidden()?;
                 let until = now + self.plan.settling_time();
                 self.phase = Phase::Settling { since: now, until };
             }
@@ -148,15 +149,19 @@ impl World<'_> {
         matches!(self.phase, Phase::Silence { .. })
     }
 
-    /// At most one ping or heartbeat in a third of the timeout, and a confirmation with each
-    /// heartbeat.
+    /// At most one ping or heartbeat in a third of the timeout, a confirmation with each heartbeat,
+    /// and a request of each nominee when its client looks whether anything was missed.
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
             let traffic = process.traffic;
             let interval = process.heartbeat_interval().as_millis().max(1);
             let most = u32::try_from(span.as_millis() / interval).unwrap_or(u32::MAX) + 2;
-            if traffic.others > 0
+            let looks = span.as_millis() * 4 / 3 / self.plan.look_every.as_millis().max(1) + 1;
+            let looks = u32::try_from(looks).unwrap_or(u32::MAX);
+            let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
+            let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
+            if traffic.others > looks * nominees
                 || traffic.notifications > 0
                 || traffic.pings > most
                 || traffic.heartbeats > 2 * most

@@ -124,6 +124,6 @@ impl World<'_> {
 
     /// Whether the operator has left this candidate alone.
     fn may_stay(&self, token: Token) -> bool {
-        self.candidates.evicted_at(token).is_none()
+        self.candidates.evicted_at(token).is_none() && !self.candidates.is_hidden(token)
     }
 }
