@@ -16,6 +16,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
+use election_core::NomineeId;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
 use zk_session::{Grade, WhileDisconnected};
@@ -50,6 +51,8 @@ enum Event {
     Stand(usize),
     /// A client nominates.
     Nominate(usize, Election),
+    /// A client goes on with a nomination that has failed.
+    Again(usize, NomineeId),
     /// A client's leader writes, if there is one.
     Work(usize),
     /// A nominee leaves, in the end.
@@ -202,7 +205,10 @@ impl<'p> World<'p> {
             Event::Nominate(client, election) if self.now < self.plan.calm_at => {
                 self.nominate(client, election)?;
             }
-            Event::Stand(_) | Event::Nominate(..) => {}
+            Event::Again(client, nominee) if !self.is_leaving() => {
+                self.stand_again(client, nominee)?;
+            }
+            Event::Again(..) | Event::Stand(_) | Event::Nominate(..) => {}
             Event::Work(client) => self.work(client)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
@@ -222,8 +228,10 @@ impl<'p> World<'p> {
         for process in &self.processes {
             for (nominee, token) in process.valid(now) {
                 let evicted_at = candidates.evicted_at(token);
+                // No event tells of a candidate that nobody may read: its nominee has to look.
+                let look = if candidates.is_hidden(token) { self.plan.look_every * 2 } else { Duration::ZERO };
                 if self.plan.grade == Grade::Quorum
-                    && evicted_at.is_some_and(|at| now > at + longest)
+                    && evicted_at.is_some_and(|at| now > at + longest + look)
                 {
                     let detail = format!("{}, longer than its session timeout", name(nominee));
                     return Err((Law::EvictionHeard, detail));

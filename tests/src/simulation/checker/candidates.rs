@@ -68,6 +68,18 @@ impl Candidates {
         self.nodes.iter().any(|node| node.is_hidden(token))
     }
 
+    /// Whether an operator has ever hidden a candidate of this nominee.
+    pub(in crate::simulation) fn was_hidden(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(election_of(nominee).index());
+        node.is_some_and(|node| node.was_hidden(nominee))
+    }
+
+    /// Whether there is a candidate of this name.
+    pub(in crate::simulation) fn stands(&self, election: Election, candidate: &str) -> bool {
+        let node = self.nodes.get(election.index());
+        node.is_some_and(|node| node.known().contains_key(candidate))
+    }
+
     /// When an operator deleted the candidate with this token, if one did. No lease protects a
     /// leader from that: its successor leads at once, and it hears of it as soon as it can.
     pub(in crate::simulation) fn evicted_at(&self, token: Token) -> Option<Time> {

@@ -73,6 +73,8 @@ impl Conduct {
                 self.noticed((*nominee, session), *notice, candidates)
             }
             Observed::EndedWithClient { nominee } => self.ended(*nominee),
+            // Of the end of a candidate that it may not read itself, a nominee does not hear.
+            Observed::Woken { nominee, .. } if candidates.was_hidden(*nominee) => Ok(()),
             Observed::Woken { nominee, candidate, zxid } => self.woken(*nominee, candidate, *zxid),
             _ => Ok(()),
         }

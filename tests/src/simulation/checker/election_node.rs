@@ -35,7 +35,7 @@ pub(super) struct ElectionNode {
     /// Candidates that an operator has asked to be deleted.
     condemned: BTreeSet<Zxid>,
     /// Candidates that an operator has asked to be hidden.
-    hidden: BTreeSet<Zxid>,
+    hidden: BTreeMap<Zxid, NomineeId>,
     /// The candidates that were deleted by that, and when.
     evicted: BTreeMap<Token, Time>,
     last_write: i64,
@@ -61,7 +61,7 @@ impl ElectionNode {
             strangers: 0,
             departed: BTreeMap::new(),
             condemned: BTreeSet::new(),
-            hidden: BTreeSet::new(),
+            hidden: BTreeMap::new(),
             evicted: BTreeMap::new(),
             last_write: 0,
             guarded_writes: 0,
@@ -167,17 +167,24 @@ impl ElectionNode {
 
     /// An operator lets nobody read a candidate any more.
     pub(super) fn hide(&mut self, candidate: &str) {
-        self.hidden.extend(self.known.get(candidate).map(|candidate| candidate.czxid));
+        if let Some(Candidate { nominee, czxid, .. }) = self.known.get(candidate) {
+            self.hidden.insert(*czxid, *nominee);
+        }
+    }
+
+    /// Whether an operator has ever hidden a candidate of this nominee.
+    pub(super) fn was_hidden(&self, nominee: NomineeId) -> bool {
+        self.hidden.values().any(|hidden| *hidden == nominee)
     }
 
     /// The candidates that nobody may read.
     pub(super) fn hidden(&self) -> impl Iterator<Item = &str> {
-        let hidden = self.known.iter().filter(|(_, known)| self.hidden.contains(&known.czxid));
+        let hidden = self.known.iter().filter(|(_, known)| self.hidden.contains_key(&known.czxid));
         hidden.map(|(name, _)| name.as_str())
     }
 
     pub(super) fn is_hidden(&self, token: Token) -> bool {
-        self.hidden.contains(&Zxid::new(token.get()))
+        self.hidden.contains_key(&Zxid::new(token.get()))
     }
 
     /// When an operator deleted the candidate with this token, if one did. No lease protects a

@@ -1,5 +1,6 @@
 //! Handing out what comes out of the session.
 
+use core::ops::Bound::{Excluded, Unbounded};
 use core::time::Duration;
 
 use zk_session::{End, Event, Instant};
@@ -93,11 +94,20 @@ impl Client {
         self.tend_heartbeats(now, key);
     }
 
-    /// The candidate that heartbeats check may be gone.
+    /// The candidate that heartbeats check may be gone: its nominee looks, and another one's is
+    /// checked in its place, if there is another.
     fn heartbeat_refused(&mut self, now: Instant, observed: &mut Vec<Observed>) {
-        if let Some((holder, _)) = self.heartbeats {
-            self.stimulate(now, holder, Stimulus::Happened(Happening::Look), observed);
+        let Some((holder, _)) = self.heartbeats else {
+            return;
+        };
+        let others = self.nominations.range((Excluded(holder), Unbounded));
+        let others = others.chain(self.nominations.range(..holder));
+        let mut wanted = others.filter_map(|(key, other)| Some((*key, other.nominee.heartbeat()?)));
+        if let Some((key, candidate)) = wanted.next() {
+            self.heartbeats = Some((key, candidate.clone()));
+            self.name_heartbeats(now);
         }
+        self.stimulate(now, holder, Stimulus::Happened(Happening::Look), observed);
     }
 
     /// Lets all nominees look whether they have missed anything, if it is time to.
@@ -133,6 +143,10 @@ impl Client {
             }),
         };
         self.heartbeats = next;
+        self.name_heartbeats(now);
+    }
+
+    fn name_heartbeats(&mut self, now: Instant) {
         let znode = self.heartbeats.as_ref().and_then(|(holder, candidate)| {
             Some(self.nominations.get(holder)?.election.child(candidate))
         });

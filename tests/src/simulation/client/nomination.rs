@@ -59,7 +59,7 @@ impl Happening {
 
 #[derive(Debug)]
 pub(super) struct Nomination {
-    key: NominationKey,
+    pub(super) key: NominationKey,
     pub(super) election: Election,
     policy: Policy,
     pub(super) nominee: Nominee,

@@ -115,7 +115,8 @@ impl World<'_> {
             standing += 1;
             match role {
                 Role::Leading { .. } => leading += 1,
-                Role::Following { .. } => {}
+                Role::Following { predecessor, .. }
+                    if self.candidates.stands(election, predecessor.as_str()) => {}
                 other => return Some(format!("{} is {other:?}", name(nominee))),
             }
         }

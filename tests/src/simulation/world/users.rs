@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::{NomineeId, Notice};
+use election_core::{End, NomineeId, Notice};
 use zk_session::Instant;
 
 use super::faults::Undo;
@@ -63,6 +63,27 @@ impl World<'_> {
         let node = process.node;
         let who = self.name(node);
         self.tell(&who, || format!("nominates {}", name(id)));
+        self.observe_all(client, &observed)?;
+        self.settle_client(client)
+    }
+
+    /// A client goes on with a nomination that has failed, and may have left a candidate of which it
+    /// does not know the name.
+    pub(super) fn stand_again(&mut self, client: usize, id: NomineeId) -> Result<(), Broken> {
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(());
+        };
+        let now = process.now(self.now);
+        let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
+        let election = election_of(id);
+        let stand = Stand { id, election, policy: policy.unwrap_or_default() };
+        let mut observed = Vec::new();
+        if let Some(running) = &mut process.client {
+            running.stand_again(now, stand, &mut observed);
+        }
+        self.conduct.handed_over([id].into_iter());
+        let who = self.name(NodeId(self.hosts.len() + client));
+        self.tell(&who, || format!("goes on with {}", name(id)));
         self.observe_all(client, &observed)?;
         self.settle_client(client)
     }
@@ -151,6 +172,11 @@ impl World<'_> {
             }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
+            Observed::Notice { nominee, notice: Notice::Ended(End::Failed(_)) } => {
+                let at = self.now + self.a_while();
+                self.agenda.add(at, Event::Again(client, *nominee));
+                self.note_change();
+            }
             Observed::Notice { nominee, notice: Notice::Ended(_) }
             | Observed::EndedWithClient { nominee } => {
                 // The user wants this service to have a leader, and stands again.
