@@ -5,10 +5,12 @@ use core::net::SocketAddr;
 use bytes::BytesMut;
 use zk_jute::SessionId;
 
-use crate::config::Config;
+use crate::config::{Config, ExpiryPace};
 use crate::database::Database;
 use crate::leader::{Decision, Leader};
-use crate::replica::{ConnectionId, Mode, Replica, ReplicaId, TooManyConnections, Transmit};
+use crate::replica::{
+    ConnectionId, Mode, Replica, ReplicaId, Throttling, TooManyConnections, Transmit,
+};
 use crate::time::Instant;
 use crate::txn::Txn;
 
@@ -29,7 +31,7 @@ pub struct Standalone {
 impl Standalone {
     /// An empty server.
     pub fn new(now: Instant, config: &Config) -> Self {
-        let database = Database::new();
+        let database = Database::first(config);
         Self {
             leader: Leader::new(now, config, &database, database.last_zxid()),
             replica: Replica::new(config, database, Mode::Standalone),
@@ -96,6 +98,27 @@ impl Standalone {
         self.replica.close(id);
     }
 
+    /// Starts again, as with what a process had on disk: connections are closed, and every session
+    /// has the whole timeout before it that it was *created* with, whatever was granted to it later.
+    /// Of the configuration only the tick, the bounds of session timeouts and the pace of expiry are
+    /// taken.
+    pub fn restart(&mut self, now: Instant, config: &Config) {
+        self.replica.drop_connections();
+        self.replica.set_session_timeouts(config.session_timeouts.clone());
+        let database = self.replica.database();
+        self.leader = Leader::new(now, config, database, database.last_zxid());
+    }
+
+    /// Whether requests are found to have waited too long, from now on.
+    pub const fn set_throttling(&mut self, throttling: Throttling) {
+        self.replica.set_throttling(throttling);
+    }
+
+    /// How long the end of a session takes from now on.
+    pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        self.leader.set_expiry_pace(pace);
+    }
+
     /// Closes all connections. The sessions go on.
     pub fn drop_connections(&mut self) {
         self.replica.drop_connections();
@@ -120,6 +143,7 @@ impl Standalone {
         while let Some(txn) = self.leader.poll_due(now, self.replica.database()) {
             self.commit(&txn);
         }
+        self.shun_closing();
     }
 
     /// When [`Standalone::handle_timeout`] wants to be called next; `None` if nothing is due.
@@ -131,8 +155,9 @@ impl Standalone {
     /// Decides on everything that the replica asked for. A decision may let it go on with requests
     /// that ask for more.
     fn settle(&mut self, now: Instant) {
-        while let Some(session) = self.replica.poll_touched() {
-            self.leader.touch(now, session);
+        while let Some((session, timeout)) = self.replica.poll_touched() {
+            // One that is closing is shunned by the replica already.
+            self.leader.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = self.replica.poll_forward() {
             let database = self.replica.database();
@@ -140,15 +165,24 @@ impl Standalone {
                 Decision::Propose(txn) => {
                     let committed = self.replica.commit(&txn, Some(ticket));
                     committed.expect("the transaction was made for this very database");
+                    self.leader.handle_applied(txn.at.zxid);
                 }
                 Decision::Answer(answer) => self.replica.answer(ticket, answer),
             }
+        }
+        self.shun_closing();
+    }
+
+    fn shun_closing(&mut self) {
+        while let Some(session) = self.leader.poll_closing() {
+            self.replica.shun(session);
         }
     }
 
     fn commit(&mut self, txn: &Txn) {
         let committed = self.replica.commit(txn, None);
         committed.expect("the transaction was made for this very database");
+        self.leader.handle_applied(txn.at.zxid);
     }
 }
 
