@@ -39,6 +39,11 @@ pub enum What {
     /// A client gives its session up, and another process goes on with it, and asks for this
     /// timeout.
     HandOver(Who, Duration),
+    /// A server has too much to do, and refuses all requests unread but pings.
+    Throttle(Whom),
+    /// The operator lets servers grant longer session timeouts, and restarts them one by one, within
+    /// this time.
+    RaiseBounds(Duration),
     /// A server takes no new connections.
     Refuse(Whom),
     /// No server takes new connections but those that have been deposed and do not know it yet; if
@@ -107,6 +112,8 @@ pub enum Whom {
     Number(u8),
     /// The one that leads the ensemble then, if one does.
     Chief,
+    /// The one that serves the elected leader then, if one does.
+    Serving,
     /// A follower: the one that serves the elected leader then, or else this one of them.
     Follower(u8),
 }
@@ -145,6 +152,7 @@ impl What {
             | Self::HandOver(..)
             | Self::Refuse(_)
             | Self::RefuseButDeposed
+            | Self::Throttle(_)
             | Self::Forbid(..)
             | Self::ImpairMember(..)
             | Self::Depose
@@ -159,6 +167,7 @@ impl What {
             | Self::Hide(_)
             | Self::RemoveElectionNode(_)
             | Self::CreateStranger(_)
+            | Self::RaiseBounds(_)
             | Self::LosePeers(..) => false,
         }
     }
@@ -178,6 +187,8 @@ impl What {
             Self::Nominate(..) => "further nomination",
             Self::HandOver(..) => "session handed over",
             Self::Refuse(_) => "connections refused",
+            Self::Throttle(_) => "server throttles",
+            Self::RaiseBounds(_) => "bounds raised",
             Self::RefuseButDeposed => "connections refused but by a deposed leader",
             Self::Evict(_) => "eviction",
             Self::WriteCandidate(_) => "candidate written",
@@ -229,6 +240,10 @@ impl fmt::Display for What {
             }
             Self::HandOver(who, timeout) => {
                 write!(f, "{who} hands its session over, to be one of {} ms", timeout.as_millis())
+            }
+            Self::Throttle(whom) => write!(f, "{whom} refuses requests unread"),
+            Self::RaiseBounds(within) => {
+                write!(f, "the operator raises maxSessionTimeout within {} ms", within.as_millis())
             }
             Self::Refuse(whom) => write!(f, "{whom} refuses connections"),
             Self::RefuseButDeposed => {
@@ -295,6 +310,7 @@ impl fmt::Display for Whom {
         match self {
             Self::Number(number) => write!(f, "server {}", number + 1),
             Self::Chief => f.write_str("ZooKeeper's leader"),
+            Self::Serving => f.write_str("the server of the client that leads"),
             Self::Follower(number) => {
                 write!(f, "the server of the client that leads, or follower {}", number + 1)
             }

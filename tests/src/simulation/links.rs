@@ -34,6 +34,10 @@ pub enum Impairment {
 #[derive(Debug)]
 pub(super) struct Links {
     nodes: usize,
+    /// Members have the lower numbers.
+    members: usize,
+    /// What each way between a client and a member takes at least.
+    latency: Duration,
     links: Vec<Link>,
 }
 
@@ -54,10 +58,11 @@ const SLOW: core::ops::Range<u64> = 50_000..500_000;
 impl Links {
     /// Each way draws from a sequence of its own, so that what happens on one leaves the others
     /// as they were.
-    pub(super) fn new(nodes: usize, seed: u64) -> Self {
+    pub(super) fn new(members: usize, clients: usize, latency: Duration, seed: u64) -> Self {
+        let nodes = members + clients;
         let mut seeds = fastrand::Rng::with_seed(seed);
         let link = |_| Link { rng: fastrand::Rng::with_seed(seeds.u64(..)), held: 0, slow: 0 };
-        Self { nodes, links: (0..nodes * nodes).map(link).collect() }
+        Self { nodes, members, latency, links: (0..nodes * nodes).map(link).collect() }
     }
 
     pub(super) fn impair(&mut self, way: Way, impairment: Impairment) {
@@ -79,6 +84,8 @@ impl Links {
     /// When something sent now arrives, if it is not held back nor behind something else.
     pub(super) fn arrival(&mut self, now: Time, way: Way) -> Time {
         let index = self.index(way);
+        let is_among_members = way.from.0 < self.members && way.to.0 < self.members;
+        let least = if is_among_members { Duration::ZERO } else { self.latency };
         let Some(Link { rng, slow, .. }) = self.links.get_mut(index) else {
             return now;
         };
@@ -87,7 +94,7 @@ impl Links {
             (false, 0) => rng.u64(BELATED),
             (false, _) => rng.u64(USUAL),
         };
-        now + Duration::from_micros(micros)
+        now + least + Duration::from_micros(micros)
     }
 
     /// A random number for what happens on this way.

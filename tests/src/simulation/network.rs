@@ -87,9 +87,9 @@ struct Connection {
 }
 
 impl Network {
-    pub(super) fn new(nodes: usize, seed: u64) -> Self {
+    pub(super) fn new(links: Links) -> Self {
         Self {
-            links: Links::new(nodes, seed),
+            links,
             connections: BTreeMap::new(),
             last_connection: 0,
             lines: BTreeMap::new(),

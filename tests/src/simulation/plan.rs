@@ -4,10 +4,12 @@ use core::fmt;
 use core::time::Duration;
 
 use election_core::{ElectionNode, OnLoss, Policy};
+use zk_embedded::{CounterEnd, ExpiryPace};
 use zk_session::Grade;
 
 use super::clock::{Clock, Time};
 use super::election::Election;
+use super::ensemble::TouchLoss;
 use super::incident::{Incident, What};
 use super::reasons::Counters;
 use super::profile::{Profile, grade_name};
@@ -46,6 +48,14 @@ pub struct Plan {
     pub(super) look_every: Duration,
     /// Where the counters of the election nodes begin.
     pub(super) counters: Counters,
+    /// What servers do with a counter that has come to its end.
+    pub(super) counter_end: CounterEnd,
+    /// The longest session timeout that servers grant, in ticks.
+    pub(super) most_ticks: u32,
+    /// How long servers take to end a session whose time is over.
+    pub(super) pace: ExpiryPace,
+    /// How members lose what they have to tell of sessions.
+    pub(super) touch_loss: TouchLoss,
     /// What each way between a client and a server takes at least.
     pub(super) latency: Duration,
     /// By how much a client's process comes too late at most.
@@ -100,12 +110,64 @@ impl Plan {
             write_waits: Duration::from_millis(rng.choice([0, 0, 300, 3_000]).unwrap_or(0)),
             look_every: timeout * rng.u32(2..6),
             counters: Counters::Fresh,
+            counter_end: CounterEnd::Sticks,
+            most_ticks: 20,
+            pace: ExpiryPace::default(),
+            touch_loss: TouchLoss::default(),
             latency: Duration::ZERO,
             lateness: Duration::ZERO,
         };
+        plan.draw_servers(&mut rng);
+        plan.draw_pace(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
         plan.incidents = schedule::draw(&mut rng, &plan);
         plan
+    }
+
+    /// What sets the servers of a run apart.
+    fn draw_servers(&mut self, rng: &mut fastrand::Rng) {
+        if rng.u8(0..16) == 0 {
+            self.counters = Counters::Before(rng.i32(0..16));
+        }
+        if rng.u8(0..4) == 0 {
+            self.counter_end = CounterEnd::Wraps;
+        }
+        if rng.u8(0..4) == 0 {
+            self.most_ticks = rng.u32(2..=5);
+        }
+        if rng.u8(0..4) == 0 {
+            self.pace.to_closing = Duration::from_millis(rng.u64(0..200));
+        }
+        if rng.u8(0..4) == 0 {
+            self.pace.to_proposal = Duration::from_millis(rng.u64(0..1_000));
+        }
+        if rng.u8(0..4) == 0 {
+            let within = Duration::from_millis(rng.u64(1..100));
+            self.touch_loss = TouchLoss { per_mille: rng.u16(1..=1_000), within };
+        }
+    }
+
+    /// Whether its clients are far from the servers, or come late.
+    fn draw_pace(&mut self, rng: &mut fastrand::Rng) {
+        if rng.u8(0..8) == 0 {
+            self.latency = self.timeout * rng.u32(0..1_000) / 6_000;
+        }
+        if rng.u8(0..16) == 0 {
+            self.lateness = Duration::from_millis(rng.u64(0..300));
+        }
+    }
+
+    /// Whether every client's lease can be proved in time: round trips are short enough, and
+    /// processes come soon enough.
+    pub(super) fn is_prompt(&self) -> bool {
+        let shortest = self.nominees.iter().map(|standing| standing.timeout).min();
+        let shortest = shortest.unwrap_or(self.timeout).min(self.timeout);
+        self.latency * 2 + self.lateness < self.granted(shortest.min(self.tick * 2)) / 20
+    }
+
+    /// What servers grant.
+    fn granted(&self, asked: Duration) -> Duration {
+        asked.max(self.tick * 2).min(self.tick * 20)
     }
 
     /// The longest session timeout that a client asks for.
@@ -115,7 +177,8 @@ impl Plan {
             What::HandOver(_, timeout) => Some(timeout),
             _ => None,
         });
-        standing.chain(asked).fold(self.timeout, Duration::max)
+        let longest = standing.chain(asked).fold(self.timeout, Duration::max);
+        self.granted(longest)
     }
 
     /// How long the election may take until it is settled once everything is well: a session of
@@ -124,7 +187,8 @@ impl Plan {
     /// server in turn not serving, and wait between attempts; clocks may be slow.
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
-        (election + self.longest() * 3 + self.look_every * 2 + Duration::from_secs(10)) * 11 / 10
+        let expiry = self.pace.to_closing + self.pace.to_proposal;
+        (election + self.latency * 60 + expiry * 3 + self.longest() * 3 + self.look_every * 2 + Duration::from_secs(10)) * 11 / 10
     }
 
     /// The command that runs this seed again.
@@ -186,10 +250,34 @@ impl fmt::Display for Plan {
             self.timeout.as_millis(),
             self.drift / 10_000,
         )?;
+        self.fmt_particulars(f)?;
         writeln!(f, "what happens:")?;
         for incident in &self.incidents {
             writeln!(f, "  {:>12}  {incident}", incident.at.to_string())?;
         }
         writeln!(f, "  {:>12}  everything is well again", self.calm_at.to_string())
+    }
+}
+
+impl Plan {
+    /// What is not the same in every run.
+    fn fmt_particulars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.most_ticks < 20 {
+            writeln!(f, "session timeouts of {} ticks at most", self.most_ticks)?;
+        }
+        if let Counters::Before(left) = self.counters {
+            writeln!(f, "{left} creates before the last number; then: {:?}", self.counter_end)?;
+        }
+        if self.pace != ExpiryPace::default() {
+            writeln!(f, "{:?}", self.pace)?;
+        }
+        if self.touch_loss != TouchLoss::default() {
+            writeln!(f, "{:?}", self.touch_loss)?;
+        }
+        if self.latency + self.lateness > Duration::ZERO {
+            let (latency, lateness) = (self.latency.as_millis(), self.lateness.as_millis());
+            writeln!(f, "{latency} ms from clients to servers; {lateness} ms late at most")?;
+        }
+        Ok(())
     }
 }

@@ -7,11 +7,22 @@ use super::incident::{Incident, What};
 /// The server's word that an access list does not permit something.
 const NO_AUTH: i32 = -102;
 
+/// The server's word that it has not looked at a request.
+const THROTTLED: i32 = -127;
+
 /// The reasons to fail that there are in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons {
     access: Access,
     counters: Counters,
+    servers: Servers,
+}
+
+/// Whether a server refuses requests unread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Servers {
+    Calm,
+    Throttle,
 }
 
 /// Whether an operator changes access lists.
@@ -27,7 +38,7 @@ pub(super) enum Counters {
     /// At their beginning.
     Fresh,
     /// So few creates before the last number that servers give once.
-    Before(u32),
+    Before(i32),
 }
 
 impl Reasons {
@@ -35,7 +46,15 @@ impl Reasons {
         let changes = |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
         let access =
             if incidents.iter().any(changes) { Access::Changes } else { Access::Everybody };
-        Self { access, counters }
+        let throttles = |incident: &Incident| matches!(incident.what, What::Throttle(_));
+        let servers =
+            if incidents.iter().any(throttles) { Servers::Throttle } else { Servers::Calm };
+        Self { access, counters, servers }
+    }
+
+    /// Whether an operator changes access lists.
+    pub(super) fn access_changes(self) -> bool {
+        self.access == Access::Changes
     }
 
     /// Whether a nomination may fail with this. The election node may be removed again and again.
@@ -43,6 +62,7 @@ impl Reasons {
         match error {
             NominationError::NoElectionNode => true,
             NominationError::Rejected(NO_AUTH) => self.access == Access::Changes,
+            NominationError::Rejected(THROTTLED) => self.servers == Servers::Throttle,
             NominationError::SequenceExhausted => self.counters != Counters::Fresh,
             _ => false,
         }

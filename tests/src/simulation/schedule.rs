@@ -14,7 +14,7 @@ const FIRST: u64 = 2_500;
 type Draw = fn(&mut fastrand::Rng, &Plan) -> What;
 
 /// What clients suffer and do.
-const OF_CLIENTS: [Draw; 19] = [
+const OF_CLIENTS: [Draw; 20] = [
     |rng, plan| What::LoseClient(who(rng, plan)),
     |rng, plan| What::ImpairClient(who(rng, plan), heading(rng), Impairment::Held),
     |rng, plan| What::ImpairClient(who(rng, plan), Heading::In, Impairment::Held),
@@ -36,6 +36,7 @@ const OF_CLIENTS: [Draw; 19] = [
         What::Forbid(rng.u8(0..plan.elections), ban)
     },
     |rng, plan| What::RemoveElectionNode(rng.u8(0..plan.elections)),
+    |rng, plan| What::Throttle(if rng.bool() { Whom::Serving } else { whom(rng, plan) }),
     |rng, _| What::CreateStranger(rng.u8(..)),
 ];
 
@@ -48,7 +49,7 @@ const OF_A_FOLLOWER: [Draw; 4] = [
 ];
 
 /// What the members of the ensemble suffer.
-const OF_MEMBERS: [Draw; 9] = [
+const OF_MEMBERS: [Draw; 10] = [
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Held),
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::Chief, heading(rng), Impairment::Held),
     |rng, plan| {
@@ -58,6 +59,7 @@ const OF_MEMBERS: [Draw; 9] = [
     |rng, plan| What::ImpairMember(whom(rng, plan), Others::All, heading(rng), Impairment::Slow),
     |rng, plan| What::LosePeers(whom(rng, plan), Others::All),
     |_, _| What::Depose,
+    |rng, plan| What::RaiseBounds(plan.tick * rng.u32(3..12)),
     |rng, plan| What::CrashMember(whom(rng, plan)),
     |_, _| What::CrashAll,
     |rng, plan| What::PauseMember(whom(rng, plan)),
@@ -78,7 +80,11 @@ pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
             let what = kind(rng, plan);
             // To be of any consequence, it has to outlast a session.
             let longer = if what == What::Depose { plan.timeout } else { Duration::ZERO };
-            incidents.push(incident(at, lasting(rng) + longer, what, plan));
+            let lasts = match what {
+                What::Throttle(_) if rng.bool() => Duration::from_millis(rng.u64(1..=100)),
+                _ => lasting(rng) + longer,
+            };
+            incidents.push(incident(at, lasts, what, plan));
         }
     }
     if plan.profile == Profile::Quorum && plan.servers > 1 {
@@ -165,13 +171,14 @@ fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
 /// only the old leader takes the client's next connection, and the user withdraws meanwhile.
 fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     let client = Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1)));
+    let soon = rng.choice([10, 50, 400]).unwrap_or(50);
     let mut later = |span: Duration, least, most| {
         (at + span + Duration::from_millis(rng.u64(least..most))).min(plan.calm_at)
     };
     let deposed = later(Duration::ZERO, 50, 1_000);
     let alone = later(deposed.since(at), 200, 2_500);
     let stands = later(alone.since(at), 0, 500);
-    let withdraws = later(stands.since(at), 1, 400);
+    let withdraws = later(stands.since(at), 1, soon);
     let election = rng.u8(0..plan.elections);
     let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
     vec![

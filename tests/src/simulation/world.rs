@@ -6,6 +6,7 @@ mod handover;
 mod operator;
 mod phase;
 mod process;
+mod servers;
 mod target;
 mod traffic;
 mod trouble;
@@ -13,7 +14,7 @@ mod users;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::BytesMut;
 use election_core::NomineeId;
@@ -32,11 +33,11 @@ use super::clock::{Clock, Time};
 use super::election::Election;
 use super::ensemble::{EnsembleConfig, Member, MemberRole};
 use super::incident::Ban;
-use super::links::NodeId;
+use super::links::{Links, NodeId};
 use super::network::{Network, PipeId};
 use super::outcome::{Law, Outcome, Stats, Violation};
 use super::plan::Plan;
-use super::reasons::Reasons;
+use super::reasons::{Counters, Reasons};
 use super::server::{Condition, Host, Server, member_id};
 use super::story::{Recording, Story};
 
@@ -51,6 +52,10 @@ enum Event {
     Stand(usize),
     /// A client nominates.
     Nominate(usize, Election),
+    /// A member's process ends, to be started again with other bounds on session timeouts.
+    Reconfigure(NodeId),
+    /// Its process starts again.
+    Restart(NodeId),
     /// A client goes on with a nomination that has failed.
     Again(usize, NomineeId),
     /// A client's leader writes, if there is one.
@@ -81,6 +86,8 @@ pub(super) struct World<'p> {
     troubles: Troubles,
     /// What the operator has forbidden.
     bans: Vec<(Election, Ban)>,
+    /// Elections whose node has no number left.
+    exhausted: BTreeSet<Election>,
     /// Of each election.
     leaders: [Leaders; 3],
     candidates: Candidates,
@@ -111,7 +118,8 @@ impl<'p> World<'p> {
         let mut rng = fastrand::Rng::with_seed(plan.seed ^ 0x5eed_0f7e_3071_d000);
         let servers = usize::from(plan.servers);
         let clients = plan.nominees.len();
-        let network = Network::new(servers + clients + 1, rng.u64(..));
+        let links = Links::new(servers, clients + 1, plan.latency, rng.u64(..));
+        let network = Network::new(links);
         let hosts = (0..servers).map(|node| host(plan, NodeId(node), &mut rng)).collect();
         let count = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
         let mut process = |number: usize, while_disconnected| {
@@ -143,6 +151,7 @@ impl<'p> World<'p> {
             undo: BTreeMap::new(),
             troubles: Troubles::new(clients),
             bans: Vec::new(),
+            exhausted: BTreeSet::new(),
             leaders: <[Leaders; 3]>::default(),
             candidates: Candidates::new(),
             conduct: Conduct::new(clients + 1, Reasons::of(&plan.incidents, plan.counters)),
@@ -209,6 +218,8 @@ impl<'p> World<'p> {
                 self.stand_again(client, nominee)?;
             }
             Event::Again(..) | Event::Stand(_) | Event::Nominate(..) => {}
+            Event::Reconfigure(node) => self.reconfigure(node),
+            Event::Restart(node) => self.restart(node)?,
             Event::Work(client) => self.work(client)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
@@ -270,6 +281,15 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
     let mut server = ServerConfig::with_tick_time(plan.tick);
     server.seed = rng.u64(..);
     server.limits.max_client_connections = 0;
+    server.session_timeouts = plan.tick * 2..=plan.tick * plan.most_ticks;
+    server.expiry_pace = plan.pace;
+    server.counter_end = plan.counter_end;
+    if let Counters::Before(left) = plan.counters {
+        for election in Election::ALL {
+            let added = server.first_znodes.add(election.node(), i32::MAX - left);
+            debug_assert!(added.is_ok(), "a path that is as valid as any");
+        }
+    }
     let server = if plan.servers == 1 {
         Server::Alone(Box::new(Standalone::new(now, &server)))
     } else {
@@ -279,7 +299,9 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
             init_limit: plan.init_limit,
             sync_limit: plan.sync_limit,
         };
-        Server::Member(Box::new(Member::new(member_id(node), &config, rng.u64(..), now)))
+        let mut member = Member::new(member_id(node), &config, rng.u64(..), now);
+        member.set_touch_loss(plan.touch_loss);
+        Server::Member(Box::new(member))
     };
     Host::new(server, clock)
 }

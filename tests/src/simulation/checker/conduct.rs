@@ -47,6 +47,10 @@ impl Conduct {
         }
     }
 
+    pub(in crate::simulation) const fn reasons(&self) -> Reasons {
+        self.reasons
+    }
+
     /// Another process takes these nominees over, to delete what they have left.
     pub(in crate::simulation) fn handed_over(
         &mut self,

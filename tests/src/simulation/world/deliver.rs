@@ -1,5 +1,7 @@
 //! Things arrive, processes wake up, and what they say goes out.
 
+use core::time::Duration;
+
 use zk_embedded::Transmit;
 use zk_session::{ServerIndex, Transport};
 
@@ -197,7 +199,9 @@ impl World<'_> {
             return;
         };
         let next = process.client.as_ref().and_then(Client::poll_timeout);
-        let next = next.map(|at| process.clock.when(at.elapsed()).max(self.now));
+        let late = u64::try_from(self.plan.lateness.as_millis()).unwrap_or(0);
+        let late = Duration::from_millis(if late == 0 { 0 } else { self.rng.u64(0..=late) });
+        let next = next.map(|at| process.clock.when(at.elapsed()).max(self.now) + late);
         if let Some(next) = earlier(next, process.wake_at) {
             process.wake_at = Some(next);
             self.agenda.add(next, Event::Wake(process.node));

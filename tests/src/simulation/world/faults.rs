@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use zk_embedded::Throttling;
+
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::simulation::checker::Broken;
@@ -25,6 +27,8 @@ pub(super) enum Undo {
     TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
+    /// Let a server do what it is asked for.
+    Unburden(NodeId),
     /// Let everybody do it again.
     Permit(Election, Ban),
     /// It is all over.
@@ -33,12 +37,13 @@ pub(super) enum Undo {
 
 impl World<'_> {
     pub(super) fn incident_begins(&mut self, index: usize) -> Result<(), Broken> {
-        let Some(Incident { lasts, what, .. }) = self.plan.incidents.get(index).copied() else {
+        let Some(incident) = self.plan.incidents.get(index).copied() else {
             return Ok(());
         };
+        let Incident { lasts, what, .. } = incident;
         *self.stats.incidents.entry(what.kind()).or_default() += 1;
         self.tell("***", || what.to_string());
-        let afflicted = self.afflicted(what);
+        let afflicted = self.afflicted(incident);
         self.troubles.note(self.now, afflicted);
         let mut undo = self.befall(what)?;
         if !undo.is_empty() {
@@ -60,6 +65,7 @@ impl World<'_> {
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
                 Undo::TakeOver(client) => self.take_over(client)?,
+                Undo::Unburden(node) => self.set_throttling(node, Throttling::Off),
                 Undo::Permit(election, ban) => self.permit(election, ban)?,
                 Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
                 Undo::Answer(client) => {
@@ -126,6 +132,8 @@ impl World<'_> {
                     self.network.lose_peer(self.now, Way { from: node, to: other });
                 }
             }
+            What::Throttle(whom) => return Ok(self.throttle(self.whom(whom))),
+            What::RaiseBounds(within) => self.raise_bounds(within),
             What::Depose => return Ok(self.depose()),
             What::CrashMember(whom) => return Ok(self.crash(self.whom(whom))),
             What::CrashAll => {
@@ -237,7 +245,7 @@ impl World<'_> {
         vec![Undo::Restart(node)]
     }
 
-    fn restart(&mut self, node: NodeId) -> Result<(), Broken> {
+    pub(super) fn restart(&mut self, node: NodeId) -> Result<(), Broken> {
         if let Some(client) = self.client_of(node) {
             let is_over = self.processes.get(client).is_none_or(Process::is_over);
             return if is_over { self.stand(client) } else { Ok(()) };

@@ -1,5 +1,6 @@
 //! What the operator does to the elections.
 
+use zk_embedded::Znode;
 use zk_jute::records::Permissions;
 
 use super::World;
@@ -59,12 +60,30 @@ impl World<'_> {
         Chore::Permit(election.child(candidate), all_but(Permissions::READ))
     }
 
-    /// The operator deletes the candidates that nobody may read.
-    pub(super) fn evict_hidden(&mut self) -> Result<(), Broken> {
+    /// The operator looks what is left to be put in order: candidates that nobody may read, what is
+    /// forbidden, election nodes without a number left.
+    pub(super) fn tidy(&mut self) -> Result<(), Broken> {
         let hidden = self.candidates.hidden();
-        let chores: Vec<_> =
+        let mut chores: Vec<_> =
             hidden.into_iter().map(|(election, name)| self.evict(election, &name)).collect();
+        for election in core::mem::take(&mut self.exhausted) {
+            let strangers = self.strangers(election);
+            chores.extend(self.remove(election));
+            chores.extend(strangers);
+            chores.push(Chore::Delete(election.node().to_owned()));
+        }
+        if self.conduct.reasons().access_changes() {
+            chores.extend(Election::ALL.map(|election| self.access_to(election)));
+        }
         self.give(&chores)
+    }
+
+    /// What would keep an election node from being removed.
+    fn strangers(&self, election: Election) -> Vec<Chore> {
+        let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
+        let node = newest.and_then(|host| host.database().znode(election.node()));
+        let children = node.into_iter().flat_map(Znode::children);
+        children.map(|name| Chore::Delete(election.child(name))).collect()
     }
 
     /// The operator lets everybody do this again, unless it is forbidden for another reason.

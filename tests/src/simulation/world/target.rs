@@ -4,6 +4,7 @@ use super::World;
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::incident::{Heading, Others, Who, Whom};
 use crate::simulation::links::{NodeId, Way};
+use crate::simulation::network::PipeId;
 use crate::simulation::server::{Condition, Host};
 
 impl World<'_> {
@@ -33,6 +34,7 @@ impl World<'_> {
         match whom {
             Whom::Number(number) => NodeId(usize::from(number) % count),
             Whom::Chief => self.chief().unwrap_or(NodeId(0)),
+            Whom::Serving => self.server_of_the_leader().unwrap_or(NodeId(0)),
             Whom::Follower(number) => {
                 let chief = self.chief();
                 let is_follower = |node: &NodeId| Some(*node) != chief;
@@ -104,6 +106,6 @@ impl World<'_> {
         let process =
             self.processes.iter().find(|process| process.valid(self.now).next().is_some());
         let line = process?.line?;
-        self.network.way(crate::simulation::network::PipeId::Up(line)).map(|way| way.to)
+        self.network.way(PipeId::Up(line)).map(|way| way.to)
     }
 }

@@ -1,12 +1,17 @@
 //! What may cost a client its lease, and how long ago that was.
 
+use core::time::Duration;
+
 use election_core::{NomineeId, Token};
 
 use super::World;
 use crate::simulation::checker::{Broken, name};
 use crate::simulation::clock::Time;
-use crate::simulation::incident::What;
+use crate::simulation::incident::{Incident, What};
 use crate::simulation::outcome::Law;
+
+/// A server that refuses requests for so long costs no lease.
+const BRIEF: Duration = Duration::from_millis(100);
 
 /// Whose connections an incident impairs, or whose clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +82,16 @@ impl Troubles {
 }
 
 impl World<'_> {
-    pub(super) fn afflicted(&self, what: What) -> Afflicted {
+    pub(super) fn afflicted(&self, Incident { what, lasts, .. }: Incident) -> Afflicted {
         match what {
             What::ImpairClient(who, ..) | What::PauseClient(who) | What::LoseClient(who) => {
                 Afflicted::Client(self.who(who))
             }
+            // A client that asks again at once gets its answer in time.
+            What::Throttle(_) if lasts <= BRIEF => Afflicted::Nobody,
             What::ImpairMember(..)
+            | What::Throttle(_)
+            | What::RaiseBounds(_)
             | What::LosePeers(..)
             | What::Depose
             | What::CrashMember(_)

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::{End, NomineeId, Notice};
+use election_core::{End, NominationError, NomineeId, Notice};
 use zk_session::Instant;
 
 use super::faults::Undo;
@@ -172,7 +172,10 @@ impl World<'_> {
             }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
-            Observed::Notice { nominee, notice: Notice::Ended(End::Failed(_)) } => {
+            Observed::Notice { nominee, notice: Notice::Ended(End::Failed(error)) } => {
+                if *error == NominationError::SequenceExhausted {
+                    self.exhausted.insert(election_of(*nominee));
+                }
                 let at = self.now + self.a_while();
                 self.agenda.add(at, Event::Again(client, *nominee));
                 self.note_change();
