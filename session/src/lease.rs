@@ -266,7 +266,8 @@ impl Lease {
             Some(longest) => longest,
             // Pings come too rarely; what the caller sends may keep it.
             None if self.grade == Grade::Contact => {
-                return until.map_or(LeaseOutlook::AwaitsProof, |until| LeaseOutlook::Secure { until });
+                return until
+                    .map_or(LeaseOutlook::AwaitsProof, |until| LeaseOutlook::Secure { until });
             }
             None => Duration::ZERO,
         };

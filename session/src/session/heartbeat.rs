@@ -76,11 +76,9 @@ impl<R, W: Clone> Session<R, W> {
         match (&self.heartbeat_znode, live.heartbeat, live.closing) {
             // A server without its leader would refuse it.
             _ if live.is_read_only() => None,
-            (
-                Some(_),
-                Heartbeat::DueAt(due) | Heartbeat::RefusedUntil(due),
-                Closing::NotAsked,
-            ) => Some(due),
+            (Some(_), Heartbeat::DueAt(due) | Heartbeat::RefusedUntil(due), Closing::NotAsked) => {
+                Some(due)
+            }
             _ => None,
         }
     }
