@@ -198,7 +198,7 @@ impl Lease {
         }
     }
 
-    /// The confirmation of a heartbeat was refused.
+    /// The confirmation of a heartbeat was refused, or not even sent.
     pub(crate) fn not_confirmed(&mut self) {
         self.evidence.not_confirmed();
     }
@@ -234,8 +234,7 @@ impl Lease {
     /// When the next heartbeat is due, after one that was answered with success: once it can prove
     /// more than that one, or settle what is tentative.
     pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
-        let unconfirmed = self.evidence.unconfirmed.map(|last| last.answered_at + self.interval());
-        let due = unconfirmed.or(self.evidence.pair.map(|pair| pair.ripe_at)).unwrap_or(now);
+        let due = self.evidence.pair.map_or(now, |pair| pair.ripe_at);
         self.settles_at().map_or(due, |settles_at| due.min(settles_at)).max(now)
     }
 
@@ -257,9 +256,9 @@ impl Lease {
         }
     }
 
-    /// Whether the lease goes on if heartbeats (or pings) do from now on, at the round trips that
-    /// were measured.
-    pub(crate) fn outlook(&self, now: Instant) -> LeaseOutlook {
+    /// Whether the lease goes on if heartbeats (or pings) do, from `beats_from` on at the soonest,
+    /// and at the round trips that were measured.
+    pub(crate) fn outlook(&self, now: Instant, beats_from: Instant) -> LeaseOutlook {
         let timeout = self.timeout;
         let until = self.deadline().filter(|&until| now < until);
         let longest = match outlook::longest(self.grade, self.margin, timeout) {
@@ -277,7 +276,8 @@ impl Lease {
                 LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest }
             }
             (_, Some(until))
-                if expected < longest && self.is_proved_before(now, until, expected) =>
+                if expected < longest
+                    && self.is_proved_before(until, beats_from.max(now), expected) =>
             {
                 LeaseOutlook::Secure { until }
             }
@@ -287,7 +287,7 @@ impl Lease {
 
     /// Whether proofs come before `deadline`, and before the deadlines that they set: the next one,
     /// and the one after that. From then on all are alike.
-    fn is_proved_before(&self, now: Instant, deadline: Instant, round_trip: Duration) -> bool {
+    fn is_proved_before(&self, deadline: Instant, now: Instant, round_trip: Duration) -> bool {
         let reserve = outlook::reserve(self.timeout, round_trip);
         let in_time = |sent_at: Instant, deadline| sent_at + reserve < deadline;
         if self.grade == Grade::Contact {
@@ -298,15 +298,12 @@ impl Lease {
         let Evidence { handshake, pair, unconfirmed } = self.evidence;
         // When the heartbeats are sent that complete the next proof and the one after it, and what
         // the next one counts from. One that is on its way was sent earlier: so much the better.
-        let (next, from, after_next) = match unconfirmed {
-            Some(last) => {
-                (now, last.handed_over, last.ripe_at(now + round_trip, self.timeout).max(now))
-            }
-            None => {
-                let next = pair.map_or(now, |pair| pair.ripe_at.max(now));
-                let from = pair.map(|pair| pair.sent_at).or(handshake);
-                (next, from, next + round_trip + self.interval())
-            }
+        let (next, from, after_next) = if let Some(last) = unconfirmed {
+            (now, last.handed_over, last.ripe_at(now + round_trip, self.timeout))
+        } else {
+            let next = pair.map_or(now, |pair| pair.ripe_at.max(now));
+            let from = pair.map(|pair| pair.sent_at).or(handshake);
+            (next, from, next + round_trip + self.interval())
         };
         let bridge = from.map(|sent_at| self.deadline_after(sent_at));
         in_time(after_next, deadline)

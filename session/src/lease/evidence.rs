@@ -78,7 +78,7 @@ impl Evidence {
         heartbeat.handed_over
     }
 
-    /// The confirmation was refused: the pair before it has to be shown anew.
+    /// The confirmation was refused, or not even sent: the heartbeat does not count.
     pub(super) fn not_confirmed(&mut self) {
         self.unconfirmed = None;
     }

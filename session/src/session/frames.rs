@@ -132,12 +132,8 @@ impl<R, W: Clone> Session<R, W> {
                 return self.end(End::Closed);
             }
             (Purpose::Close, _) => return self.end(End::Abandoned),
-            (Purpose::Sasl, ErrorCode::OK) => {}
             (Purpose::SetWatches, ErrorCode::OK) => self.watches_are_set(),
             (Purpose::SetWatches, error) if concerns_the_session(error) => {}
-            (Purpose::Sasl | Purpose::SetWatches, error) => {
-                return self.watches_refused(now, error);
-            }
             (Purpose::Heartbeat, error) => {
                 outcome = match heartbeat_outcome(pending.opcode, error, &body) {
                     Ok(outcome) => outcome,
@@ -149,7 +145,10 @@ impl<R, W: Clone> Session<R, W> {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
             // A removal may also find none: the event is on its way, or the server too old (C-48).
-            (Purpose::RemoveWatches, _) => {}
+            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
+            (Purpose::Sasl | Purpose::SetWatches, error) => {
+                return self.watches_refused(now, error);
+            }
             (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
                 let answered = self.watches.answer(watch, error);

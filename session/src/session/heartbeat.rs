@@ -66,7 +66,13 @@ impl<R, W: Clone> Session<R, W> {
     /// not secure. An answer or the passing of time changes it: ask again after each of the two.
     pub fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
         match self.state {
-            State::Live(live) if !live.is_read_only() => self.lease.outlook(now),
+            State::Live(live) if !live.is_read_only() => {
+                let beats_from = match live.heartbeat {
+                    Heartbeat::RefusedUntil(at) => at,
+                    Heartbeat::DueAt(_) | Heartbeat::Unanswered(_) => now,
+                };
+                self.lease.outlook(now, beats_from)
+            }
             _ => LeaseOutlook::AwaitsProof,
         }
     }
@@ -140,7 +146,13 @@ impl<R, W: Clone> Session<R, W> {
                 debug_assert!(sent.is_ok(), "shorter than the heartbeat");
                 live.last_sent = now;
             }
-            _ => live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now)),
+            (Followup::Confirm, _, _) => {
+                self.lease.not_confirmed();
+                live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now));
+            }
+            (Followup::Nothing, _, _) => {
+                live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now));
+            }
         }
     }
 

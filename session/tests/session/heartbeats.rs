@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 
-use zk_jute::records::{
-    CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, MultiResult, SyncRequest,
-};
+use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{Config, ConnectionEnd, Event, Grade, LeaseOutlook, ProtocolError, SubmitError};
+use zk_session::{ConnectionEnd, Event, Grade, LeaseOutlook, ProtocolError, SubmitError};
 
 use crate::beats::*;
-use crate::lab::{LEASE, Lab, SESSION, Sent, TIMEOUT, after};
+use crate::lab::{LEASE, Lab, TIMEOUT, after};
 
 #[test]
 fn the_default_is_quorum() {
