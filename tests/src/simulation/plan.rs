@@ -118,9 +118,9 @@ impl Plan {
             lateness: Duration::ZERO,
         };
         plan.draw_servers(&mut rng);
-        plan.draw_pace(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
         plan.incidents = schedule::draw(&mut rng, &plan);
+        plan.draw_pace(&mut rng);
         plan
     }
 
@@ -147,13 +147,27 @@ impl Plan {
         }
     }
 
-    /// Whether its clients are far from the servers, or come late.
+    /// Whether its clients are far from the servers, or come late. So that they get a connection at
+    /// all, all ask for the same timeout: an attempt gives up after a third of that, divided by the
+    /// servers, both for the transport and for the handshake.
     fn draw_pace(&mut self, rng: &mut fastrand::Rng) {
-        if rng.u8(0..8) == 0 {
-            self.latency = self.timeout * rng.u32(0..1_000) / 6_000;
+        match rng.u8(0..16) {
+            0 | 1 => {
+                let most = self.timeout / (6 * u32::from(self.servers));
+                let most = most.saturating_sub(Duration::from_millis(80));
+                self.latency = most * rng.u32(0..1_000) / 1_000;
+            }
+            2 => self.lateness = Duration::from_millis(rng.u64(0..300)),
+            _ => return,
         }
-        if rng.u8(0..16) == 0 {
-            self.lateness = Duration::from_millis(rng.u64(0..300));
+        self.most_ticks = 20;
+        for standing in &mut self.nominees {
+            standing.timeout = self.timeout;
+        }
+        for incident in &mut self.incidents {
+            if let What::HandOver(_, timeout) = &mut incident.what {
+                *timeout = self.timeout;
+            }
         }
     }
 

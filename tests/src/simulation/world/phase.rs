@@ -49,6 +49,7 @@ impl World<'_> {
             Phase::Incidents => {
                 self.tell("***", || "everything is well again".to_owned());
                 self.tidy()?;
+                self.mend_members();
                 let until = now + self.plan.settling_time();
                 self.phase = Phase::Settling { since: now, until };
             }

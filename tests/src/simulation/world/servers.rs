@@ -6,6 +6,7 @@ use zk_embedded::Throttling;
 
 use super::faults::Undo;
 use super::{Event, World};
+use crate::simulation::ensemble::TouchLoss;
 use crate::simulation::links::NodeId;
 use crate::simulation::server::Server;
 
@@ -31,6 +32,15 @@ impl World<'_> {
         if let Some(host) = self.host(node) {
             if let Server::Member(member) = &mut host.server {
                 member.set_session_timeouts(bounds);
+            }
+        }
+    }
+
+    /// From now on, members lose nothing that they have to tell.
+    pub(super) fn mend_members(&mut self) {
+        for host in &mut self.hosts {
+            if let Server::Member(member) = &mut host.server {
+                member.set_touch_loss(TouchLoss::default());
             }
         }
     }

@@ -70,6 +70,9 @@ impl World<'_> {
     /// A client goes on with a nomination that has failed, and may have left a candidate of which it
     /// does not know the name.
     pub(super) fn stand_again(&mut self, client: usize, id: NomineeId) -> Result<(), Broken> {
+        if self.candidates.has_departed(id) {
+            return Ok(());
+        }
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(());
         };
