@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
-use zk_session::{Config, ConnectionEnd, End, Grade, Instant, Transport, WhileDisconnected};
+use zk_session::{
+    Config, ConnectionEnd, End, Grade, Instant, LeaseOutlook, Transport, WhileDisconnected,
+};
 
 pub(super) use self::handover::Detached;
 use self::nomination::Nomination;
@@ -196,6 +198,11 @@ impl Client {
     /// Until when the client counts on its session.
     pub(super) fn lease_deadline(&self) -> Option<Instant> {
         self.session.lease_deadline()
+    }
+
+    /// What that rests on, or waits for.
+    pub(super) fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
+        self.session.lease_outlook(now)
     }
 
     /// The leaderships that were announced and not called off. They are valid until the lease

@@ -11,8 +11,8 @@ use super::clock::{Clock, Time};
 use super::election::Election;
 use super::ensemble::TouchLoss;
 use super::incident::{Incident, What};
-use super::reasons::Counters;
 use super::profile::{Profile, grade_name};
+use super::reasons::Counters;
 use super::schedule;
 
 /// A run, as drawn from its seed, or cut down from one that was.
@@ -176,7 +176,7 @@ impl Plan {
     pub(super) fn is_prompt(&self) -> bool {
         let shortest = self.nominees.iter().map(|standing| standing.timeout).min();
         let shortest = shortest.unwrap_or(self.timeout).min(self.timeout);
-        self.latency * 2 + self.lateness < self.granted(shortest.min(self.tick * 2)) / 20
+        self.latency * 2 + self.lateness < self.granted(shortest) / 24
     }
 
     /// What servers grant.
@@ -202,7 +202,14 @@ impl Plan {
     pub(super) fn settling_time(&self) -> Duration {
         let election = self.tick * (self.init_limit + self.sync_limit + 2);
         let expiry = self.pace.to_closing + self.pace.to_proposal;
-        (election + self.latency * 60 + expiry * 3 + self.longest() * 3 + self.look_every * 2 + Duration::from_secs(10)) * 11 / 10
+        (election
+            + self.latency * 60
+            + expiry * 3
+            + self.longest() * 3
+            + self.look_every * 2
+            + Duration::from_secs(10))
+            * 11
+            / 10
     }
 
     /// The command that runs this seed again.

@@ -43,7 +43,8 @@ pub(super) enum Counters {
 
 impl Reasons {
     pub(super) fn of(incidents: &[Incident], counters: Counters) -> Self {
-        let changes = |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
+        let changes =
+            |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
         let access =
             if incidents.iter().any(changes) { Access::Changes } else { Access::Everybody };
         let throttles = |incident: &Incident| matches!(incident.what, What::Throttle(_));

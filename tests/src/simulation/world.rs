@@ -17,7 +17,6 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::BytesMut;
-use election_core::NomineeId;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
 use zk_session::{Grade, WhileDisconnected};
@@ -26,6 +25,7 @@ use self::faults::Undo;
 use self::phase::Phase;
 use self::process::Process;
 use self::trouble::Troubles;
+use self::users::Again;
 use super::agenda::Agenda;
 use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, name};
 use super::client::{Observed, Settings};
@@ -57,7 +57,7 @@ enum Event {
     /// Its process starts again.
     Restart(NodeId),
     /// A client goes on with a nomination that has failed.
-    Again(usize, NomineeId),
+    Again(usize, Again),
     /// A client's leader writes, if there is one.
     Work(usize),
     /// A nominee leaves, in the end.
@@ -214,10 +214,8 @@ impl<'p> World<'p> {
             Event::Nominate(client, election) if self.now < self.plan.calm_at => {
                 self.nominate(client, election)?;
             }
-            Event::Again(client, nominee) if !self.is_leaving() => {
-                self.stand_again(client, nominee)?;
-            }
-            Event::Again(..) | Event::Stand(_) | Event::Nominate(..) => {}
+            Event::Again(client, again) => self.stand_again(client, again)?,
+            Event::Stand(_) | Event::Nominate(..) => {}
             Event::Reconfigure(node) => self.reconfigure(node),
             Event::Restart(node) => self.restart(node)?,
             Event::Work(client) => self.work(client)?,
@@ -240,7 +238,11 @@ impl<'p> World<'p> {
             for (nominee, token) in process.valid(now) {
                 let evicted_at = candidates.evicted_at(token);
                 // No event tells of a candidate that nobody may read: its nominee has to look.
-                let look = if candidates.is_hidden(token) { self.plan.look_every * 2 } else { Duration::ZERO };
+                let look = if candidates.is_hidden(token) {
+                    self.plan.look_every * 2
+                } else {
+                    Duration::ZERO
+                };
                 if self.plan.grade == Grade::Quorum
                     && evicted_at.is_some_and(|at| now > at + longest + look)
                 {

@@ -52,10 +52,7 @@ impl Conduct {
     }
 
     /// Another process takes these nominees over, to delete what they have left.
-    pub(in crate::simulation) fn handed_over(
-        &mut self,
-        nominees: impl Iterator<Item = NomineeId>,
-    ) {
+    pub(in crate::simulation) fn handed_over(&mut self, nominees: impl Iterator<Item = NomineeId>) {
         for nominee in nominees {
             self.ended.remove(&nominee);
         }

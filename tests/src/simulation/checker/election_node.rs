@@ -109,7 +109,8 @@ impl ElectionNode {
             if self.known.contains_key(candidate_name) {
                 continue;
             }
-            match (nominee_of(candidate_name), database.znode(&self.election.child(candidate_name))) {
+            match (nominee_of(candidate_name), database.znode(&self.election.child(candidate_name)))
+            {
                 (Some(nominee), Some(znode)) => {
                     let stat = znode.stat();
                     let (owner, czxid) = (stat.ephemeral_owner, stat.czxid);

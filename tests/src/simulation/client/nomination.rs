@@ -1,9 +1,7 @@
 //! One nomination of a client: its nominee, its watches, and the leadership that its holder is told
 //! of.
 
-use election_core::{
-    CandidateName, Change, Event, Nominee, Notice, Policy, Role, Ticket, Token,
-};
+use election_core::{CandidateName, Change, Event, Nominee, Notice, Policy, Role, Ticket, Token};
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 use zk_session::{Completion, Instant};
@@ -34,7 +32,11 @@ pub(super) enum Happening {
     LeaseLapsed,
     /// It is time to look whether an event was lost.
     Look,
-    Fired { ticket: Ticket, kind: EventType, zxid: Zxid },
+    Fired {
+        ticket: Ticket,
+        kind: EventType,
+        zxid: Zxid,
+    },
     NotSent(NotSent),
 }
 

@@ -141,7 +141,8 @@ impl Performer<'_> {
                 self.session.submit(self.now, tag(Step::ElectionNode), &request)
             }
             Op::Barrier => {
-                let check = CheckVersionRequest { path: self.election.node(), version: Version::ANY };
+                let check =
+                    CheckVersionRequest { path: self.election.node(), version: Version::ANY };
                 let request = [MultiOp::Check(check)];
                 self.session.submit(self.now, tag(Step::Barrier), &MultiRequest::new(&request))
             }

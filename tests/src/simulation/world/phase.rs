@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use election_core::{NomineeId, Role};
+use zk_session::LeaseOutlook;
 
 use super::{Event, World};
 use crate::simulation::checker::{Broken, election_of, name};
@@ -127,14 +128,29 @@ impl World<'_> {
         let valid = self.processes.iter().flat_map(|process| process.valid(self.now));
         let valid = valid.filter(|(nominee, _)| is_of(*nominee)).count();
         let candidates = self.candidates.count(election);
-        // Over slow links nobody leads who could not go on; but nobody else takes that for a leader.
-        let is_proved = valid == leading || valid < leading && !self.plan.is_prompt();
+        let is_proved = valid == leading || valid < leading && self.is_told_to_wait(election);
         if leading != standing.min(1) || !is_proved {
             let counted = format!("{leading} lead, {valid} of them validly, of {standing}");
             return Some(format!("{counted} in {election}"));
         }
         (candidates != standing)
             .then(|| format!("{standing} nominees have {candidates} candidates in {election}"))
+    }
+
+    /// Whether the nominee that leads is told that its lease cannot be kept at this distance from the
+    /// servers.
+    fn is_told_to_wait(&self, election: Election) -> bool {
+        self.processes.iter().any(|process| {
+            let Some(client) = &process.client else {
+                return false;
+            };
+            let outlook = client.lease_outlook(process.now(self.now));
+            let mut nominees = client.nominees();
+            matches!(outlook, LeaseOutlook::RoundTripTooLong { .. })
+                && nominees.any(|(nominee, role)| {
+                    election_of(nominee) == election && matches!(role, Role::Leading { .. })
+                })
+        })
     }
 
     /// A member that does not show what another did when somebody last looked. Those that watch
@@ -168,10 +184,12 @@ impl World<'_> {
             let looks = u32::try_from(looks).unwrap_or(u32::MAX);
             let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
             let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
+            // A lease that cannot be kept is proved anew again and again.
+            let beats = if self.plan.is_prompt() { 2 * most } else { 3 * most };
             if traffic.others > looks * nominees
                 || traffic.notifications > 0
                 || traffic.pings > most
-                || traffic.heartbeats > 2 * most
+                || traffic.heartbeats > beats
             {
                 let detail = format!(
                     "client {} in {} ms: {traffic:?}, at most {most} pings expected",

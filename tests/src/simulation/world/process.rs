@@ -27,6 +27,8 @@ pub(super) struct Process {
     /// The session of a process that has ended, for the next one.
     pub(super) detached: Option<Detached>,
     starts: u64,
+    /// Starts of a process that knew nothing of the one before.
+    lives: u64,
     pub(super) nominees: u16,
     /// Since when it has been connected.
     pub(super) connected_at: Option<Time>,
@@ -61,6 +63,7 @@ impl Process {
             line: None,
             detached: None,
             starts: 0,
+            lives: 0,
             nominees: 0,
             connected_at: None,
             granted: None,
@@ -77,6 +80,7 @@ impl Process {
     /// A process starts that knows nothing of the one before.
     pub(super) fn start(&mut self, now: Time) {
         let settings = self.next_settings();
+        self.lives += 1;
         self.detached = None;
         self.client = Some(Client::new(settings, self.now(now)));
         self.condition = Condition::Running;
@@ -103,6 +107,11 @@ impl Process {
         let now = self.now(now);
         self.client = Some(Client::resume(settings, detached, now, observed));
         self.condition = Condition::Running;
+    }
+
+    /// How many processes there were that knew nothing of the one before.
+    pub(super) const fn lives(&self) -> u64 {
+        self.lives
     }
 
     fn next_settings(&mut self) -> Settings {

@@ -124,7 +124,8 @@ impl World<'_> {
         let mut lost = leaders.iter().filter(|(_, token)| self.may_stay(*token));
         match lost.next() {
             Some((nominee, _)) if is_well => {
-                let detail = format!("{}, for {} ms all was well", name(*nominee), span.as_millis());
+                let detail =
+                    format!("{}, for {} ms all was well", name(*nominee), span.as_millis());
                 Err((Law::LapseWhileWell, detail))
             }
             _ => Ok(()),

@@ -15,6 +15,14 @@ use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
 use crate::simulation::outcome::Law;
 
+/// A nomination that failed, and is to be gone on with by the same process, or by one that took over
+/// from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    nominee: NomineeId,
+    life: u64,
+}
+
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
 
@@ -67,13 +75,23 @@ impl World<'_> {
         self.settle_client(client)
     }
 
+    fn stand_again_later(&mut self, client: usize, nominee: NomineeId) {
+        let life = self.processes.get(client).map_or(0, Process::lives);
+        let at = self.now + self.a_while();
+        self.agenda.add(at, Event::Again(client, Again { nominee, life }));
+    }
+
     /// A client goes on with a nomination that has failed, and may have left a candidate of which it
     /// does not know the name.
-    pub(super) fn stand_again(&mut self, client: usize, id: NomineeId) -> Result<(), Broken> {
-        if self.candidates.has_departed(id) {
+    pub(super) fn stand_again(&mut self, client: usize, again: Again) -> Result<(), Broken> {
+        let Again { nominee: id, life } = again;
+        let is_over = self.candidates.has_departed(id)
+            || self.processes.get(client).is_none_or(|process| process.lives() != life);
+        if is_over || self.is_leaving() {
             return Ok(());
         }
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            self.stand_again_later(client, id);
             return Ok(());
         };
         let now = process.now(self.now);
@@ -179,8 +197,7 @@ impl World<'_> {
                 if *error == NominationError::SequenceExhausted {
                     self.exhausted.insert(election_of(*nominee));
                 }
-                let at = self.now + self.a_while();
-                self.agenda.add(at, Event::Again(client, *nominee));
+                self.stand_again_later(client, *nominee);
                 self.note_change();
             }
             Observed::Notice { nominee, notice: Notice::Ended(_) }
