@@ -169,6 +169,8 @@ impl<R, W: Clone> Session<R, W> {
     /// Some refusals concern more than the request, and are no evidence that the session lives.
     fn heed_refusal(&mut self, now: Instant, error: ErrorCode) {
         match error {
+            // The answer to the close is on its way, and decides.
+            ErrorCode::SESSION_EXPIRED if self.is_closing() => {}
             // No proof that it is over: a leader of the ensemble that was deposed unawares says so
             // of sessions that live on. The next handshake tells.
             ErrorCode::SESSION_EXPIRED => self.connection_ended(now, ConnectionEnd::ExpiryClaimed),
