@@ -66,15 +66,15 @@ fn a_follower_answers_no_sync_while_its_leader_is_silent() -> TestResult {
     let Some(follower) = followers.first().map(|follower| ensemble.member(*follower)) else {
         panic!("no follower");
     };
-    let mut asker = RawClient::connect(follower.addr(), SESSION)?;
+    let mut remote = RawClient::connect(follower.addr(), SESSION)?;
     let mut reader = RawClient::connect(follower.addr(), SESSION)?;
     ensemble.member(leader).pause()?;
-    let asked = asker.send_request(Opcode::SYNC, &path("/"))?;
+    let asked = remote.send_request(Opcode::SYNC, &path("/"))?;
     reader.ping()?;
     assert!(reader.exists("/")?);
-    assert!(asker.is_silent_for(SILENCE)?);
+    assert!(remote.is_silent_for(SILENCE)?);
     ensemble.member(leader).resume()?;
-    let reply = asker.next_reply()?;
+    let reply = remote.next_reply()?;
     assert_eq!((reply.xid, reply.code), (asked, 0));
     Ok(())
 }
