@@ -1,6 +1,8 @@
 //! A server without an ensemble: a leader and its only replica.
 
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
+use core::time::Duration;
 
 use bytes::BytesMut;
 use zk_jute::SessionId;
@@ -26,6 +28,7 @@ const MYSELF: ReplicaId = ReplicaId(1);
 pub struct Standalone {
     leader: Leader,
     replica: Replica,
+    config: Config,
 }
 
 impl Standalone {
@@ -35,6 +38,7 @@ impl Standalone {
         Self {
             leader: Leader::new(now, config, &database, database.last_zxid()),
             replica: Replica::new(config, database, Mode::Standalone),
+            config: config.clone(),
         }
     }
 
@@ -100,13 +104,16 @@ impl Standalone {
 
     /// Starts again, as with what a process had on disk: connections are closed, and every session
     /// has the whole timeout before it that it was *created* with, whatever was granted to it later.
-    /// Of the configuration only the tick, the bounds of session timeouts and the pace of expiry are
-    /// taken.
-    pub fn restart(&mut self, now: Instant, config: &Config) {
+    pub fn restart(&mut self, now: Instant) {
         self.replica.drop_connections();
-        self.replica.set_session_timeouts(config.session_timeouts.clone());
         let database = self.replica.database();
-        self.leader = Leader::new(now, config, database, database.last_zxid());
+        self.leader = Leader::new(now, &self.config, database, database.last_zxid());
+    }
+
+    /// What session timeouts are brought into from now on: a real server learns of it when it starts.
+    pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
+        self.replica.set_session_timeouts(bounds.clone());
+        self.config.session_timeouts = bounds;
     }
 
     /// Whether requests are found to have waited too long, from now on.
@@ -116,6 +123,7 @@ impl Standalone {
 
     /// How long the end of a session takes from now on.
     pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        self.config.expiry_pace = pace;
         self.leader.set_expiry_pace(pace);
     }
 
