@@ -49,6 +49,8 @@ pub(super) struct Traffic {
     pub(super) heartbeats: u32,
     pub(super) others: u32,
     pub(super) notifications: u32,
+    /// Connections that ended.
+    pub(super) losses: u32,
 }
 
 impl Process {
@@ -67,7 +69,7 @@ impl Process {
             nominees: 0,
             connected_at: None,
             granted: None,
-            traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0 },
+            traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0, losses: 0 },
             unanswered: 0,
             candidates_gone: 0,
         }

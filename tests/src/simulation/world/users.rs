@@ -179,7 +179,10 @@ impl World<'_> {
                     process.granted(*session, *timeout);
                     process.connected_at = Some(self.now);
                 }
-                Observed::Disconnected(_) => process.connected_at = None,
+                Observed::Disconnected(_) => {
+                    process.connected_at = None;
+                    process.traffic.losses += 1;
+                }
                 Observed::Notice {
                     notice: Notice::Unseated(_) | Notice::Lost(_) | Notice::Ended(_),
                     ..
