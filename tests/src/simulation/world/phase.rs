@@ -76,6 +76,9 @@ impl World<'_> {
     /// too long, a lease that was not proved in time. After a timeout and two ticks it has.
     fn look_at_election(&mut self, since: Time, until: Time) -> Result<(), Broken> {
         let now = self.now;
+        if !self.exhausted.is_empty() {
+            self.tidy()?;
+        }
         let proof = self.longest * 11 / 10 + self.plan.tick * 2;
         match self.unsettled() {
             None if now.since(since) >= proof => {
