@@ -38,7 +38,7 @@ pub(super) struct Links {
     members: usize,
     /// What each way between a client and a member takes at least.
     latency: Duration,
-    links: Vec<Link>,
+    ways: Vec<Link>,
 }
 
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Links {
         let nodes = members + clients;
         let mut seeds = fastrand::Rng::with_seed(seed);
         let link = |_| Link { rng: fastrand::Rng::with_seed(seeds.u64(..)), held: 0, slow: 0 };
-        Self { nodes, members, latency, links: (0..nodes * nodes).map(link).collect() }
+        Self { nodes, members, latency, ways: (0..nodes * nodes).map(link).collect() }
     }
 
     pub(super) fn impair(&mut self, way: Way, impairment: Impairment) {
@@ -78,7 +78,7 @@ impl Links {
     }
 
     pub(super) fn is_held(&self, way: Way) -> bool {
-        self.links.get(self.index(way)).is_some_and(|link| link.held > 0)
+        self.ways.get(self.index(way)).is_some_and(|link| link.held > 0)
     }
 
     /// When something sent now arrives, if it is not held back nor behind something else.
@@ -86,7 +86,7 @@ impl Links {
         let index = self.index(way);
         let is_among_members = way.from.0 < self.members && way.to.0 < self.members;
         let least = if is_among_members { Duration::ZERO } else { self.latency };
-        let Some(Link { rng, slow, .. }) = self.links.get_mut(index) else {
+        let Some(Link { rng, slow, .. }) = self.ways.get_mut(index) else {
             return now;
         };
         let micros = match (*slow > 0, rng.u8(..100)) {
@@ -100,7 +100,7 @@ impl Links {
     /// A random number for what happens on this way.
     pub(super) fn draw(&mut self, way: Way, below: usize) -> usize {
         let index = self.index(way);
-        match self.links.get_mut(index) {
+        match self.ways.get_mut(index) {
             Some(link) if below > 0 => link.rng.usize(..below),
             _ => 0,
         }
@@ -108,7 +108,7 @@ impl Links {
 
     fn count(&mut self, way: Way, impairment: Impairment) -> Option<&mut u32> {
         let index = self.index(way);
-        let link = self.links.get_mut(index)?;
+        let link = self.ways.get_mut(index)?;
         Some(match impairment {
             Impairment::Held => &mut link.held,
             Impairment::Slow => &mut link.slow,

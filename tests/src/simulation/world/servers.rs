@@ -8,7 +8,7 @@ use super::faults::Undo;
 use super::{Event, World};
 use crate::simulation::ensemble::TouchLoss;
 use crate::simulation::links::NodeId;
-use crate::simulation::server::Server;
+use crate::simulation::server::{Host, Server};
 
 /// The longest session timeout that servers grant once their bound is raised, in ticks.
 const RAISED: u32 = 20;
@@ -29,10 +29,8 @@ impl World<'_> {
     pub(super) fn reconfigure(&mut self, node: NodeId) {
         self.crash(node);
         let bounds = self.plan.tick * 2..=self.plan.tick * RAISED;
-        if let Some(host) = self.host(node) {
-            if let Server::Member(member) = &mut host.server {
-                member.set_session_timeouts(bounds);
-            }
+        if let Some(Host { server: Server::Member(member), .. }) = self.host(node) {
+            member.set_session_timeouts(bounds);
         }
     }
 
