@@ -75,6 +75,8 @@ struct Outputs {
     probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
     ended: Option<End>,
+    /// Whether the hub has more to do, and has only let others go first.
+    more: Progress,
 }
 
 impl Outputs {
@@ -85,6 +87,7 @@ impl Outputs {
             probe: hub.poll_probe(),
             timeout: hub.session.poll_timeout(),
             ended: hub.ended(),
+            more: if hub.has_more_to_do() { Progress::Some } else { Progress::None },
         }
     }
 }
@@ -222,7 +225,10 @@ impl Driver {
         if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = self.bring_timer_forward(outputs.timeout);
+        let brought_forward = match self.bring_timer_forward(outputs.timeout) {
+            Progress::None => outputs.more,
+            progress => progress,
+        };
         let probed = match outputs.probe {
             Some((index, server)) => {
                 self.probe.ask(Arc::clone(&self.way.connector), index, server);

@@ -5,6 +5,7 @@
 
 mod calls;
 mod dispatch;
+mod lists;
 mod nomination;
 mod perform;
 mod servers;
@@ -16,9 +17,9 @@ mod watches;
 use core::fmt;
 use core::task::Waker;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use election_core::CandidateName;
-use tokio::sync::watch;
 use tracing::{info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
@@ -26,6 +27,7 @@ use zk_session::{
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
+pub(crate) use lists::ListKey;
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use servers::Servers;
@@ -34,10 +36,12 @@ pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 
+use crate::broadcast::Sender;
 use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::{CONNECTION, ConnectionObserver};
+use lists::Lists;
 
 /// The session of a client.
 pub(crate) type Session = zk_session::Session<Tag, Watcher>;
@@ -46,7 +50,16 @@ pub(crate) type Session = zk_session::Session<Tag, Watcher>;
 #[derive(Debug)]
 pub(crate) enum Tag {
     Call(CallKey),
-    Nomination { key: NominationKey, ticket: election_core::Ticket, step: Step },
+    Nomination {
+        key: NominationKey,
+        ticket: election_core::Ticket,
+        step: Step,
+    },
+    /// Of the election with this path on the server.
+    List {
+        election: Arc<str>,
+        key: ListKey,
+    },
 }
 
 /// Whom a watch event is for.
@@ -105,7 +118,8 @@ pub(crate) struct Hub {
     pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
     /// Nominations that end with the session, which is being closed.
     ending: Vec<Nomination>,
-    pub(crate) connection: watch::Sender<ConnectionState>,
+    lists: Lists,
+    pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
     transport_error: Option<String>,
@@ -122,6 +136,8 @@ pub(crate) struct Hub {
     driver: Driver,
     /// To be woken once the lock is released.
     wakers: Vec<Waker>,
+    /// To be dropped then: what a nomination holds may be a caller's, such as its data.
+    retired: Vec<Nomination>,
 }
 
 /// Whether the driver looks at the hub again by itself.
@@ -155,7 +171,8 @@ impl Hub {
             watches: Watches::new(),
             nominations: BTreeMap::new(),
             ending: Vec::new(),
-            connection: watch::Sender::new(ConnectionState::Connecting {
+            lists: Lists::default(),
+            connection: Sender::new(ConnectionState::Connecting {
                 failures: 0,
                 last_failure: None,
             }),
@@ -168,6 +185,7 @@ impl Hub {
             first_transport: None,
             driver: Driver::Awake,
             wakers: Vec::new(),
+            retired: Vec::new(),
         })
     }
 
@@ -208,6 +226,11 @@ impl Hub {
     fn is_transport_outdated(&mut self) -> bool {
         self.first_transport = self.poll_transport();
         self.first_transport.is_some()
+    }
+
+    /// Whether there is more to do without anything having come in.
+    pub(crate) fn has_more_to_do(&self) -> bool {
+        self.lists.has_undelivered()
     }
 
     /// A server that the session wants to be asked whether it takes writes.
@@ -260,7 +283,7 @@ impl Hub {
             .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());
         self.nominations = leaving;
         for (_, mut nomination) in ending {
-            nomination.client_closes();
+            nomination.client_closes(&mut self.wakers);
             self.ending.push(nomination);
         }
     }

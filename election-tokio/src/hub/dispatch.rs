@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use election_core::{Nominee, Ticket};
-use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::EventType;
 use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
 
-use super::nomination::{Happening, Stimulus};
+use super::lists::{Delivery, Next, Turn};
+use super::nomination::{Happening, Stimulus, Surroundings};
+use super::perform::{failure_of, submit_list};
 use super::watches::{Change, WatchOutcome};
 use super::{
     Hub, Nomination, NominationKey, OnExpiry, Resumption, Session, Tag, Target, Watcher,
     new_session,
 };
+use crate::broadcast::Receiver;
 use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
 use crate::telemetry::{CONNECTION, Outcome, metrics};
@@ -25,12 +27,13 @@ impl Hub {
         now: Instant,
         nominee: Nominee,
         target: Arc<Target>,
-    ) -> (NominationKey, watch::Receiver<Status>) {
+    ) -> (NominationKey, Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
         let (mut nomination, status) = Nomination::new(key, self.clock.clone(), nominee, target);
         if let Some(end) = self.session.ended() {
-            nomination.client_ended(end);
+            nomination.client_ended(end, &mut self.wakers);
+            self.retired.push(nomination);
             return (key, status);
         }
         self.nominations.insert(key, nomination);
@@ -62,6 +65,12 @@ impl Hub {
                     metrics::election_request(step.name(), Outcome::of(&outcome));
                     self.stimulate(now, key, Stimulus::Completed { ticket, step, outcome });
                 }
+                Event::Completed { tag: Tag::List { election, key }, outcome } => {
+                    completed = true;
+                    metrics::election_request("list", Outcome::of(&outcome));
+                    let listed = outcome.map(|completion| completion.body);
+                    self.lists.answered(&election, key, listed);
+                }
                 Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
                     let outcome = WatchOutcome::Fired { kind, zxid };
                     self.watches.fired(key, outcome, &mut self.wakers);
@@ -85,6 +94,7 @@ impl Hub {
                 event => self.dispatch_connection(now, &event),
             }
         }
+        self.deliver_lists(now);
         if completed {
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
@@ -100,11 +110,8 @@ impl Hub {
                 self.servers.connected();
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
-                self.connection.send_replace(ConnectionState::Connected {
-                    session,
-                    timeout,
-                    read_only,
-                });
+                let state = ConnectionState::Connected { session, timeout, read_only };
+                self.connection.set(state, &mut self.wakers);
                 // A read-only server is cut off from the ensemble: nobody leads by it (C-73).
                 if !read_only {
                     self.stimulate_all(now, Happening::Connected(session));
@@ -115,7 +122,7 @@ impl Hub {
                 let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
                 let failure = Arc::new(self.servers.failed(reason));
                 debug!(target: CONNECTION, %failure, "no connection");
-                self.connection.send_modify(|state| state.attempt_failed(failure));
+                self.connection.modify(|state| state.attempt_failed(failure), &mut self.wakers);
             }
             Event::Disconnected { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
@@ -124,7 +131,8 @@ impl Hub {
                     session = self.session.id().map(tracing::field::display),
                     reason, "connection lost"
                 );
-                self.connection.send_modify(ConnectionState::connection_lost);
+                self.connection.modify(ConnectionState::connection_lost, &mut self.wakers);
+                self.lists.clear();
                 self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
@@ -143,7 +151,7 @@ impl Hub {
             | Event::ChangesMissed { .. }
             | Event::WatchLost { .. } => {}
         }
-        self.observer.observe(&self.connection.borrow());
+        self.connection.read(|state| self.observer.observe(state));
     }
 
     /// While the session lives, a watch is only lost where it relied on another one of the same path
@@ -164,18 +172,20 @@ impl Hub {
             }
             _ => warn!(target: CONNECTION, session, %end, "session ended"),
         }
+        self.lists.clear();
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
             self.first_transport = Some(zk_session::Transport::Disconnect);
-            self.connection.send_replace(ConnectionState::Expired { expiry });
+            self.connection.set(ConnectionState::Expired { expiry }, &mut self.wakers);
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();
             let ending = core::mem::take(&mut self.ending);
             for mut nomination in nominations.chain(ending) {
-                nomination.client_ended(end);
+                nomination.client_ended(end, &mut self.wakers);
+                self.retired.push(nomination);
             }
-            self.connection.send_replace(ConnectionState::Closed { end });
+            self.connection.set(ConnectionState::Closed { end }, &mut self.wakers);
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
     }
@@ -197,17 +207,58 @@ impl Hub {
     }
 
     fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
-        let Some(nomination) = self.nominations.get_mut(&key) else {
+        let Some(nomination) = self.nominations.get(&key) else {
             return;
         };
-        nomination.handle(&mut self.session, now, stimulus);
+        if let Some(delivery) = self.lists.claim(&nomination.target.server_path, key) {
+            self.deliver(now, delivery);
+        }
+        self.step(now, key, stimulus);
+    }
+
+    fn step(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
+        let Self { nominations, session, lists, wakers, .. } = self;
+        let Some(nomination) = nominations.get_mut(&key) else {
+            return;
+        };
+        nomination.handle(Surroundings { session, now, lists, wakers }, stimulus);
         if nomination.awaits_lease() && !self.awaiting_lease.contains(&key) {
             self.awaiting_lease.push(key);
         }
-        if nomination.is_over() {
-            self.nominations.remove(&key);
+        if nomination.is_over()
+            && let Some(nomination) = self.nominations.remove(&key)
+        {
+            nomination.retire(&mut self.wakers);
+            self.retired.push(nomination);
         }
         self.tend_heartbeats(now, key);
+    }
+
+    /// Hands lists to the nominees that they were asked for by, as many as fit one turn, and asks for
+    /// the next ones.
+    fn deliver_lists(&mut self, now: Instant) {
+        let mut turn = Turn::new();
+        while let Some(next) = self.lists.next(&mut turn) {
+            match next {
+                Next::Deliver(delivery) => self.deliver(now, delivery),
+                Next::Submit { election, key } => {
+                    let submitted = submit_list(&mut self.session, now, &election, key);
+                    if let Err(error) = submitted {
+                        for customer in self.lists.not_sent(&election) {
+                            let not_sent = (customer.ticket, failure_of(error));
+                            let happening = Happening::NotSent(not_sent);
+                            self.step(now, customer.key, Stimulus::Happened(happening));
+                        }
+                    }
+                }
+                Next::Done => {}
+            }
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, delivery: Delivery) {
+        let Delivery { to, listed } = delivery;
+        self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
 
     /// After a step of the nomination `key`: heartbeats name a candidate that leads or is about to,
@@ -242,10 +293,10 @@ impl Hub {
 
     /// An answer may have proved the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant) {
-        let Self { nominations, session, .. } = self;
+        let Self { nominations, session, lists, wakers, .. } = self;
         self.awaiting_lease.retain(|key| match nominations.get_mut(key) {
             Some(nomination) => {
-                nomination.lease_proved(session, now);
+                nomination.lease_proved(Surroundings { session, now, lists, wakers });
                 nomination.awaits_lease()
             }
             None => false,

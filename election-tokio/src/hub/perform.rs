@@ -1,5 +1,7 @@
 //! Carrying out what a nominee commands, and reading the answers.
 
+use std::sync::Arc;
+
 use election_core::{Command, Failure, NomineeId, Op, Output, Ticket, Watch};
 use zk_jute::records::{
     Create2Request, CreateContainerRequest, CreateMode, CreateRequest, DeleteRequest,
@@ -8,7 +10,8 @@ use zk_jute::records::{
 use zk_jute::{ErrorCode, Vector, Version};
 use zk_session::{Instant, SubmitError, WatchId, Watching};
 
-use super::{NominationKey, Session, Tag, Target, Watcher};
+use super::lists::{Customer, Lists};
+use super::{ListKey, NominationKey, Session, Tag, Target, Watcher};
 
 /// Which answer a request of a nominee will bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,6 @@ pub(crate) enum Step {
     Ancestor,
     ElectionNode,
     Sync,
-    List,
     Read,
     Delete,
 }
@@ -31,7 +33,6 @@ impl Step {
             Self::Ancestor => "create_ancestor",
             Self::ElectionNode => "create_election_node",
             Self::Sync => "sync",
-            Self::List => "list",
             Self::Read => "read",
             Self::Delete => "delete",
         }
@@ -74,6 +75,7 @@ pub(super) struct Performer<'h> {
     pub(super) key: NominationKey,
     pub(super) target: &'h Target,
     pub(super) slots: &'h mut WatchSlots,
+    pub(super) lists: &'h mut Lists,
 }
 
 impl Performer<'_> {
@@ -81,18 +83,7 @@ impl Performer<'_> {
     /// nominee is told that the connection is gone.
     pub(super) fn carry_out(mut self, output: &Output<'_>) -> Option<NotSent> {
         let Command { ticket, op } = output.command?;
-        match self.perform(ticket, op) {
-            Ok(()) => None,
-            Err(SubmitError::TooLarge { .. }) => {
-                Some((ticket, Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get())))
-            }
-            Err(SubmitError::Unsupported(_)) => {
-                Some((ticket, Failure::Rejected(ErrorCode::UNIMPLEMENTED.get())))
-            }
-            Err(SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full) => {
-                Some((ticket, Failure::ConnectionLoss))
-            }
-        }
+        self.perform(ticket, op).err().map(|error| (ticket, failure_of(error)))
     }
 
     fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
@@ -103,10 +94,7 @@ impl Performer<'_> {
                 let request = SyncRequest { path: &self.target.server_path };
                 self.session.submit(self.now, self.tag(ticket, Step::Sync), &request)
             }
-            Op::List => {
-                let request = GetChildrenRequest { path: &self.target.server_path, watch: false };
-                self.session.submit(self.now, self.tag(ticket, Step::List), &request)
-            }
+            Op::List => self.list(ticket),
             Op::Read { name, watch } => self.read(ticket, name, watch),
             Op::Inspect { name } => {
                 let request = GetDataRequest { path: &self.target.child(name), watch: false };
@@ -168,7 +156,43 @@ impl Performer<'_> {
         submitted.map(drop)
     }
 
+    /// Asks for a list, unless one is in flight, of which the nominee would not know whether it was
+    /// taken after this: then the next one serves it.
+    fn list(&mut self, ticket: Ticket) -> Result<(), SubmitError> {
+        let election = &self.target.server_path;
+        let Some(key) = self.lists.ask(election, Customer { key: self.key, ticket }) else {
+            return Ok(());
+        };
+        let submitted = submit_list(self.session, self.now, election, key);
+        if submitted.is_err() {
+            self.lists.not_sent(election);
+        }
+        submitted
+    }
+
     fn tag(&self, ticket: Ticket, step: Step) -> Tag {
         Tag::Nomination { key: self.key, ticket, step }
+    }
+}
+
+/// Asks for the children of an election node.
+pub(super) fn submit_list(
+    session: &mut Session,
+    now: Instant,
+    election: &Arc<str>,
+    key: ListKey,
+) -> Result<(), SubmitError> {
+    let tag = Tag::List { election: Arc::clone(election), key };
+    session.submit(now, tag, &GetChildrenRequest { path: election, watch: false })
+}
+
+/// What a nominee is told of a command that was not submitted.
+pub(super) const fn failure_of(error: SubmitError) -> Failure {
+    match error {
+        SubmitError::TooLarge { .. } => Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()),
+        SubmitError::Unsupported(_) => Failure::Rejected(ErrorCode::UNIMPLEMENTED.get()),
+        SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full => {
+            Failure::ConnectionLoss
+        }
     }
 }

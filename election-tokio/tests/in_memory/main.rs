@@ -37,4 +37,6 @@ mod tree;
 #[cfg(test)]
 mod trees;
 #[cfg(test)]
+mod wakers;
+#[cfg(test)]
 mod wrong_answers;

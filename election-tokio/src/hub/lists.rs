@@ -1,0 +1,188 @@
+//! Lists of candidates: at most one in flight for each election, for all nominees of the client that
+//! want one.
+//!
+//! A nominee that asks while a list is in flight is served by the next one, which is submitted after
+//! it asked: that is what the machines want of a list. So a thousand nominees of a session cost a few
+//! lists and not a thousand, each of them of a thousand names.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::Ticket;
+use zk_session::Failure;
+
+use super::NominationKey;
+
+/// Bytes of lists to hand to nominees under one lock: each nominee reads the whole list, and what has
+/// come in meanwhile, such as the answers to heartbeats, waits.
+const TURN: usize = 4 * 1024 * 1024;
+
+/// Names a list that was asked for; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListKey(u64);
+
+/// A nominee that wants a list, and the ticket of its command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Customer {
+    pub(super) key: NominationKey,
+    pub(super) ticket: Ticket,
+}
+
+/// What became of a list: the body of the answer.
+pub(super) type Listed = Result<Bytes, Failure>;
+
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    last_key: u64,
+    /// By the path of the election node on the server.
+    desks: BTreeMap<Arc<str>, Desk>,
+    /// Elections whose list is being delivered.
+    delivering: VecDeque<Arc<str>>,
+}
+
+/// The lists of one election.
+#[derive(Debug)]
+struct Desk {
+    stage: Stage,
+    /// Nominees that the next list serves.
+    waiting: BTreeMap<NominationKey, Ticket>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Sent { key: ListKey, serves: BTreeMap<NominationKey, Ticket> },
+    Delivering { listed: Listed, to: BTreeMap<NominationKey, Ticket> },
+}
+
+impl Lists {
+    /// Takes in a nominee that wants a list; gives the key of the list that is to be submitted for
+    /// it, unless it waits for the next one.
+    pub(super) fn ask(&mut self, election: &Arc<str>, customer: Customer) -> Option<ListKey> {
+        if let Some(desk) = self.desks.get_mut(election) {
+            desk.waiting.insert(customer.key, customer.ticket);
+            return None;
+        }
+        Some(self.send(election, BTreeMap::from([(customer.key, customer.ticket)])))
+    }
+
+    fn send(&mut self, election: &Arc<str>, serves: BTreeMap<NominationKey, Ticket>) -> ListKey {
+        self.last_key += 1;
+        let key = ListKey(self.last_key);
+        let desk = Desk { stage: Stage::Sent { key, serves }, waiting: BTreeMap::new() };
+        self.desks.insert(Arc::clone(election), desk);
+        key
+    }
+
+    /// The list that was to be submitted was not: those that it was to serve.
+    pub(super) fn not_sent(&mut self, election: &str) -> Vec<Customer> {
+        match self.desks.remove(election) {
+            Some(Desk { stage: Stage::Sent { serves, .. }, .. }) => customers(serves),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    /// A list was answered. That of an earlier connection is nobody's any more.
+    pub(super) fn answered(&mut self, election: &Arc<str>, answered: ListKey, listed: Listed) {
+        let Some(Desk { stage, .. }) = self.desks.get_mut(election) else {
+            return;
+        };
+        if let Stage::Sent { key, serves } = stage
+            && *key == answered
+        {
+            *stage = Stage::Delivering { listed, to: core::mem::take(serves) };
+            self.delivering.push_back(Arc::clone(election));
+        }
+    }
+
+    /// Whether there is something to deliver.
+    pub(super) fn has_undelivered(&self) -> bool {
+        !self.delivering.is_empty()
+    }
+
+    /// What this nominee has to be told before anything else: changes and replies go to it in the
+    /// order in which they came in.
+    pub(super) fn claim(&mut self, election: &str, nominee: NominationKey) -> Option<Delivery> {
+        if self.delivering.is_empty() {
+            return None;
+        }
+        match &mut self.desks.get_mut(election)?.stage {
+            Stage::Delivering { listed, to } => {
+                let ticket = to.remove(&nominee)?;
+                Some(Delivery { to: Customer { key: nominee, ticket }, listed: listed.clone() })
+            }
+            Stage::Sent { .. } => None,
+        }
+    }
+
+    /// The next delivery, the oldest nominee first; or an election where all is delivered.
+    pub(super) fn next(&mut self, turn: &mut Turn) -> Option<Next> {
+        let election = self.delivering.front()?;
+        if let Some(Desk { stage: Stage::Delivering { listed, to }, .. }) =
+            self.desks.get_mut(election)
+            && !to.is_empty()
+        {
+            turn.admits(listed)?;
+            let (key, ticket) = to.pop_first()?;
+            let to = Customer { key, ticket };
+            return Some(Next::Deliver(Delivery { to, listed: listed.clone() }));
+        }
+        let election = self.delivering.pop_front()?;
+        let waiting = self.desks.remove(&election)?.waiting;
+        if waiting.is_empty() {
+            return Some(Next::Done);
+        }
+        let key = self.send(&election, waiting);
+        Some(Next::Submit { election, key })
+    }
+
+    /// The connection is lost, or the session over: what was asked for is void, and the nominees are
+    /// told so in another way.
+    pub(super) fn clear(&mut self) {
+        self.desks.clear();
+        self.delivering.clear();
+    }
+}
+
+fn customers(nominees: BTreeMap<NominationKey, Ticket>) -> Vec<Customer> {
+    nominees.into_iter().map(|(key, ticket)| Customer { key, ticket }).collect()
+}
+
+/// A list for a nominee.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    pub(super) to: Customer,
+    pub(super) listed: Listed,
+}
+
+#[derive(Debug)]
+pub(super) enum Next {
+    Deliver(Delivery),
+    /// The nominees that waited want another list.
+    Submit {
+        election: Arc<str>,
+        key: ListKey,
+    },
+    Done,
+}
+
+/// What may still be delivered under this lock.
+#[derive(Debug)]
+pub(super) struct Turn {
+    left: usize,
+}
+
+impl Turn {
+    pub(super) const fn new() -> Self {
+        Self { left: TURN }
+    }
+
+    /// One delivery at least, however long the list is.
+    fn admits(&mut self, listed: &Listed) -> Option<()> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left = self.left.saturating_sub(listed.as_ref().map_or(1, Bytes::len).max(1));
+        Some(())
+    }
+}
