@@ -15,6 +15,8 @@ mod cost;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod guarded;
+#[cfg(test)]
 mod handover;
 #[cfg(test)]
 mod heartbeats;
