@@ -130,6 +130,8 @@ pub(crate) struct Hub {
     heartbeats: Option<(NominationKey, CandidateName)>,
     /// Sessions before this one.
     sessions: u64,
+    /// Connections so far.
+    connections: u64,
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
     first_transport: Option<Transport>,
@@ -182,6 +184,7 @@ impl Hub {
             awaiting_lease: Vec::new(),
             heartbeats: None,
             sessions: 0,
+            connections: 0,
             first_transport: None,
             driver: Driver::Awake,
             wakers: Vec::new(),
@@ -242,6 +245,11 @@ impl Hub {
     /// The watch of this number in the present session.
     pub(crate) const fn session_watch(&self, id: WatchId) -> SessionWatch {
         SessionWatch { session: self.sessions, id }
+    }
+
+    /// How many connections there were: it stays the same for as long as one lasts.
+    pub(crate) const fn connections(&self) -> u64 {
+        self.connections
     }
 
     /// Drops a watch, if its session is the present one: those of others went with them.

@@ -108,6 +108,7 @@ impl Hub {
             Event::Connected { session, timeout, read_only } => {
                 info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
                 self.servers.connected();
+                self.connections += 1;
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
                 let state = ConnectionState::Connected { session, timeout, read_only };
