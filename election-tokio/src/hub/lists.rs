@@ -186,3 +186,89 @@ impl Turn {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use election_core::{Event, Nominee, NomineeId, Policy, SessionId};
+
+    use super::*;
+
+    fn ticket() -> Ticket {
+        let mut nominee = Nominee::new(NomineeId::from_bytes([7; 16]), Policy::default());
+        let output = nominee.handle_event(Event::Connected { session: SessionId::new(1) });
+        output.command.expect("it creates its candidate").ticket
+    }
+
+    fn ask(lists: &mut Lists, election: &Arc<str>, nominee: u64) -> Option<ListKey> {
+        lists.ask(election, Customer { key: NominationKey(nominee), ticket: ticket() })
+    }
+
+    /// The nominees that a turn serves, and the list that is asked for behind it.
+    fn deliver(lists: &mut Lists) -> (Vec<u64>, Option<ListKey>) {
+        let (mut served, mut submitted) = (Vec::new(), None);
+        let mut turn = Turn::new();
+        while let Some(next) = lists.next(&mut turn) {
+            match next {
+                Next::Deliver(delivery) => served.push(delivery.to.key.0),
+                Next::Submit { key, .. } => submitted = Some(key),
+                Next::Done => {}
+            }
+        }
+        (served, submitted)
+    }
+
+    #[test]
+    fn a_list_serves_those_that_asked_before_it_was_sent() {
+        let (mut lists, election) = (Lists::default(), Arc::from("/election"));
+        let first = ask(&mut lists, &election, 1).expect("none is in flight");
+        assert_eq!(ask(&mut lists, &election, 3), None);
+        assert_eq!(ask(&mut lists, &election, 2), None);
+        assert!(ask(&mut lists, &Arc::from("/elsewhere"), 4).is_some());
+        lists.answered(&election, first, Ok(Bytes::new()));
+        let (served, second) = deliver(&mut lists);
+        assert_eq!(served, [1]);
+        let second = second.expect("two wait");
+        lists.answered(&election, first, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "an answer counts once");
+        lists.answered(&election, second, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (vec![2, 3], None));
+        assert!(ask(&mut lists, &election, 1).is_some(), "none is in flight");
+    }
+
+    /// However many there are: others go between the turns, and what else a nominee is told comes
+    /// after its list.
+    #[test]
+    fn long_lists_are_delivered_in_turns() {
+        let (mut lists, election) = (Lists::default(), Arc::from("/election"));
+        let first = ask(&mut lists, &election, 0).unwrap();
+        lists.answered(&election, first, Err(Failure::ConnectionLoss));
+        for nominee in 1..=5 {
+            ask(&mut lists, &election, nominee);
+        }
+        let (_, second) = deliver(&mut lists);
+        lists.answered(&election, second.unwrap(), Ok(Bytes::from(vec![0; TURN / 2 + 1])));
+        assert_eq!(deliver(&mut lists), (vec![1, 2], None));
+        assert!(lists.has_undelivered());
+        assert_eq!(ask(&mut lists, &election, 1), None, "it has not been sent after this");
+        assert!(lists.claim("/election", NominationKey(4)).is_some());
+        assert!(lists.claim("/election", NominationKey(4)).is_none(), "once");
+        let (served, third) = deliver(&mut lists);
+        assert_eq!(served, [3, 5]);
+        assert!(third.is_some() && !lists.has_undelivered());
+    }
+
+    #[test]
+    fn a_lost_connection_voids_what_was_asked_for() {
+        let (mut lists, election) = (Lists::default(), Arc::from("/election"));
+        let first = ask(&mut lists, &election, 1).unwrap();
+        ask(&mut lists, &election, 2);
+        lists.clear();
+        let second = ask(&mut lists, &election, 3).expect("none is in flight");
+        lists.answered(&election, first, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "it is nobody's any more");
+        let unsent = lists.not_sent(&election);
+        assert_eq!(unsent.iter().map(|customer| customer.key.0).collect::<Vec<_>>(), [3]);
+        lists.answered(&election, second, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None));
+    }
+}

@@ -23,6 +23,8 @@ mod heartbeats;
 #[cfg(test)]
 mod lease;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod old_servers;
