@@ -73,9 +73,10 @@ impl Version {
 
 /// Tells the znodes of one nomination from those of every other.
 ///
-/// The sixteen bytes come from the caller, since this crate has no source of randomness. They must
-/// be unique: two nominations under one id delete each other's candidates as ghosts. Random bytes,
-/// drawn anew for each nomination, are right; a fixed id from a configuration file is not.
+/// The sixteen bytes come from the caller, since this crate has no source of randomness. The first
+/// twelve must be unique: two nominations under one id delete each other's candidates as ghosts. The
+/// last four tell the candidates of one nomination apart. Random bytes, drawn anew for each
+/// nomination, are right; a fixed id from a configuration file is not.
 ///
 /// Displayed, and parsed from, a uuid of 36 characters: `6ba7b810-9dad-11d1-80b4-00c04fd430c8`.
 /// The bytes are taken as they are: no version or variant bits are set or checked.
@@ -93,6 +94,9 @@ impl NomineeId {
         self.0
     }
 }
+
+/// How many bytes of an id are the same in the names of all candidates of its nominee.
+pub(crate) const FIXED_BYTES: usize = 12;
 
 /// How many bytes each dash-separated group of a uuid stands for.
 const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];

@@ -5,7 +5,8 @@
 
 use core::fmt;
 
-use crate::id::{NomineeId, SessionId, Token, Version};
+use crate::id::{SessionId, Token, Version};
+use crate::name::CandidatePrefix;
 use crate::outcome::Notice;
 use crate::ticket::Ticket;
 
@@ -27,6 +28,13 @@ pub enum Event<'a> {
     SessionExpired,
     /// The driver's clock passed the lease deadline: from here on another client may lead.
     LeaseLapsed,
+    /// It is time to look whether an event was lost: servers drop the event of a znode that the
+    /// watcher may not read, and take the watch with it (ZOOKEEPER-4799).
+    ///
+    /// A follower lists the candidates, a leader reads its own. To be fed seldom, once a minute, say,
+    /// and at random moments, so that clients do not all look at once; and to the nominee whose
+    /// candidate a heartbeat was refused for.
+    Look,
     /// A command was answered.
     Reply {
         /// The ticket of the command.
@@ -54,8 +62,8 @@ pub enum Reply<'a> {
     },
     /// To [`Op::CreateElectionNode`].
     ElectionNodeCreated,
-    /// To [`Op::Sync`].
-    Synced,
+    /// To [`Op::Barrier`].
+    BarrierPassed,
     /// To [`Op::List`]: the names of all children, in any order. They are read once.
     Children(&'a mut dyn Iterator<Item = &'a str>),
     /// To [`Op::Read`] and [`Op::Inspect`].
@@ -69,7 +77,7 @@ impl fmt::Debug for Reply<'_> {
         match self {
             Self::Created { name } => f.debug_struct("Created").field("name", name).finish(),
             Self::ElectionNodeCreated => f.write_str("ElectionNodeCreated"),
-            Self::Synced => f.write_str("Synced"),
+            Self::BarrierPassed => f.write_str("BarrierPassed"),
             Self::Children(_) => f.write_str("Children(..)"),
             Self::Read(stat) => f.debug_tuple("Read").field(stat).finish(),
             Self::Deleted => f.write_str("Deleted"),
@@ -108,6 +116,8 @@ pub enum Failure {
     NodeExists,
     /// The znode has another version than the command named (-103).
     BadVersion,
+    /// The access list of the znode, or of its parent, does not permit it (-102).
+    NoAuth,
     /// The link went down first: the command may or may not have happened (-4).
     ///
     /// Means the same as [`Event::Disconnected`]; either of the two, or both in any order, may be
@@ -129,6 +139,7 @@ impl Failure {
             -101 => Self::NoNode,
             -110 => Self::NodeExists,
             -103 => Self::BadVersion,
+            -102 => Self::NoAuth,
             -4 | -112 | -118 => Self::ConnectionLoss,
             code => Self::Rejected(code),
         }
@@ -156,19 +167,22 @@ pub struct Command<'a> {
 /// A request to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op<'a> {
-    /// Create an ephemeral sequential child that is called
-    /// [`id.candidate_prefix()`](NomineeId::candidate_prefix) and what the server appends.
+    /// Create an ephemeral sequential child that is called `prefix` and what the server appends.
     /// Answered by [`Reply::Created`].
     Create {
-        /// The nominee.
-        id: NomineeId,
+        /// The beginning of the name.
+        prefix: CandidatePrefix,
     },
     /// Create the election node, and its parents where they are missing; nodes that exist are
     /// right as they are. Answered by [`Reply::ElectionNodeCreated`].
     CreateElectionNode,
-    /// `sync` the election node, so that the next list shows what the ensemble had committed.
-    /// Answered by [`Reply::Synced`].
-    Sync,
+    /// Have a quorum commit a transaction that changes nothing, so that the next list on this
+    /// connection shows everything that the ensemble had committed before: a `multi` with a `check`
+    /// of the election node, say. Answered by [`Reply::BarrierPassed`], whatever became of the
+    /// check: one that is refused is committed too.
+    ///
+    /// A `sync` is no barrier: a leader that was deposed unawares answers it without a quorum.
+    Barrier,
     /// List the children, without a watch. Answered by [`Reply::Children`].
     List,
     /// Read a child with `getData` and leave a watch on it. Never `exists`, which leaves a watch

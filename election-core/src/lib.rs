@@ -25,8 +25,8 @@
 //! - Something fails that standing again does not repair: it has ended.
 //!
 //! A nominee stands when its own znode is created, read and found to belong to this session. In
-//! between lies what a lost reply to the create makes necessary: `sync`, list, look for the own id,
-//! and check whose session owns what was found.
+//! between lies what a lost reply to the create makes necessary: a barrier, a list, a look for the own id, and
+//! a check which session owns what was found.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -18,13 +18,13 @@ mod tests;
 use crate::id::{NomineeId, SessionId};
 use crate::io::{Command, DeleteVersion, Event, Failure, Op, Output, Reply, Stat};
 use crate::name::CandidateName;
-use crate::outcome::{End, NominationError, Notice, Role};
+use crate::outcome::{NominationError, Notice, Role};
 use crate::policy::Policy;
 use crate::ticket::{Incarnation, Ticket};
 use request::{InFlight, Link, Request};
 use stage::{
-    Afterwards, Behind, Ended, Entering, Intent, Leading, Leaving, Position, PredecessorWatch,
-    Stage, Standing, Tenure,
+    Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
+    PredecessorWatch, Stage, Standing, Tenure,
 };
 
 /// One nomination in one election.
@@ -41,6 +41,8 @@ pub struct Nominee {
     policy: Policy,
     incarnation: Incarnation,
     steps: u32,
+    /// Creates that were asked for: no two have one name.
+    attempts: u32,
     link: Link,
     stage: Stage,
 }
@@ -48,7 +50,7 @@ pub struct Nominee {
 impl Nominee {
     /// A nominee that has not been connected yet.
     pub const fn new(id: NomineeId, policy: Policy) -> Self {
-        Self::entering(id, policy, Entering::FIRST)
+        Self::entering(id, 0, policy, Entering::FIRST)
     }
 
     /// A nominee that has not been connected yet, and goes on for an earlier one with the same id,
@@ -59,16 +61,20 @@ impl Nominee {
     /// it creates one. Withdrawn, it deletes what the earlier nominee has left. The earlier one
     /// must take no more events: two nominees with one id in one session would share a candidate,
     /// and both lead by it.
-    pub const fn returning(id: NomineeId, policy: Policy) -> Self {
-        Self::entering(id, policy, Entering::RETURNING)
+    ///
+    /// Its creates are counted from `attempts`: what the earlier one has reached
+    /// ([`attempts`](Self::attempts)), or, where that is not known, a random number.
+    pub const fn returning(id: NomineeId, attempts: u32, policy: Policy) -> Self {
+        Self::entering(id, attempts, policy, Entering::RETURNING)
     }
 
-    const fn entering(id: NomineeId, policy: Policy, entering: Entering) -> Self {
+    const fn entering(id: NomineeId, attempts: u32, policy: Policy, entering: Entering) -> Self {
         Self {
             id,
             policy,
             incarnation: Incarnation::FIRST,
             steps: 0,
+            attempts,
             link: Link::Unconnected,
             stage: Stage::Entering(entering),
         }
@@ -84,6 +90,10 @@ impl Nominee {
             Event::Disconnected => self.disconnected().into(),
             Event::SessionExpired => self.session_expired().into(),
             Event::LeaseLapsed => self.lease_lapsed().into(),
+            Event::Look => {
+                self.look();
+                Reaction::default()
+            }
             Event::Reply { ticket, result } => self.replied(ticket, result),
             Event::Changed { ticket, change } => self.changed(ticket, change).into(),
         };
@@ -120,7 +130,10 @@ impl Nominee {
                 position:
                     Position::Behind(
                         behind @ Behind {
-                            watch: PredecessorWatch::Armed(_) | PredecessorWatch::Due,
+                            watch:
+                                PredecessorWatch::Armed(_)
+                                | PredecessorWatch::Due
+                                | PredecessorWatch::Barred,
                             ..
                         },
                     ),
@@ -158,6 +171,20 @@ impl Nominee {
         self.incarnation
     }
 
+    /// How many candidates this nomination has asked for: no two of them have one name.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Whether the nominee has ended and still asks for the deletion of a znode that it left behind.
+    /// Until it does not, or the session is over, the driver goes on feeding it.
+    pub fn owes_cleanup(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Ended(Ended { cleanup: Cleanup::Owed(_) | Cleanup::Throttled(_), .. })
+        )
+    }
+
     /// Whether a [`Event::Changed`] with this ticket would still matter.
     ///
     /// A driver may take down a watch that is no longer awaited, such as that on the predecessor
@@ -174,22 +201,27 @@ impl Nominee {
             return self.disconnected().into();
         }
         self.link = Link::Up { session, in_flight: None };
-        let wanted = self.stage.demand(self.id).map(|(request, _)| request);
+        let next = self.id.candidate_prefix(self.attempts);
+        let wanted = self.stage.demand(next).map(|(request, _)| request);
         if wanted != Some(request) {
             return Reaction::default();
         }
         match request {
             Request::Create => self.create_answered(result),
             Request::CreateElectionNode => self.election_node_answered(&result).into(),
-            Request::Sync => self.sync_answered(&result).into(),
+            Request::Barrier => self.barrier_answered(&result).into(),
             Request::Search => self.search_answered(result).into(),
             Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
             Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
             Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
-            Request::List => self.list_answered(result).into(),
+            Request::List | Request::Look => self.list_answered(result).into(),
             Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
             Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
+            Request::CleanUp => {
+                self.cleanup_answered(&result);
+                Reaction::default()
+            }
         }
     }
 
@@ -208,21 +240,17 @@ impl Nominee {
                     && !ticket.is_cleanup()
                     && self.candidate().is_none_or(|own| own.as_str() != *name) =>
             {
-                Reaction { notice: None, cleanup: Cleanup::Named(name) }
+                Reaction { notice: None, discard: Some(name) }
             }
             _ => Reaction::default(),
         }
     }
 
     fn output<'a>(&'a mut self, reaction: Reaction<'a>) -> Output<'a> {
-        let Reaction { notice, cleanup } = reaction;
-        let command = match cleanup {
-            Cleanup::Nothing => self.next_command(),
-            Cleanup::Named(name) => self.cleanup(name),
-            Cleanup::Abandoned => match &self.stage {
-                Stage::Ended(Ended { abandoned: Some(name), .. }) => self.cleanup(name.as_str()),
-                _ => None,
-            },
+        let Reaction { notice, discard } = reaction;
+        let command = match discard {
+            None => self.next_command(),
+            Some(name) => self.discard(name),
         };
         Output { command, notice }
     }
@@ -231,16 +259,20 @@ impl Nominee {
         let Link::Up { in_flight: in_flight @ None, .. } = &mut self.link else {
             return None;
         };
-        let (request, op) = self.stage.demand(self.id)?;
+        let next = self.id.candidate_prefix(self.attempts);
+        let (request, op) = self.stage.demand(next)?;
         let ticket = Ticket::request(self.incarnation, self.steps);
         self.steps = self.steps.wrapping_add(1);
+        if request == Request::Create {
+            self.attempts = self.attempts.wrapping_add(1);
+        }
         *in_flight = Some(InFlight { ticket, request });
         Some(Command { ticket, op })
     }
 
-    /// Only of what can be a child: a server that answers with something else is not followed out
-    /// of the election node.
-    fn cleanup<'a>(&self, name: &'a str) -> Option<Command<'a>> {
+    /// Only what can be a child: a server that answers with something else is not followed out of
+    /// the election node.
+    fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
         let op = Op::Delete { name, version: DeleteVersion::Any };
         (is_child && self.link.is_up()).then_some(Command { ticket: Ticket::CLEANUP, op })
@@ -251,16 +283,8 @@ impl Nominee {
 #[derive(Default)]
 struct Reaction<'a> {
     notice: Option<Notice>,
-    cleanup: Cleanup<'a>,
-}
-
-#[derive(Default)]
-enum Cleanup<'a> {
-    #[default]
-    Nothing,
-    Named(&'a str),
-    /// What the failure of this nomination left behind.
-    Abandoned,
+    /// A znode to be deleted that is not in the state: its deletion is commanded once.
+    discard: Option<&'a str>,
 }
 
 impl From<Notice> for Reaction<'_> {
@@ -271,12 +295,7 @@ impl From<Notice> for Reaction<'_> {
 
 impl From<Option<Notice>> for Reaction<'_> {
     fn from(notice: Option<Notice>) -> Self {
-        // A failure is the only end that can leave a znode behind.
-        let cleanup = match notice {
-            Some(Notice::Ended(End::Failed(_))) => Cleanup::Abandoned,
-            _ => Cleanup::Nothing,
-        };
-        Self { notice, cleanup }
+        Self { notice, discard: None }
     }
 }
 
@@ -284,10 +303,14 @@ impl From<Option<Notice>> for Reaction<'_> {
 fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
     match result {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
+        Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),
         Err(Failure::Unreadable) => NominationError::UnreadableReply,
         _ => NominationError::UnexpectedReply,
     }
 }
+
+/// The error code of [`Failure::NoAuth`].
+const NO_AUTH: i32 = -102;
 
 /// Whether an own znode that was read is the one that this session created.
 fn is_owned(stat: &Stat, session: SessionId) -> bool {

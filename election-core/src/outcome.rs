@@ -46,6 +46,9 @@ pub enum Notice {
     /// The nominee waits behind a predecessor, which [`Role::Following`] names. Reported again
     /// when the predecessor is another one, and after each reconnect.
     Following,
+    /// The nominee waits behind a predecessor whose znode it may not read, so that no watch tells of
+    /// its end: only the next [`Event::Look`](crate::Event::Look) shows that it is gone.
+    FollowingUnwatched,
     /// The nominee leads, with this token.
     Elected(Token),
     /// The link went down while leading.
@@ -93,15 +96,20 @@ pub enum Departure {
     /// It was deleted.
     Deleted,
     /// The session ended first, and the znode with it.
+    ///
+    /// The end of a session is what a server says. A leader of the ensemble that was deposed unawares
+    /// can say it of a session that lives on: the znode then stands for up to a session timeout more.
     WithSession,
-    /// There was none in this session.
+    /// There was none in this session: none was asked for, the server refused it, or a list after
+    /// a barrier shows none.
     NeverCreated,
 }
 
 /// Why a nomination failed.
 ///
-/// Where a candidate znode may remain and its name is known to be a child's, its deletion is commanded once, with
-/// the same output that reports the failure. At the latest it goes with the session.
+/// Where a candidate znode may remain and its name is known, the nominee goes on asking for its
+/// deletion until that is answered, over reconnects:
+/// [`owes_cleanup`](crate::Nominee::owes_cleanup). At the latest it goes with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NominationError {
@@ -110,8 +118,13 @@ pub enum NominationError {
     /// each of several attempts to create it.
     #[error("the election node does not exist: create it, or let the nomination create it")]
     NoElectionNode,
-    /// The server has no sequence number left below this election node (it stops at 2147483647).
-    #[error("the election node has given out its last sequence number: use a fresh election node")]
+    /// The server has no number left below this election node that it gives to one candidate only:
+    /// the last is 2147483646 ([`Sequence`](crate::Sequence)). Nobody may lead by a number that
+    /// another candidate can have.
+    #[error(
+        "the election node has given out its last sequence number (2147483646): hold the election \
+         at a fresh election node, or delete this one and create it again once it is empty"
+    )]
     SequenceExhausted,
     /// The server named the created znode otherwise than it was asked to.
     #[error("the server gave the candidate znode a name that was not asked for")]

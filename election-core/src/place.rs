@@ -39,8 +39,9 @@ pub enum Remaining {
 /// Finds the place of the znode called `own`, which has the sequence `sequence`.
 ///
 /// `rival` is the rule: it gives the sequence of a name that contends with `own`, and `None` for
-/// every other child. A rival is in the way if its sequence [precedes](Sequence::precedes) the own
-/// one; of equal sequences, which no server gives out twice, the lesser name goes first.
+/// every other child. A rival is in the way if its sequence is lower than the own one. No server
+/// gives a sequence twice; a rival that was created with the same one by hand is in the way too, so
+/// that of two with one number neither is free.
 pub fn place<'a>(
     own: &str,
     sequence: Sequence,
@@ -55,8 +56,8 @@ pub fn place<'a>(
             continue;
         }
         let Some(theirs) = rival(name) else { continue };
-        if theirs.precedes(sequence) || (theirs == sequence && name < own) {
-            let next = Blocker { distance: theirs.distance_to(sequence), name };
+        if theirs <= sequence {
+            let next = Blocker { sequence: theirs, name };
             blocked = Some(Blockers::joined_by(blocked, next));
         }
     }
@@ -70,14 +71,13 @@ pub fn place<'a>(
 
 #[derive(Clone, Copy)]
 struct Blocker<'a> {
-    distance: u32,
+    sequence: Sequence,
     name: &'a str,
 }
 
 impl Blocker<'_> {
     fn is_nearer_than(self, other: Self) -> bool {
-        self.distance < other.distance
-            || (self.distance == other.distance && self.name > other.name)
+        (self.sequence, self.name) > (other.sequence, other.name)
     }
 }
 
@@ -121,83 +121,93 @@ mod tests {
     use super::*;
     use crate::name::CandidateName;
 
+    fn sequence(number: u32) -> Sequence {
+        Sequence::new(number).unwrap()
+    }
+
     fn find<'a>(own: &str, names: &[&'a str]) -> Place<'a> {
         let sequence = CandidateName::sequence_of(own).unwrap();
         place(own, sequence, names.iter().copied(), CandidateName::sequence_of)
     }
 
+    const OWN: &str = "own-latch-0000000007";
+
     #[test]
     fn the_nearest_earlier_rival_is_in_the_way() {
-        let names =
-            ["c-latch-9", "x", "b-latch-3", "lock-1", "own-latch-7", "d-latch-5", "a-latch-4"];
+        let names = [
+            "c-latch-0000000009",
+            "x",
+            "b-latch-0000000003",
+            "lock-0000000001",
+            OWN,
+            "d-latch-0000000005",
+            "a-latch-0000000004",
+        ];
         let remaining = Remaining::More { others: 2 };
-        let expected = Place::Blocked { by: "d-latch-5", lowest: "b-latch-3", remaining };
-        assert_eq!(find("own-latch-7", &names), expected);
+        let expected =
+            Place::Blocked { by: "d-latch-0000000005", lowest: "b-latch-0000000003", remaining };
+        assert_eq!(find(OWN, &names), expected);
     }
 
     #[test]
     fn a_single_earlier_rival_is_the_last_in_the_way() {
-        let names = ["own-latch-7", "d-latch-5", "a-latch-8", "DONE"];
-        let expected =
-            Place::Blocked { by: "d-latch-5", lowest: "d-latch-5", remaining: Remaining::Last };
-        assert_eq!(find("own-latch-7", &names), expected);
+        let by = "d-latch-0000000005";
+        let names = [OWN, by, "a-latch-0000000008", "DONE"];
+        let expected = Place::Blocked { by, lowest: by, remaining: Remaining::Last };
+        assert_eq!(find(OWN, &names), expected);
     }
 
     #[test]
     fn without_an_earlier_rival_the_way_is_free() {
-        assert_eq!(find("own-latch-7", &["z-latch-8", "own-latch-7", "0000000001"]), Place::Free);
-        assert_eq!(find("own-latch-7", &["own-latch-7"]), Place::Free);
+        assert_eq!(find(OWN, &["z-latch-0000000008", OWN, "0000000001"]), Place::Free);
+        assert_eq!(find(OWN, &[OWN]), Place::Free);
     }
 
     #[test]
     fn a_listing_without_the_own_name_says_so() {
-        assert_eq!(find("own-latch-7", &[]), Place::Missing);
-        assert_eq!(find("own-latch-7", &["d-latch-5"]), Place::Missing);
+        assert_eq!(find(OWN, &[]), Place::Missing);
+        assert_eq!(find(OWN, &["d-latch-0000000005"]), Place::Missing);
     }
 
-    /// C-8, C-77.
+    /// Their numbers were given after all that are told apart, and they end with an error.
     #[test]
-    fn the_first_after_the_wrap_waits_for_the_last_before_it() {
-        let names = ["b-latch--2147483648", "a-latch-2147483646", "c-latch-2147483647"];
-        let expected = Place::Blocked {
-            by: "c-latch-2147483647",
-            lowest: "a-latch-2147483646",
-            remaining: Remaining::More { others: 1 },
-        };
-        assert_eq!(find("b-latch--2147483648", &names), expected);
-        assert_eq!(find("a-latch-2147483646", &names), Place::Free);
+    fn what_stands_beyond_the_last_sequence_is_not_in_the_way() {
+        let names = ["b-latch--2147483648", OWN, "c-latch-2147483647", "d-latch--000000005"];
+        assert_eq!(find(OWN, &names), Place::Free);
     }
 
+    /// No server gives a number twice; by hand it can be done.
     #[test]
-    fn of_equal_sequences_exactly_one_is_free() {
-        let names = ["b-latch-5", "a-latch-5"];
-        assert_eq!(find("a-latch-5", &names), Place::Free);
-        assert!(matches!(find("b-latch-5", &names), Place::Blocked { by: "a-latch-5", .. }));
+    fn of_equal_sequences_none_is_free() {
+        let names = ["b-latch-0000000005", "a-latch-0000000005"];
+        for (own, by) in [(names[0], names[1]), (names[1], names[0])] {
+            let expected = Place::Blocked { by, lowest: by, remaining: Remaining::Last };
+            assert_eq!(find(own, &names), expected);
+        }
     }
 
     /// C-38: a reader does not wait for readers.
     #[test]
     fn a_rule_decides_who_is_in_the_way() {
-        let writers =
-            |name: &str| name.strip_prefix("w-").and_then(|n| n.parse().ok()).map(Sequence::new);
+        let writers = |name: &str| name.strip_prefix("w-")?.parse().ok().and_then(Sequence::new);
         let names = ["r-1", "w-2", "r-3", "r-4"];
-        let found = place("r-4", Sequence::new(4), names, writers);
+        let found = place("r-4", sequence(4), names, writers);
         let expected = Place::Blocked { by: "w-2", lowest: "w-2", remaining: Remaining::Last };
         assert_eq!(found, expected);
     }
 
     proptest! {
-        /// The law of the kernel: the same answer as sorting everything, also across the wrap.
+        /// The law of the kernel: the same answer as sorting everything.
         #[test]
         fn one_pass_agrees_with_sorting(
-            start: i32,
-            offsets in proptest::collection::btree_set(0..64_i32, 1..12),
+            start in 0..=Sequence::LAST.get() - 64,
+            offsets in proptest::collection::btree_set(0..64_u32, 1..12),
             pick: prop::sample::Index,
             order: prop::sample::Index,
         ) {
             let sorted: Vec<String> = offsets
                 .iter()
-                .map(|offset| format!("n-latch-{}", Sequence::new(start.wrapping_add(*offset))))
+                .map(|offset| format!("n-latch-{}", sequence(start + *offset)))
                 .collect();
             let at = pick.index(sorted.len());
             let mut shuffled: Vec<&str> = sorted.iter().map(String::as_str).collect();

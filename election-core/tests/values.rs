@@ -39,7 +39,7 @@ fn only_a_cleanup_says_that_it_is_one() {
     let next = SessionId::new(2);
     let asked = nominee.handle_event(Event::Connected { session: next }).command;
     assert!(!asked.expect("another create").ticket.is_cleanup());
-    let name = format!("{}0000000001", ID.candidate_prefix());
+    let name = format!("{}0000000001", ID.candidate_prefix(0));
     let result = Ok(Reply::Created { name: &name });
     let cleanup = nominee.handle_event(Event::Reply { ticket: late, result }).command;
     assert!(cleanup.map(|command| command.ticket).is_some_and(Ticket::is_cleanup));
@@ -56,18 +56,19 @@ fn incarnations_are_counted_from_zero() {
     }
 }
 
-/// No server gives a sequence out twice, but a wiped election node starts anew: the names decide,
-/// in one way for everybody.
+/// No server gives a sequence twice; by hand it can be done, and then the names decide which of the
+/// two is nearer.
 #[test]
 fn rivals_of_equal_sequence_stand_in_the_order_of_their_names() {
-    let own = "own-latch-7";
+    let own = "own-latch-0000000007";
+    let (a, b) = ("a-latch-0000000005", "b-latch-0000000005");
     let sequence = CandidateName::sequence_of(own).expect("a candidate");
-    for names in [["a-latch-5", "b-latch-5", own], ["b-latch-5", "a-latch-5", own]] {
+    for names in [[a, b, own], [b, a, own]] {
         let found = place(own, sequence, names, CandidateName::sequence_of);
         let Place::Blocked { by, lowest, remaining } = found else {
             panic!("{found:?}");
         };
-        assert_eq!((by, lowest), ("b-latch-5", "a-latch-5"));
+        assert_eq!((by, lowest), (b, a));
         assert!(matches!(remaining, Remaining::More { .. }));
     }
 }

@@ -108,7 +108,7 @@ impl Election {
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         self.check_path()?;
         let mut id = [0; 16];
-        getrandom::fill(&mut id).map_err(|error| ElectionError::Randomness(error.to_string()))?;
+        fill_at_random(&mut id)?;
         Ok(self.stand(Nominee::new(NomineeId::from_bytes(id), self.policy)))
     }
 
@@ -125,7 +125,11 @@ impl Election {
     /// Those of [`Election::nominate`].
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
         self.check_path()?;
-        Ok(self.stand(Nominee::returning(id, self.policy)))
+        // No name of the earlier nominee's is to be used again; how many it has used is not known.
+        let mut attempts = [0; 4];
+        fill_at_random(&mut attempts)?;
+        let attempts = u32::from_ne_bytes(attempts);
+        Ok(self.stand(Nominee::returning(id, attempts, self.policy)))
     }
 
     fn check_path(&self) -> Result<(), ElectionError> {
@@ -146,4 +150,8 @@ impl Election {
         let (key, status) = shared.with(|hub, now| hub.nominate(now, nominee, Arc::clone(&target)));
         Nomination::new(self.client.clone(), key, id, target, Updates::new(status))
     }
+}
+
+fn fill_at_random(bytes: &mut [u8]) -> Result<(), ElectionError> {
+    getrandom::fill(bytes).map_err(|error| ElectionError::Randomness(error.to_string()))
 }

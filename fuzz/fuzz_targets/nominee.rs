@@ -29,6 +29,7 @@ enum Step {
     Disconnected,
     SessionExpired,
     LeaseLapsed,
+    Look,
     Withdraw,
     /// What the last command, or an earlier one, asked for.
     Answer {
@@ -45,7 +46,7 @@ enum Step {
 enum Answer {
     Created(Name),
     ElectionNodeCreated,
-    Synced,
+    BarrierPassed,
     Children(Vec<Name>),
     Read { owner: i8, czxid: i8, version: i8 },
     Deleted,
@@ -63,7 +64,7 @@ impl Name {
     fn text(&self) -> String {
         match self {
             Self::Candidate { nominee, sequence } => {
-                format!("{}{sequence:010}", id(*nominee % 3).candidate_prefix())
+                format!("{}{sequence:010}", id(*nominee % 3).candidate_prefix((*nominee / 3 % 4).into()))
             }
             Self::Any(name) => name.clone(),
         }
@@ -118,7 +119,7 @@ fuzz_target!(|script: Script| {
         },
     };
     let mut nominee = if script.returns {
-        Nominee::returning(id(0), policy)
+        Nominee::returning(id(0), 1, policy)
     } else {
         Nominee::new(id(0), policy)
     };
@@ -146,6 +147,7 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
         Step::Disconnected => Event::Disconnected,
         Step::SessionExpired => Event::SessionExpired,
         Step::LeaseLapsed => Event::LeaseLapsed,
+        Step::Look => Event::Look,
         Step::Withdraw => return record.note(&nominee.withdraw()),
         Step::Changed { age, deleted } => {
             let Some(ticket) = record.ticket(*age) else { return };
@@ -165,7 +167,7 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
                     Ok(Reply::Created { name: names.first().map_or("", String::as_str) })
                 }
                 Answer::ElectionNodeCreated => Ok(Reply::ElectionNodeCreated),
-                Answer::Synced => Ok(Reply::Synced),
+                Answer::BarrierPassed => Ok(Reply::BarrierPassed),
                 Answer::Children(_) => Ok(Reply::Children(&mut children)),
                 Answer::Read { owner, czxid, version } => {
                     Ok(Reply::Read(Stat::new((*owner).into(), (*czxid).into(), (*version).into())))

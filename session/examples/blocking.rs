@@ -35,14 +35,18 @@ fn exchange(socket: &mut TcpStream, c: &mut Client, input: &mut BytesMut) -> io:
 fn submit(cmd: Command<'_>, c: &mut Client, path: &str, now: Instant) -> Result<(), SubmitError> {
     let tag = |opcode| (cmd.ticket, opcode);
     match cmd.op {
-        Op::Create { id } => {
-            let path = &format!("{path}/{}", id.candidate_prefix());
+        Op::Create { prefix } => {
+            let path = &format!("{path}/{prefix}");
             let mode = wire::CreateMode::EPHEMERAL_SEQUENTIAL;
             let request = wire::CreateRequest { path, data: Some(&[]), acl: Vector::OPEN, mode };
             c.submit(now, tag(OpCode::CREATE), &request)
         }
         Op::CreateElectionNode => Ok(()), // Never asked for: see the policy.
-        Op::Sync => c.submit(now, tag(OpCode::SYNC), &wire::SyncRequest { path }),
+        Op::Barrier => {
+            let check = wire::CheckVersionRequest { path, version: Version::ANY };
+            let request = [wire::MultiOp::Check(check)];
+            c.submit(now, tag(OpCode::MULTI), &wire::MultiRequest::new(&request))
+        }
         Op::List => {
             let request = wire::GetChildrenRequest { path, watch: false };
             c.submit(now, tag(OpCode::GET_CHILDREN), &request)
@@ -125,7 +129,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                             let (owner, czxid) = (stat.ephemeral_owner.get(), stat.czxid.get());
                             Ok(Reply::Read(Stat::new(owner, czxid, stat.version.get())))
                         }
-                        (Ok(_), OpCode::SYNC) => Ok(Reply::Synced),
+                        (Ok(_), OpCode::MULTI) => Ok(Reply::BarrierPassed),
                         (Ok(_), _) => Ok(Reply::Deleted),
                     };
                     Input::Reply { ticket: *ticket, result }

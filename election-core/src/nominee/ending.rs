@@ -1,11 +1,16 @@
 //! How a candidate, and a nomination, comes to its end.
 
 use super::request::{InFlight, Link, Request};
-use super::stage::{Afterwards, Ended, Entering, Entry, Intent, Leading, Leaving, Stage, Standing};
+use super::stage::{
+    Afterwards, Cleanup, Ended, Entering, Entry, Intent, Leading, Leaving, Stage, Standing,
+};
 use super::{Nominee, mismatch};
 use crate::io::{Failure, Reply};
 use crate::outcome::{Cause, Departure, End, NominationError, Notice};
 use crate::policy::OnLoss;
+
+/// A server that has too much to do refuses requests unread (-127).
+const THROTTLED: i32 = -127;
 
 impl Nominee {
     pub(super) fn leave(&mut self) -> Option<Notice> {
@@ -22,7 +27,7 @@ impl Nominee {
                 Entry::Create | Entry::CreateElectionNode => {
                     Some(self.end(End::Withdrawn(Departure::NeverCreated)))
                 }
-                Entry::Sync | Entry::Search | Entry::Suspect(_) => {
+                Entry::Barrier | Entry::Search | Entry::Suspect(_) => {
                     *intent = Intent::Leave;
                     None
                 }
@@ -91,16 +96,33 @@ impl Nominee {
         }
     }
 
+    /// The znode that this leaves behind is still to be deleted, where its name is known.
     pub(super) fn fail(&mut self, error: NominationError) -> Notice {
-        let abandoned = self.stage.leftover().cloned();
+        let cleanup = self.stage.leftover().map_or(Cleanup::Nothing, Cleanup::Owed);
+        self.fail_owing(error, cleanup)
+    }
+
+    pub(super) fn fail_owing(&mut self, error: NominationError, cleanup: Cleanup) -> Notice {
         let end = End::Failed(error);
-        self.stage = Stage::Ended(Ended { end, abandoned });
+        self.stage = Stage::Ended(Ended { end, cleanup });
         Notice::Ended(end)
     }
 
     pub(super) fn end(&mut self, end: End) -> Notice {
-        self.stage = Stage::Ended(Ended { end, abandoned: None });
+        self.stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });
         Notice::Ended(end)
+    }
+
+    /// Any answer settles what is owed but that of a server which has not looked at the request.
+    pub(super) fn cleanup_answered(&mut self, result: &Result<Reply<'_>, Failure>) {
+        if let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage {
+            match (result, core::mem::take(cleanup)) {
+                (Err(Failure::Rejected(THROTTLED)), Cleanup::Owed(name)) => {
+                    *cleanup = Cleanup::Throttled(name);
+                }
+                (_, Cleanup::Nothing | Cleanup::Owed(_) | Cleanup::Throttled(_)) => {}
+            }
+        }
     }
 
     fn stand_again(&mut self) {

@@ -1,12 +1,13 @@
 //! From wanting a candidate znode to having one, through lost replies.
 
 use super::stage::{
-    Afterwards, Entering, Entry, Intent, Leaving, OwnWatch, Position, Stage, Standing, Suspect,
+    Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
+    Standing, Suspect,
 };
-use super::{Cleanup, Nominee, Reaction, is_owned, mismatch};
+use super::{Nominee, Reaction, is_owned, mismatch};
 use crate::id::SessionId;
 use crate::io::{Failure, Reply};
-use crate::name::CandidateName;
+use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Departure, End, NominationError, Notice};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
@@ -24,16 +25,9 @@ impl Nominee {
             return Reaction::default();
         };
         match (result, *intent) {
-            (Ok(Reply::Created { name }), intent) => match CandidateName::parse(name) {
-                Ok(own) if self.id.owns(name) => {
-                    self.adopt(own, OwnWatch::Unread, intent);
-                    Reaction::default()
-                }
-                _ => Reaction {
-                    notice: Some(self.fail(NominationError::UnexpectedName)),
-                    cleanup: Cleanup::Named(name),
-                },
-            },
+            (Ok(Reply::Created { name }), intent) => self.created(name, intent),
+            // There is a znode, and only a list tells its name.
+            (Err(Failure::Unreadable), _) => self.step(Entry::Barrier).into(),
             // Refused, so nothing was created, and nothing is to be removed.
             (Err(_), Intent::Leave) => self.end(End::Withdrawn(Departure::NeverCreated)).into(),
             (Err(Failure::NoNode), Intent::Stand) => self.election_node_missing().into(),
@@ -41,6 +35,27 @@ impl Nominee {
                 self.fail(NominationError::SequenceExhausted).into()
             }
             (result, _) => self.fail(mismatch(&result)).into(),
+        }
+    }
+
+    fn created<'a>(&mut self, name: &'a str, intent: Intent) -> Reaction<'a> {
+        let last = self.id.candidate_prefix(self.attempts.wrapping_sub(1));
+        let error = match CandidateName::parse(name) {
+            Ok(own) if last.begins(name) => {
+                self.adopt(own, OwnWatch::Unread, intent);
+                return Reaction::default();
+            }
+            Err(NameError::SequenceExhausted) if last.begins(name) => {
+                NominationError::SequenceExhausted
+            }
+            Ok(_) | Err(_) => NominationError::UnexpectedName,
+        };
+        match ChildName::new(name) {
+            Some(name) => self.fail_owing(error, Cleanup::Owed(name)).into(),
+            None => {
+                let notice = Some(self.fail(error));
+                Reaction { notice, discard: Some(name) }
+            }
         }
     }
 
@@ -68,9 +83,12 @@ impl Nominee {
         }
     }
 
-    pub(super) fn sync_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
+    pub(super) fn barrier_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
         match result {
-            Ok(Reply::Synced) | Err(Failure::NoNode) => self.step(Entry::Search),
+            Ok(Reply::BarrierPassed) => self.step(Entry::Search),
             _ => Some(self.fail(mismatch(result))),
         }
     }
@@ -79,7 +97,7 @@ impl Nominee {
         let found = match result {
             Ok(Reply::Children(names)) => {
                 let id = self.id;
-                names.filter(|name| id.owns(name)).find_map(|name| CandidateName::parse(name).ok())
+                names.filter(|name| id.owns(name)).find_map(ChildName::new)
             }
             Err(Failure::NoNode) => None,
             other => return Some(self.fail(mismatch(&other))),
@@ -107,9 +125,14 @@ impl Nominee {
         match result {
             // The owner decides: one of an earlier session is about to vanish (C-2, C-3, C-19).
             Ok(Reply::Read(stat)) if is_owned(stat, session) => {
-                let (own, intent) = (suspect.name().clone(), *intent);
-                self.adopt(own, OwnWatch::Armed { token: stat.token, ticket }, intent);
-                None
+                let intent = *intent;
+                match CandidateName::parse(suspect.name().as_str()) {
+                    Ok(own) => {
+                        self.adopt(own, OwnWatch::Armed { token: stat.token, ticket }, intent);
+                        None
+                    }
+                    Err(_) => Some(self.fail(NominationError::SequenceExhausted)),
+                }
             }
             Ok(Reply::Read(stat)) => {
                 let ghost = suspect.condemned(stat.version);
@@ -148,7 +171,8 @@ impl Nominee {
     fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {
         self.stage = match intent {
             Intent::Stand => {
-                Stage::Standing(Standing { own, own_watch, position: Position::Unknown })
+                let (position, look) = (Position::Unknown, Look::NotDue);
+                Stage::Standing(Standing { own, own_watch, position, look })
             }
             Intent::Leave => Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn }),
         };

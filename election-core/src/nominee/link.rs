@@ -3,8 +3,8 @@
 use super::Nominee;
 use super::request::{InFlight, Link, Request};
 use super::stage::{
-    Afterwards, Entering, Entry, Intent, LeaderWatch, Leading, Leaving, OwnWatch, Position, Stage,
-    Tenure,
+    Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leading, Leaving, Look, OwnWatch,
+    Position, Stage, Tenure,
 };
 use crate::id::SessionId;
 use crate::outcome::{Cause, Departure, End, Notice};
@@ -38,6 +38,7 @@ impl Nominee {
                     standing.own_watch = OwnWatch::Due { token };
                 }
                 standing.position = Position::Unknown;
+                standing.look = Look::NotDue;
                 None
             }
             Stage::Leading(leading) => {
@@ -47,7 +48,11 @@ impl Nominee {
                     Tenure::Suspended => None,
                 }
             }
-            Stage::Leaving(_) | Stage::Ended(_) => None,
+            Stage::Leaving(_) => None,
+            Stage::Ended(ended) => {
+                ended.cleanup.retry();
+                None
+            }
         }
     }
 
@@ -56,7 +61,7 @@ impl Nominee {
             return None;
         }
         self.link = Link::Unconnected;
-        match &self.stage {
+        match &mut self.stage {
             Stage::Entering(Entering { intent: Intent::Leave, .. }) => {
                 Some(self.end(End::Withdrawn(Departure::WithSession)))
             }
@@ -64,9 +69,13 @@ impl Nominee {
                 self.lose(Cause::SessionExpired)
             }
             Stage::Leaving(Leaving { afterwards, .. }) => {
-                self.departed(*afterwards, Departure::WithSession)
+                let afterwards = *afterwards;
+                self.departed(afterwards, Departure::WithSession)
             }
-            Stage::Ended(_) => None,
+            Stage::Ended(ended) => {
+                ended.cleanup = Cleanup::Nothing;
+                None
+            }
         }
     }
 
@@ -90,10 +99,10 @@ impl Nominee {
 fn after_loss(step: &Entry, in_flight: Option<InFlight>) -> Entry {
     match step {
         Entry::Create => match in_flight {
-            Some(InFlight { request: Request::Create, .. }) => Entry::Sync,
+            Some(InFlight { request: Request::Create, .. }) => Entry::Barrier,
             Some(_) | None => Entry::Create,
         },
         Entry::CreateElectionNode => Entry::Create,
-        Entry::Sync | Entry::Search | Entry::Suspect(_) => Entry::Sync,
+        Entry::Barrier | Entry::Search | Entry::Suspect(_) => Entry::Barrier,
     }
 }

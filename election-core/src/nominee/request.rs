@@ -8,15 +8,17 @@ use crate::ticket::Ticket;
 pub(super) enum Request {
     Create,
     CreateElectionNode,
-    Sync,
+    Barrier,
     Search,
     ReadFound,
     DeleteGhost,
     ReadOwn,
     List,
+    Look,
     InspectGhost,
     ReadPredecessor,
     DeleteOwn,
+    CleanUp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,9 +2,9 @@
 //! for: the command is a function of the state, so a retry is entering the state again.
 
 use super::request::Request;
-use crate::id::{NomineeId, Token, Version};
+use crate::id::{Token, Version};
 use crate::io::{DeleteVersion, Op, Watch};
-use crate::name::CandidateName;
+use crate::name::{CandidateName, CandidatePrefix, ChildName};
 use crate::outcome::{Cause, End};
 use crate::ticket::Ticket;
 
@@ -34,9 +34,9 @@ pub(super) struct Entering {
 pub(super) enum Entry {
     Create,
     CreateElectionNode,
-    /// The reply to a create was lost. `sync` first: a server that lags would hide the znode, and
-    /// a second one would be created (C-22).
-    Sync,
+    /// The reply to a create was lost. A barrier first: a server that lags, or a leader that was
+    /// deposed unawares, would hide the znode, and a second one would be created (C-22).
+    Barrier,
     Search,
     /// A znode with the own id: from the lost create, or a ghost of an earlier session.
     Suspect(Suspect),
@@ -46,11 +46,11 @@ pub(super) enum Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Suspect {
     Found {
-        name: CandidateName,
+        name: ChildName,
     },
     /// A ghost: it is deleted by version, so that nothing else can be hit.
     Condemned {
-        name: CandidateName,
+        name: ChildName,
         version: Version,
     },
 }
@@ -67,6 +67,14 @@ pub(super) struct Standing {
     pub(super) own: CandidateName,
     pub(super) own_watch: OwnWatch,
     pub(super) position: Position,
+    pub(super) look: Look,
+}
+
+/// Whether a follower is to list the candidates although no event told it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Look {
+    NotDue,
+    Due,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +111,8 @@ pub(super) enum PredecessorWatch {
     Armed(Ticket),
     /// It fired because the predecessor's data changed.
     Due,
+    /// The predecessor may not be read.
+    Barred,
 }
 
 /// Who is before the predecessor, by the last listing on this connection.
@@ -154,26 +164,48 @@ pub(super) enum Afterwards {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ended {
     pub(super) end: End,
-    /// The znode that a failure may have left behind.
-    pub(super) abandoned: Option<CandidateName>,
+    pub(super) cleanup: Cleanup,
+}
+
+/// The znode that a failure left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Cleanup {
+    #[default]
+    Nothing,
+    Owed(ChildName),
+    /// The server refused to take the request in: it is asked again at the next look.
+    Throttled(ChildName),
+}
+
+impl Cleanup {
+    pub(super) fn retry(&mut self) {
+        if let Self::Throttled(name) = self {
+            *self = Self::Owed(name.clone());
+        }
+    }
 }
 
 impl Entering {
     pub(super) const FIRST: Self = Self { step: Entry::Create, intent: Intent::Stand, rounds: 0 };
     /// An earlier nominee may have created the candidate, or left a create in doubt.
-    pub(super) const RETURNING: Self = Self { step: Entry::Sync, intent: Intent::Stand, rounds: 0 };
+    pub(super) const RETURNING: Self =
+        Self { step: Entry::Barrier, intent: Intent::Stand, rounds: 0 };
 }
 
 impl Stage {
     /// The one thing that this state asks for, if it asks for anything.
-    pub(super) fn demand(&self, id: NomineeId) -> Option<(Request, Op<'_>)> {
+    pub(super) fn demand(&self, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Entering(entering) => Some(entering.step.demand(id)),
+            Self::Entering(entering) => Some(entering.step.demand(next)),
             Self::Standing(standing) => standing.demand(),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
                 let version = DeleteVersion::Any;
                 Some((Request::DeleteOwn, Op::Delete { name: own.as_str(), version }))
+            }
+            Self::Ended(Ended { cleanup: Cleanup::Owed(name), .. }) => {
+                let version = DeleteVersion::Any;
+                Some((Request::CleanUp, Op::Delete { name: name.as_str(), version }))
             }
             Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) | Self::Ended(_) => None,
         }
@@ -203,10 +235,14 @@ impl Stage {
     }
 
     /// The znode that a failure in this state leaves behind, where its name is known.
-    pub(super) fn leftover(&self) -> Option<&CandidateName> {
+    pub(super) fn leftover(&self) -> Option<ChildName> {
         match self {
-            Self::Entering(Entering { step: Entry::Suspect(suspect), .. }) => Some(suspect.name()),
-            Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => Some(own),
+            Self::Entering(Entering { step: Entry::Suspect(suspect), .. }) => {
+                Some(suspect.name().clone())
+            }
+            Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
+                Some(ChildName::from(own))
+            }
             // The deletion of a leaving candidate is what failed.
             Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => None,
         }
@@ -230,11 +266,11 @@ impl Stage {
 }
 
 impl Entry {
-    fn demand(&self, id: NomineeId) -> (Request, Op<'_>) {
+    fn demand(&self, next: CandidatePrefix) -> (Request, Op<'_>) {
         match self {
-            Self::Create => (Request::Create, Op::Create { id }),
+            Self::Create => (Request::Create, Op::Create { prefix: next }),
             Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateElectionNode),
-            Self::Sync => (Request::Sync, Op::Sync),
+            Self::Barrier => (Request::Barrier, Op::Barrier),
             Self::Search => (Request::Search, Op::List),
             // Read with a watch: if it is ours, it is verified and watched by that.
             Self::Suspect(Suspect::Found { name }) => {
@@ -248,9 +284,12 @@ impl Entry {
 impl Standing {
     /// The own watch goes first: without it no place is worth knowing (C-11).
     fn demand(&self) -> Option<(Request, Op<'_>)> {
-        match (&self.own_watch, &self.position) {
-            (OwnWatch::Unread | OwnWatch::Due { .. }, _) => Some(read_own(&self.own)),
-            (OwnWatch::Armed { .. }, position) => position.demand(),
+        match (&self.own_watch, &self.position, self.look) {
+            (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),
+            (OwnWatch::Armed { .. }, Position::Behind(_), Look::Due) => {
+                Some((Request::Look, Op::List))
+            }
+            (OwnWatch::Armed { .. }, position, _) => position.demand(),
         }
     }
 }
@@ -270,7 +309,7 @@ impl Position {
                     let op = Op::Read { name: predecessor.as_str(), watch: Watch::Predecessor };
                     Some((Request::ReadPredecessor, op))
                 }
-                PredecessorWatch::Armed(_) => None,
+                PredecessorWatch::Armed(_) | PredecessorWatch::Barred => None,
             },
         }
     }
@@ -299,7 +338,7 @@ impl Behind {
 }
 
 impl Suspect {
-    pub(super) fn name(&self) -> &CandidateName {
+    pub(super) fn name(&self) -> &ChildName {
         match self {
             Self::Found { name } | Self::Condemned { name, .. } => name,
         }
@@ -318,7 +357,7 @@ fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
     (Request::ReadOwn, Op::Read { name: own.as_str(), watch: Watch::Own })
 }
 
-fn delete_ghost(name: &CandidateName, version: Version) -> (Request, Op<'_>) {
+fn delete_ghost(name: &ChildName, version: Version) -> (Request, Op<'_>) {
     let version = DeleteVersion::Exactly(version);
     (Request::DeleteGhost, Op::Delete { name: name.as_str(), version })
 }

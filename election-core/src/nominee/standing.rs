@@ -1,13 +1,13 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::stage::{
-    Ahead, Behind, LeaderWatch, Leading, OwnWatch, Position, PredecessorWatch, Stage, Standing,
-    Suspect, Tenure,
+    Ahead, Behind, LeaderWatch, Leading, Look, OwnWatch, Position, PredecessorWatch, Stage,
+    Standing, Suspect, Tenure,
 };
 use super::{Nominee, is_owned, mismatch};
 use crate::id::{SessionId, Token};
 use crate::io::{Change, Failure, Reply, Stat};
-use crate::name::{CandidateName, NameError};
+use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Cause, NominationError, Notice};
 use crate::place::{Place, Remaining, place};
 use crate::ticket::Ticket;
@@ -68,14 +68,15 @@ impl Nominee {
     }
 
     fn take_place(&mut self, names: &mut dyn Iterator<Item = &str>) -> Option<Notice> {
-        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+        let Stage::Standing(Standing { own, position, look, .. }) = &mut self.stage else {
             return None;
         };
+        *look = Look::NotDue;
         let id = self.id;
         let mut ghost = None;
         let names = names.inspect(|name| {
             if ghost.is_none() && *name != own.as_str() && id.owns(name) {
-                ghost = CandidateName::parse(name).ok();
+                ghost = ChildName::new(name);
             }
         });
         let found = place(own.as_str(), own.sequence(), names, CandidateName::sequence_of);
@@ -87,8 +88,14 @@ impl Nominee {
             Place::Missing => self.lose(Cause::Evicted),
             Place::Free => self.lead(),
             Place::Blocked { by, lowest, remaining } => match behind(by, lowest, remaining) {
-                Ok(behind) => {
-                    *position = Position::Behind(behind);
+                Ok(next) => {
+                    match position {
+                        // Its watch stands; how many are ahead of it may have changed.
+                        Position::Behind(behind) if behind.predecessor == next.predecessor => {
+                            behind.ahead = next.ahead;
+                        }
+                        _ => *position = Position::Behind(next),
+                    }
                     None
                 }
                 Err(_) => Some(self.fail(NominationError::NameTooLong)),
@@ -143,13 +150,41 @@ impl Nominee {
                 Ok(Reply::Read(_)),
             ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
                 PredecessorWatch::Unset => Some(Notice::Following),
-                PredecessorWatch::Armed(_) | PredecessorWatch::Due => None,
+                PredecessorWatch::Armed(_) | PredecessorWatch::Due | PredecessorWatch::Barred => {
+                    None
+                }
             },
             (Stage::Standing(standing), Err(Failure::NoNode)) => {
                 standing.position = Position::Unknown;
                 None
             }
+            // Its end will not be told. It may have gone before this was asked: looked at once.
+            (Stage::Standing(standing), Err(Failure::NoAuth)) => {
+                if let Position::Behind(behind) = &mut standing.position {
+                    behind.watch = PredecessorWatch::Barred;
+                }
+                standing.look = Look::Due;
+                Some(Notice::FollowingUnwatched)
+            }
             _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    /// Looks for what a lost event would have told.
+    pub(super) fn look(&mut self) {
+        match &mut self.stage {
+            Stage::Standing(Standing { position: Position::Behind(behind), look, .. }) => {
+                match behind.watch {
+                    PredecessorWatch::Armed(_) | PredecessorWatch::Barred => *look = Look::Due,
+                    // It is read anyway.
+                    PredecessorWatch::Unset | PredecessorWatch::Due => {}
+                }
+            }
+            Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
+                *watch = LeaderWatch::Due;
+            }
+            Stage::Ended(ended) => ended.cleanup.retry(),
+            Stage::Standing(_) | Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) => {}
         }
     }
 

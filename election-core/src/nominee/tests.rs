@@ -5,12 +5,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+mod cleaning_up;
+mod looking;
+
 use super::*;
 use crate::Change;
-use crate::{Cause, ElectionNode, NomineeId, OnLoss, Token, Version, Watch};
+use crate::{Cause, ElectionNode, End, NomineeId, OnLoss, Token, Version, Watch};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
+/// Of the second create.
+const SECOND: &str = "_c_11111111-1111-1111-1111-111111111112-latch-0000000006";
 const GHOST: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000002";
 const OTHER: &str = "_c_22222222-2222-2222-2222-222222222222-latch-0000000003";
 const SESSION: SessionId = SessionId::new(1);
@@ -88,7 +93,7 @@ fn describe(op: Op<'_>) -> String {
     match op {
         Op::Create { .. } => "create".to_string(),
         Op::CreateElectionNode => "create election node".to_string(),
-        Op::Sync => "sync".to_string(),
+        Op::Barrier => "barrier".to_string(),
         Op::List => "list".to_string(),
         Op::Read { name, watch: Watch::Own | Watch::Predecessor } => format!("read {name}"),
         Op::Inspect { name } => format!("inspect {name}"),
@@ -150,9 +155,9 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     let late = script.ticket.unwrap();
     script.feed(Event::Disconnected);
     script.feed(Event::Connected { session: NEXT_SESSION });
-    script.answer(Ok(Reply::Created { name: OWN }));
+    script.answer(Ok(Reply::Created { name: SECOND }));
     script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 50))));
-    script.list(&[OWN]);
+    script.list(&[SECOND]);
     let before = script.nominee.clone();
 
     script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: GHOST }) });
@@ -163,7 +168,7 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     script.answer(Err(Failure::Rejected(-102)));
     assert_eq!((script.notice, &script.nominee), (None, &before), "nobody waits for its reply");
 
-    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
+    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: SECOND }) });
     assert_eq!(script.asked, "", "the current candidate is not touched");
 }
 
@@ -174,7 +179,7 @@ fn a_late_create_of_the_present_incarnation_is_left_to_the_search() {
     let late = script.ticket.unwrap();
     script.feed(Event::Disconnected);
     script.feed(Event::Connected { session: SESSION });
-    assert_eq!(script.asked, "sync");
+    assert_eq!(script.asked, "barrier");
     let before = script.nominee.clone();
     script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
@@ -196,7 +201,7 @@ fn a_late_create_is_cleaned_up_after_the_end_too() {
 
 #[test]
 fn a_created_name_that_was_not_asked_for_is_removed_again() {
-    let long = format!("_c_11111111-1111-1111-1111-111111111111-latch-{:020}", 5);
+    let long = format!("_c_11111111-1111-1111-1111-111111111111-latch-{:08}", 5);
     for name in ["n_0000000005", OTHER, long.as_str()] {
         let mut script = Script::connected();
         script.answer(Ok(Reply::Created { name }));

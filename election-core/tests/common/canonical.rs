@@ -28,6 +28,9 @@ impl World {
         if ranks.exact {
             self.server.next.hash(&mut world);
         }
+        for name in &self.server.unheard {
+            world.number(ranks.name(*name));
+        }
         let mut sum = world.finish();
         for client in &self.clients {
             let mut mix = Mix::default();
@@ -57,6 +60,7 @@ impl Ranks {
             return ranks;
         }
         ranks.tokens.push(world.greatest_token);
+        ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
         for (name, token) in &world.evicted {
             ranks.sequences.push(name.sequence);
             ranks.tokens.push(token.get());
@@ -119,7 +123,8 @@ impl Ranks {
     /// numbers come around again.
     fn name(&self, name: Name) -> i64 {
         if self.exact {
-            i64::from(name.sequence) << 8 | i64::try_from(name.client).expect("few clients")
+            let client = i64::try_from(name.client).expect("few clients");
+            i64::from(name.sequence) << 16 | i64::from(name.attempt) << 8 | client
         } else {
             rank(&self.sequences, &name.sequence)
         }
@@ -131,6 +136,7 @@ impl Ranks {
             mix.number(self.name(znode.name));
             mix.number(self.token(znode.token.get()));
             mix.number(i64::from(znode.version));
+            znode.access.hash(mix);
         }
         mix.number(-1);
     }
@@ -140,6 +146,7 @@ impl Ranks {
             Entry::Created(znode) => (10, self.name(znode.name)),
             Entry::Deleted(name) => (11, self.name(name)),
             Entry::Written(name) => (12, self.name(name)),
+            Entry::Barred(name) => (16, self.name(name)),
             Entry::SessionClosed(_) => (13, 0),
             Entry::ElectionNodeCreated => (14, 0),
             Entry::ElectionNodeDeleted => (15, 0),
@@ -152,6 +159,7 @@ impl Ranks {
     fn client(&self, world: &World, client: &Client, mix: &mut Mix) {
         if self.exact {
             mix.number(i64::try_from(client.index).expect("few clients"));
+            mix.number(i64::from(client.nominee.attempts()));
         }
         self.property(world, client, mix);
         if client.is_idle_for_good() {
@@ -257,7 +265,9 @@ impl Ranks {
                 mix.number(self.name(name));
                 version.hash(mix);
             }
-            Request::Create | Request::CreateElectionNode | Request::Sync | Request::List => {}
+            Request::Create(attempt) if self.exact => mix.number(i64::from(attempt)),
+            Request::Create(_) | Request::CreateElectionNode | Request::Barrier | Request::List => {
+            }
         }
     }
 
@@ -273,7 +283,7 @@ impl Ranks {
             }
             Answer::Failed(failure) => failure.hash(mix),
             Answer::ElectionNodeCreated
-            | Answer::Synced
+            | Answer::BarrierPassed
             | Answer::Children(..)
             | Answer::Deleted => {}
         }

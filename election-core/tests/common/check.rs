@@ -6,6 +6,8 @@ use super::World;
 use super::client::Client;
 use super::server::{Name, Znode};
 
+const NO_AUTH: i32 = -102;
+
 impl World {
     pub fn check(&self) -> Result<(), String> {
         if let Some(fault) = &self.fault {
@@ -90,6 +92,9 @@ impl World {
         }
         match client.nominee.role() {
             Role::Ended(End::Failed(NominationError::NoElectionNode)) => {}
+            Role::Ended(End::Failed(
+                NominationError::SequenceExhausted | NominationError::Rejected(NO_AUTH),
+            )) if self.may_fail => {}
             Role::Ended(End::Failed(error)) => return Err(format!("failed: {error}")),
             Role::Leading { .. } if !client.is_up() => {
                 return Err("leads without a link".into());
@@ -101,7 +106,11 @@ impl World {
             }
             _ => {}
         }
-        if self.is_quiet(client) { self.check_quiet_client(client) } else { Ok(()) }
+        if self.is_quiet(client) && !self.has_missed_something(client) {
+            self.check_quiet_client(client)
+        } else {
+            Ok(())
+        }
     }
 
     /// Nothing is on its way to the client, so what it believes must be so.

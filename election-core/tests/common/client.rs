@@ -67,7 +67,10 @@ impl Told {
     /// Which notice may follow which; `verified` is the own znode, as read on this connection.
     pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
         match (self, notice) {
-            (Self::NotLeading, Notice::Following | Notice::Unseated(_)) => Ok(Self::NotLeading),
+            (
+                Self::NotLeading,
+                Notice::Following | Notice::FollowingUnwatched | Notice::Unseated(_),
+            ) => Ok(Self::NotLeading),
             (Self::NotLeading, Notice::Elected(token))
             | (Self::Suspended, Notice::Resumed(token)) => {
                 if verified == Some(token) {
@@ -143,7 +146,8 @@ impl Client {
 
     /// Another process goes on with the session; what was on its way to this one is lost.
     pub fn hand_over(&mut self) {
-        self.nominee = Nominee::returning(self.nominee.id(), self.policy);
+        let attempts = self.nominee.attempts();
+        self.nominee = Nominee::returning(self.nominee.id(), attempts, self.policy);
         self.stragglers.clear();
         self.told = Told::NotLeading;
         self.creates = 0;
@@ -174,10 +178,23 @@ impl Client {
     /// Over, and nothing of it is left on its way.
     pub fn is_idle_for_good(&self) -> bool {
         self.is_ended()
+            && !self.nominee.owes_cleanup()
             && self.requests.is_empty()
             && self.due.is_empty()
             && self.in_doubt.is_empty()
             && self.stragglers.is_empty()
+    }
+
+    /// Whether the client follows or has this candidate, or may come to do so by what it was told.
+    pub fn may_await(&self, name: Name) -> bool {
+        let follows = match self.nominee.role() {
+            Role::Following { predecessor, .. } => Name::parse(predecessor.as_str()) == name,
+            Role::Ended(_) => return false,
+            Role::Leading { .. } | Role::Suspended { .. } | Role::Leaving => false,
+            // On its way, with a list that may show it.
+            Role::Connecting | Role::Standing => true,
+        };
+        follows || self.candidate() == Some(name)
     }
 
     pub fn candidate(&self) -> Option<Name> {
@@ -226,7 +243,7 @@ impl Client {
         match answer {
             Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::ElectionNodeCreated)),
-            Answer::Synced => self.reply(ticket, Ok(Reply::Synced)),
+            Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
@@ -265,6 +282,7 @@ impl Client {
             Event::Disconnected,
             known,
             Event::LeaseLapsed,
+            Event::Look,
             Event::SessionExpired,
             Event::Connected { session },
         ];
@@ -311,13 +329,11 @@ impl Client {
         if !ticket.is_cleanup() && self.unanswered().any(|ticket| !ticket.is_cleanup()) {
             return Err(format!("{request:?} is asked for while another request is in flight"));
         }
-        if request == Request::Create {
+        if matches!(request, Request::Create(_)) {
             self.creates = self.creates.saturating_add(1);
-            if self
-                .in_doubt
-                .iter()
-                .any(|lost| lost.request == Request::Create && lost.session == self.session)
-            {
+            if self.in_doubt.iter().any(|lost| {
+                matches!(lost.request, Request::Create(_)) && lost.session == self.session
+            }) {
                 return Err("creates again while a create is in doubt".into());
             }
         }

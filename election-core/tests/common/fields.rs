@@ -3,7 +3,7 @@
 use core::hash::Hasher;
 
 use super::client::FIRST_SESSION;
-use super::server::Name;
+use super::server::{Name, split};
 
 /// What a hasher is shown of a nominee.
 pub enum Field {
@@ -18,18 +18,19 @@ pub enum Field {
 /// Sorts what a nominee hashes by what it is.
 pub struct Fields<F> {
     sink: F,
-    /// The incarnation and the count of steps come first, and stand behind the tickets only.
+    /// The incarnation, the count of steps and that of creates come first, and stand behind the
+    /// tickets and names only.
     counters: u8,
     incarnation: Option<u32>,
     /// A ticket is a variant and two numbers; another count does not follow on a variant.
     is_after_variant: bool,
-    /// After the text of a name comes its sequence, which the text says too.
+    /// After the text of a candidate's name comes its sequence, which the text says too.
     is_after_name: bool,
 }
 
 impl<F: FnMut(Field)> Fields<F> {
     pub fn new(sink: F) -> Self {
-        Self { sink, counters: 2, incarnation: None, is_after_variant: false, is_after_name: false }
+        Self { sink, counters: 3, incarnation: None, is_after_variant: false, is_after_name: false }
     }
 
     pub fn after_counters(sink: F) -> Self {
@@ -58,14 +59,13 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
     }
 
     fn write_i32(&mut self, number: i32) {
-        self.is_after_variant = false;
-        if !core::mem::take(&mut self.is_after_name) {
-            self.other(i64::from(number));
-        }
+        (self.is_after_variant, self.is_after_name) = (false, false);
+        self.other(i64::from(number));
     }
 
     fn write_u32(&mut self, number: u32) {
-        if self.counters > 0 {
+        if core::mem::take(&mut self.is_after_name) {
+        } else if self.counters > 0 {
             self.counters -= 1;
         } else if let Some(incarnation) = self.incarnation.take() {
             (self.sink)(Field::Ticket((incarnation, number)));
@@ -85,7 +85,7 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
 
     fn write_isize(&mut self, number: isize) {
         self.other(i64::try_from(number).expect("an enum is small"));
-        self.is_after_variant = true;
+        (self.is_after_variant, self.is_after_name) = (true, false);
     }
 
     fn write_usize(&mut self, _: usize) {}
@@ -95,11 +95,9 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
     }
 }
 
-/// The id of a client repeats its number in its last digit.
 fn quick_parse(text: &str) -> Name {
-    let client = usize::from(text.as_bytes()[4] - b'0');
-    let digits = &text["_c_00000000-0000-0000-0000-000000000000-latch-".len()..];
-    Name { client, sequence: digits.parse().expect("a sequence") }
+    let (client, attempt, digits) = split(text);
+    Name { client, attempt, sequence: digits.parse().expect("a number") }
 }
 
 /// A quick hasher that every bit of its input goes through.

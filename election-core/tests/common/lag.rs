@@ -55,6 +55,8 @@ impl World {
             }
         }
         self.forget_evictions();
+        let clients = &self.clients;
+        self.server.unheard.retain(|name| clients.iter().any(|client| client.may_await(*name)));
     }
 
     /// A deletion in doubt of a znode that is gone can do nothing any more, unless its name comes

@@ -20,7 +20,7 @@ pub mod step;
 mod take;
 
 use client::Client;
-use election_core::{Notice, Policy, Role, Sequence, Token};
+use election_core::{Notice, Policy, Role, Token};
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
 
@@ -47,6 +47,10 @@ pub struct Budget {
     pub writes: u8,
     /// Times that an operator deletes the election node and all in it.
     pub wipes: u8,
+    /// Candidates that an operator lets no client read any more.
+    pub bars: u8,
+    /// Looks that no lost event makes necessary.
+    pub looks: u8,
     /// Processes that hand their session, and their nomination, to another one (D-8).
     pub handovers: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
@@ -62,6 +66,8 @@ pub struct World {
     pub max_lag: usize,
     /// Whether sequence numbers come around again, so that more than their order matters.
     pub numbers_matter: bool,
+    /// Whether nominations may fail because the server refuses what they need.
+    pub may_fail: bool,
     /// What an operator deleted, as long as its nominee may not know it.
     pub evicted: Vec<(Name, Token)>,
     /// The first rule that was broken.
@@ -83,6 +89,7 @@ impl World {
             budget,
             max_lag: 100,
             numbers_matter: budget.wipes > 0,
+            may_fail: budget.bars > 0,
             evicted: Vec::new(),
             fault: None,
             greatest_token: 0,
@@ -105,6 +112,7 @@ impl World {
     pub fn facing(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self.numbers_matter |= budget.wipes > 0;
+        self.may_fail |= budget.bars > 0;
         for client in &mut self.clients {
             client.log = None;
         }
@@ -185,8 +193,9 @@ impl World {
 
     /// The same world, with the server's counter at `next`.
     pub fn counting_from(mut self, next: i32) -> Self {
-        self.server.next = Sequence::new(next);
+        self.server.next = next;
         self.numbers_matter = true;
+        self.may_fail = true;
         self
     }
 }

@@ -4,31 +4,37 @@
 //! that prefix; a write goes to the end of the log, and its reply comes once the server has applied
 //! it. So whatever a session hears is a function of its prefix, and of nothing else.
 
-use election_core::{DeleteVersion, Failure, Op, Sequence, SessionId, Stat, Token, Version};
+use election_core::{CandidatePrefix, DeleteVersion, Failure, Op, SessionId, Stat, Token, Version};
 
 use super::client::nominee_id;
 
-/// A candidate's name, kept small: whose id it carries, and the sequence.
+/// A candidate's name, kept small: which client's id it carries, by which create, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    pub client: usize,
     pub sequence: i32,
+    pub client: usize,
+    pub attempt: u32,
 }
 
 impl Name {
     pub fn text(self) -> String {
-        let sequence = Sequence::new(self.sequence);
-        format!("{}{sequence}", nominee_id(self.client).candidate_prefix())
+        let prefix = nominee_id(self.client).candidate_prefix(self.attempt);
+        format!("{prefix}{:010}", self.sequence)
     }
 
     pub fn parse(text: &str) -> Self {
-        let (_, digits) = text.rsplit_once("latch-").expect("a candidate's name");
-        let client = (0..16).find(|client| nominee_id(*client).owns(text));
-        Self {
-            client: client.expect("the id of a client"),
-            sequence: digits.parse().expect("a sequence"),
-        }
+        let (client, attempt, digits) = split(text);
+        Self { client, attempt, sequence: digits.parse().expect("a number") }
     }
+}
+
+/// The id of a client repeats its number; the attempt is added to the last four of its bytes.
+pub fn split(text: &str) -> (usize, u32, &str) {
+    let client = usize::from(text.as_bytes()[4] - b'0');
+    let (uuid, digits) = text["_c_".len()..].split_at(36);
+    let last = u32::from_str_radix(&uuid[28..], 16).expect("a uuid");
+    let first = u32::from_str_radix(&uuid[..8], 16).expect("a uuid");
+    (client, last.wrapping_sub(first), &digits["-latch-".len()..])
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +43,15 @@ pub struct Znode {
     pub owner: SessionId,
     pub token: Token,
     pub version: i32,
+    pub access: Access,
+}
+
+/// Whether clients may read a znode. Who may not is not told of its end either: the server drops the
+/// event, and the watch with it (ZOOKEEPER-4799).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    Open,
+    Barred,
 }
 
 impl Znode {
@@ -47,9 +62,10 @@ impl Znode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
-    Create,
+    /// By which attempt.
+    Create(u32),
     CreateElectionNode,
-    Sync,
+    Barrier,
     List,
     Read(Name),
     Inspect(Name),
@@ -60,9 +76,9 @@ pub enum Request {
 impl Request {
     pub fn of(op: Op<'_>) -> Self {
         match op {
-            Op::Create { .. } => Self::Create,
+            Op::Create { prefix } => Self::Create(attempt(prefix)),
             Op::CreateElectionNode => Self::CreateElectionNode,
-            Op::Sync => Self::Sync,
+            Op::Barrier => Self::Barrier,
             Op::List => Self::List,
             Op::Read { name, .. } => Self::Read(Name::parse(name)),
             Op::Inspect { name } => Self::Inspect(Name::parse(name)),
@@ -76,7 +92,7 @@ impl Request {
     }
 
     pub fn writes(self) -> bool {
-        matches!(self, Self::Create | Self::CreateElectionNode | Self::Delete(..))
+        matches!(self, Self::Create(_) | Self::CreateElectionNode | Self::Delete(..))
     }
 
     /// Whether the session's own server answers it, from what it has applied.
@@ -85,11 +101,16 @@ impl Request {
     }
 }
 
+fn attempt(prefix: CandidatePrefix) -> u32 {
+    let (_, attempt, _) = split(&format!("{prefix}"));
+    attempt
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     Created(Name),
     ElectionNodeCreated,
-    Synced,
+    BarrierPassed,
     /// The candidates, and the children that are none.
     Children(Vec<Name>, &'static [&'static str]),
     Read(Name, Stat),
@@ -103,6 +124,8 @@ pub enum Entry {
     Created(Znode),
     Deleted(Name),
     Written(Name),
+    /// The access list is another one, by which no client may read it.
+    Barred(Name),
     /// The session's server drops its connection.
     SessionClosed(SessionId),
     ElectionNodeCreated,
@@ -130,6 +153,11 @@ impl Tree {
                     znode.version += 1;
                 }
             }
+            Entry::Barred(name) => {
+                for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
+                    znode.access = Access::Barred;
+                }
+            }
             Entry::SessionClosed(_) => {}
             Entry::ElectionNodeCreated => self.has_election_node = true,
             Entry::ElectionNodeDeleted => self.has_election_node = false,
@@ -145,8 +173,11 @@ pub struct Server {
     pub log: Vec<Entry>,
     /// The tree after the whole log.
     pub tip: Tree,
-    pub next: Sequence,
+    /// The number of the next child. It sticks at 2147483647, as since ZooKeeper 3.6.
+    pub next: i32,
     pub zxid: i64,
+    /// Barred znodes that were deleted: no watch told of it.
+    pub unheard: Vec<Name>,
     /// Children that are no candidates.
     pub foreign: &'static [&'static str],
     /// What the server answers to every create, whatever else it could.
@@ -160,8 +191,9 @@ impl Server {
             base: empty.clone(),
             log: Vec::new(),
             tip: empty,
-            next: Sequence::new(0),
+            next: 0,
             zxid: 100,
+            unheard: Vec::new(),
             foreign: &[],
             create_fails: None,
         }
@@ -184,6 +216,11 @@ impl Server {
     }
 
     pub fn commit(&mut self, entry: Entry) {
+        if let Entry::Deleted(name) = entry
+            && self.find(name).is_some_and(|znode| znode.access == Access::Barred)
+        {
+            self.unheard.push(name);
+        }
         self.tip.apply(entry);
         self.log.push(entry);
     }
@@ -193,6 +230,12 @@ impl Server {
         for entry in self.log.drain(..applied) {
             self.base.apply(entry);
         }
+    }
+
+    /// Whether the change at this position of the log is told by the watches on its znode.
+    pub fn is_told(&self, position: usize, name: Name) -> bool {
+        let barred = self.base.find(name).is_some_and(|znode| znode.access == Access::Barred);
+        !barred && !self.log[..position].contains(&Entry::Barred(name))
     }
 
     fn at(&self, position: usize) -> Tree {
@@ -215,15 +258,17 @@ impl Server {
             _ => None,
         };
         match found {
+            Some(Znode { access: Access::Barred, .. }) => Answer::Failed(Failure::NoAuth),
             Some(znode) => Answer::Read(znode.name, znode.stat()),
             None => Answer::Failed(Failure::NoNode),
         }
     }
 
-    /// Carries out what does not depend on the server that it was sent to: a write or a `sync`.
+    /// Carries out what does not depend on the server that it was sent to: a write. A barrier is
+    /// one that changes nothing.
     pub fn write(&mut self, (client, owner): (usize, SessionId), request: Request) -> Answer {
         match request {
-            Request::Create => self.create(client, owner),
+            Request::Create(attempt) => self.create((client, attempt), owner),
             Request::CreateElectionNode if self.tip.has_election_node => {
                 Answer::Failed(Failure::NodeExists)
             }
@@ -244,24 +289,24 @@ impl Server {
                     }
                 }
             }
-            Request::Sync | Request::List | Request::Read(_) | Request::Inspect(_) => {
-                Answer::Synced
+            Request::Barrier | Request::List | Request::Read(_) | Request::Inspect(_) => {
+                Answer::BarrierPassed
             }
         }
     }
 
-    fn create(&mut self, client: usize, owner: SessionId) -> Answer {
+    fn create(&mut self, (client, attempt): (usize, u32), owner: SessionId) -> Answer {
         if let Some(failure) = self.create_fails {
             return Answer::Failed(failure);
         }
         if !self.tip.has_election_node {
             return Answer::Failed(Failure::NoNode);
         }
-        let name = Name { client, sequence: self.next.get() };
-        self.next = Sequence::new(self.next.get().wrapping_add(1));
+        let name = Name { client, attempt, sequence: self.next };
+        self.next = self.next.saturating_add(1);
         self.zxid += 1;
         let token = Token::new(self.zxid);
-        self.commit(Entry::Created(Znode { name, owner, token, version: 0 }));
+        self.commit(Entry::Created(Znode { name, owner, token, version: 0, access: Access::Open }));
         Answer::Created(name)
     }
 
@@ -283,6 +328,6 @@ impl Server {
     pub fn wipe(&mut self) {
         self.expire(|_| true);
         self.commit(Entry::ElectionNodeDeleted);
-        self.next = Sequence::new(0);
+        self.next = 0;
     }
 }

@@ -1,10 +1,10 @@
 //! What can happen next in a world.
 
-use election_core::SessionId;
+use election_core::{Role, SessionId};
 
 use super::World;
 use super::client::{Client, Link, SESSIONS};
-use super::server::{Entry, Name};
+use super::server::{Access, Entry, Name};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -36,6 +36,9 @@ pub enum Step {
     /// nominee's id.
     HandOver(usize),
     LeaseLapse(usize),
+    /// The client looks for what a lost event would have told.
+    Look(usize),
+    OperatorBars(Name),
     OperatorDeletes(Name),
     OperatorWrites(Name),
     OperatorWipes,
@@ -53,12 +56,14 @@ impl Step {
             | Self::DropInDoubt(_)
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
+            Self::Look(i) => world.has_missed_something(&world.clients[i]),
             Self::ConnectToNewSession(_)
             | Self::DeliverStraggler(..)
             | Self::Expire(_)
             | Self::Withdraw(_)
             | Self::HandOver(_)
             | Self::LeaseLapse(_)
+            | Self::OperatorBars(_)
             | Self::OperatorDeletes(_)
             | Self::OperatorWrites(_)
             | Self::OperatorWipes => false,
@@ -93,6 +98,9 @@ impl World {
             }
             if self.budget.writes > 0 {
                 steps.push(Step::OperatorWrites(znode.name));
+            }
+            if self.budget.bars > 0 && znode.access == Access::Open {
+                steps.push(Step::OperatorBars(znode.name));
             }
         }
         if self.budget.wipes > 0 && self.server.tip.has_election_node {
@@ -171,6 +179,7 @@ impl World {
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
+        offer(Step::Look(i), up && (budget.looks > 0 || self.has_missed_something(client)));
     }
 
     pub fn next_heard(&self, client: &Client) -> Option<Heard> {
@@ -185,6 +194,7 @@ impl World {
             let concerns = match self.server.log.get(position) {
                 Some(Entry::Deleted(name) | Entry::Written(name)) => {
                     client.watchers.iter().any(|watcher| watcher.name == *name)
+                        && self.server.is_told(position, *name)
                 }
                 Some(Entry::SessionClosed(session)) => *session == client.session,
                 _ => false,
@@ -194,6 +204,19 @@ impl World {
             }
         }
         None
+    }
+
+    /// Whether the client waits for an event that was dropped.
+    pub fn has_missed_something(&self, client: &Client) -> bool {
+        if self.server.unheard.is_empty() || !self.is_quiet(client) {
+            return false;
+        }
+        let predecessor = match client.nominee.role() {
+            Role::Following { predecessor, .. } => Some(Name::parse(predecessor.as_str())),
+            _ => None,
+        };
+        let mut awaited = predecessor.into_iter().chain(client.candidate());
+        awaited.any(|name| self.server.unheard.contains(&name))
     }
 
     /// Whether nothing that the client asked for or watches is on its way.

@@ -64,9 +64,11 @@ impl World {
                     self.fault = Some(format!("{i}: leads past its lease"));
                 }
             }
-            Step::OperatorDeletes(_) | Step::OperatorWrites(_) | Step::OperatorWipes => {
-                self.operate(step);
-            }
+            Step::Look(i) => self.look(i),
+            Step::OperatorBars(_)
+            | Step::OperatorDeletes(_)
+            | Step::OperatorWrites(_)
+            | Step::OperatorWipes => self.operate(step),
         }
         self.bound_the_lag();
     }
@@ -96,6 +98,17 @@ impl World {
         client.seen = client.applied;
         let session = client.session;
         self.tell(i, |client| client.feed(Event::Connected { session }));
+    }
+
+    /// Looks are so far apart that the client's server has caught up when one is due.
+    fn look(&mut self, i: usize) {
+        if self.has_missed_something(&self.clients[i]) {
+            self.clients[i].applied = self.server.end();
+            self.clients[i].seen = self.server.end();
+        } else {
+            spend(&mut self.budget.looks);
+        }
+        self.tell(i, |client| client.feed(Event::Look));
     }
 
     fn learn_of_expiry(&mut self, i: usize) {
@@ -153,10 +166,19 @@ impl World {
             }
         }
         for Watcher { ticket, name } in &client.watchers {
-            let change = self.server.log[client.applied..].iter().find_map(|entry| match entry {
-                Entry::Deleted(deleted) if deleted == name => Some(Change::Deleted),
-                Entry::Written(written) if written == name => Some(Change::Data),
-                _ => None,
+            let positions = client.applied..self.server.end();
+            let change = positions.into_iter().find_map(|position| {
+                let entry = self.server.log[position];
+                match entry {
+                    Entry::Deleted(changed) | Entry::Written(changed)
+                        if changed != *name || !self.server.is_told(position, *name) =>
+                    {
+                        None
+                    }
+                    Entry::Deleted(_) => Some(Change::Deleted),
+                    Entry::Written(_) => Some(Change::Data),
+                    _ => None,
+                }
             });
             stragglers.extend(change.map(|change| Delivery::Changed(*ticket, change)));
         }
@@ -177,7 +199,7 @@ impl World {
             self.tell(i, |client| client.deliver_read(ticket, answer));
             return;
         }
-        if request == Request::Sync {
+        if request == Request::Barrier {
             // What this session sent before is applied or refused by now.
             client.in_doubt.retain(|lost| lost.session != session);
         }
@@ -232,6 +254,10 @@ impl World {
                 spend(&mut self.budget.deletions);
                 self.evicted.extend(evicted(name));
                 self.server.commit(Entry::Deleted(name));
+            }
+            Step::OperatorBars(name) => {
+                spend(&mut self.budget.bars);
+                self.server.commit(Entry::Barred(name));
             }
             Step::OperatorWrites(name) => {
                 spend(&mut self.budget.writes);

@@ -71,10 +71,27 @@ fn long_two_nominees_an_operator() {
 
 #[test]
 #[ignore = "long form: run with --release"]
-fn long_two_nominees_at_the_wrap_of_the_counter() {
+fn long_two_nominees_at_the_end_of_the_counter() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).counting_from(i32::MAX).lagging(2);
-    explore_long("2 nominees, wrap, 1 loss, 1 expiry, 1 withdrawal", world);
+    let world = World::new(2, budget).counting_from(i32::MAX - 2).lagging(2);
+    explore_long("2 nominees, end of the counter, 1 loss, 1 expiry, 1 withdrawal", world);
+}
+
+/// ZOOKEEPER-4799: candidates that may not be read go unheard.
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_three_nominees_barred_candidates() {
+    let budget = Budget { losses: 1, expiries: 1, bars: 2, withdrawals: 1, ..NO_FAULTS };
+    let world = World::new(3, budget).lagging(1);
+    explore_long("3 nominees, 2 barred, 1 loss, 1 expiry, 1 withdrawal", world);
+}
+
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_two_nominees_any_faults_barred_candidates_looks() {
+    let budget = Budget { bars: 2, deletions: 1, looks: 2, ..ANY_FAULTS };
+    let world = World::new(2, budget).lagging(2);
+    explore_long("2 nominees, any faults, 2 barred, 1 deletion, 2 looks", world);
 }
 
 /// C-30: the election node vanishes.

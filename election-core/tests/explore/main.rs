@@ -55,6 +55,8 @@ const NO_FAULTS: Budget = Budget {
     deletions: 0,
     writes: 0,
     wipes: 0,
+    bars: 0,
+    looks: 0,
     handovers: 0,
     stragglers: 0,
 };
@@ -69,6 +71,8 @@ fn merging_loses_nothing() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     assert_that_merging_loses_nothing("2 nominees", World::new(2, budget).lagging(2));
     assert_that_merging_loses_nothing("3 nominees", World::new(3, NO_FAULTS).lagging(1));
+    let budget = Budget { bars: 1, withdrawals: 1, looks: 1, ..NO_FAULTS };
+    assert_that_merging_loses_nothing("2 nominees, 1 barred", World::new(2, budget).lagging(1));
 }
 
 #[test]
@@ -129,12 +133,32 @@ fn two_nominees_an_operator() {
     explore("2 nominees, 1 deletion, 1 write", World::new(2, budget).lagging(2));
 }
 
-/// C-8, C-77: the counter wraps between the two.
+/// The second gets a number that every later candidate gets too, or the first one's next.
 #[test]
-fn two_nominees_at_the_wrap_of_the_counter() {
+fn two_nominees_at_the_end_of_the_counter() {
     let budget = Budget { losses: 1, lapses: 1, ..NO_FAULTS };
-    let world = World::new(2, budget).counting_from(i32::MAX).lagging(1);
-    explore("2 nominees, wrap, 1 loss, 1 lapse", world);
+    let world = World::new(2, budget).counting_from(i32::MAX - 1).lagging(1);
+    explore("2 nominees, end of the counter, 1 loss, 1 lapse", world);
+}
+
+/// ZOOKEEPER-4799: a candidate that may not be read goes unheard.
+#[test]
+fn two_nominees_a_barred_candidate() {
+    let budget = Budget { losses: 1, bars: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("2 nominees, 1 barred, 1 loss, 1 withdrawal", World::new(2, budget).lagging(1));
+}
+
+/// The same, with an operator that deletes it, and looks at any time.
+#[test]
+fn two_settled_nominees_a_barred_candidate_an_operator_two_looks() {
+    let budget = Budget { bars: 1, deletions: 1, looks: 2, ..NO_FAULTS };
+    explore("2 settled, 1 barred, 1 deletion, 2 looks", settled(2, budget).lagging(2));
+}
+
+#[test]
+fn three_settled_nominees_an_expiry_two_looks() {
+    let budget = Budget { losses: 1, expiries: 1, looks: 2, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 1 expiry, 2 looks", settled(3, budget).lagging(1));
 }
 
 /// C-30: the election node vanishes.

@@ -16,7 +16,7 @@ fn connection_lost_after_create_was_sent_and_it_was_done() {
     let requests = world.requests_until_rest(0);
     assert!(matches!(
         requests[..],
-        [Request::Sync, Request::List, Request::Read(_), Request::List]
+        [Request::Barrier, Request::List, Request::Read(_), Request::List]
     ));
     assert_eq!(world.server.tip.znodes.len(), 1);
     assert_eq!(world.token(0), world.server.tip.znodes[0].token);
@@ -31,7 +31,7 @@ fn connection_lost_after_create_was_sent_and_it_was_not_done() {
     let requests = world.requests_until_rest(0);
     assert!(matches!(
         requests[..],
-        [Request::Sync, Request::List, Request::Create, Request::Read(_), Request::List]
+        [Request::Barrier, Request::List, Request::Create(_), Request::Read(_), Request::List]
     ));
     assert_eq!(world.server.tip.znodes.len(), 1);
 }
@@ -55,7 +55,7 @@ fn connection_lost_after_create_and_the_session_expired_meanwhile() {
     let ghost = world.server.tip.znodes[0];
     world.take(Step::ConnectToNewSession(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[0], Request::Create);
+    assert_eq!(requests[0], Request::Create(1));
     assert!(requests.contains(&Request::Inspect(ghost.name)));
     assert!(matches!(requests[4], Request::Delete(name, Some(_)) if name == ghost.name));
     assert_eq!(world.server.tip.znodes.len(), 1);
@@ -72,7 +72,7 @@ fn a_search_does_not_adopt_the_znode_of_another_session() {
     world.take(Step::Disconnect(0));
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..3], [Request::Sync, Request::List, Request::Read(ghost.name)]);
+    assert_eq!(requests[..3], [Request::Barrier, Request::List, Request::Read(ghost.name)]);
     assert!(matches!(requests[3], Request::Delete(name, Some(_)) if name == ghost.name));
     assert_eq!(world.server.tip.znodes.len(), 1);
     assert!(world.token(0) > ghost.token);
@@ -90,7 +90,7 @@ fn a_ghost_that_vanishes_is_searched_for_again() {
     world.run_until(0, |request| *request == Request::Read(ghost));
     world.take(Step::ExpireFormer(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..3], [Request::Read(ghost), Request::List, Request::Create]);
+    assert_eq!(requests[..3], [Request::Read(ghost), Request::List, Request::Create(2)]);
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
@@ -116,7 +116,10 @@ fn election_node_does_not_exist() {
     world.server = Server::without_election_node();
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..3], [Request::Create, Request::CreateElectionNode, Request::Create]);
+    assert_eq!(
+        requests[..3],
+        [Request::Create(0), Request::CreateElectionNode, Request::Create(1)]
+    );
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
@@ -126,7 +129,7 @@ fn election_node_does_not_exist_and_must() {
     let mut world = World::with_policy(1, Budget::default(), END);
     world.server = Server::without_election_node();
     world.take(Step::Connect(0));
-    assert_eq!(world.requests_until_rest(0), [Request::Create]);
+    assert_eq!(world.requests_until_rest(0), [Request::Create(0)]);
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
@@ -156,16 +159,36 @@ fn election_node_is_created_a_bounded_number_of_times() {
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
-/// The counter sticks since 3.6: the error names the remedy.
+/// The counter sticks since ZooKeeper 3.6: every further create gets the same number.
 #[test]
-fn sequence_numbers_run_out_on_a_server_since_3_6() {
+fn sequence_numbers_run_out() {
+    let mut world = World::new(3, Budget::default()).counting_from(i32::MAX - 1);
+    for i in 0..3 {
+        world.take(Step::Connect(i));
+    }
+    world.requests_until_rest(0);
+    for i in 1..3 {
+        let requests = world.requests_until_rest(i);
+        let [Request::Create(0), Request::Delete(name, None)] = requests[..] else {
+            panic!("{requests:?}");
+        };
+        assert_eq!(name.sequence, i32::MAX);
+        let failed = End::Failed(NominationError::SequenceExhausted);
+        assert_eq!(world.clients[i].end(), Some(failed));
+    }
+    assert_eq!(world.server.tip.znodes.len(), 1, "nothing is left behind");
+    assert!(matches!(world.role(0), Role::Leading { .. }), "by the last number");
+}
+
+/// Whatever the reason: nobody stands with a name that is taken.
+#[test]
+fn the_name_of_a_candidate_is_taken() {
     let mut world = World::new(1, Budget::default());
     world.server.create_fails = Some(Failure::NodeExists);
     world.take(Step::Connect(0));
-    assert_eq!(world.requests_until_rest(0), [Request::Create]);
-    let Some(End::Failed(error)) = world.clients[0].end() else { panic!("must fail") };
-    assert_eq!(error, NominationError::SequenceExhausted);
-    assert!(error.to_string().contains("fresh election node"));
+    assert_eq!(world.requests_until_rest(0), [Request::Create(0)]);
+    let failed = End::Failed(NominationError::SequenceExhausted);
+    assert_eq!(world.clients[0].end(), Some(failed));
 }
 
 /// C-31: no permission, a quota, failed authentication.

@@ -23,7 +23,7 @@ fn a_leader_leads_on_with_its_token_and_nobody_else_hears_of_it() {
     let requests = world.requests_until_rest(0);
     assert!(matches!(
         requests[..],
-        [Request::Sync, Request::List, Request::Read(_), Request::List]
+        [Request::Barrier, Request::List, Request::Read(_), Request::List]
     ));
     assert_eq!(world.token(0), before.token(0));
     assert_eq!(world.candidate(0), before.candidate(0));
@@ -51,7 +51,8 @@ fn a_create_that_was_on_its_way_is_not_done_twice() {
         world.take(Step::HandOver(0));
         world.take(Step::Connect(0));
         let requests = world.requests_until_rest(0);
-        let creates = requests.iter().filter(|request| **request == Request::Create).count();
+        let creates =
+            requests.iter().filter(|request| matches!(request, Request::Create(_))).count();
         assert_eq!(creates, usize::from(!is_done));
         assert_eq!(world.server.tip.znodes.len(), 1);
         assert!(matches!(world.role(0), Role::Leading { .. }));
@@ -66,7 +67,7 @@ fn the_session_expired_meanwhile() {
     world.take(Step::LearnOfExpiry(0));
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..3], [Request::Sync, Request::List, Request::Create]);
+    assert_eq!(requests[..3], [Request::Barrier, Request::List, Request::Create(1)]);
     world.requests_until_rest(1);
     assert!(world.token(1).get() > token);
     assert!(matches!(world.role(0), Role::Following { .. }));

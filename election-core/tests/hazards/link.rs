@@ -3,7 +3,7 @@
 use election_core::{Cause, Change, End, Event, Notice, Role, SessionId, Token};
 
 use crate::common::World;
-use crate::common::server::{Request, Znode};
+use crate::common::server::{Access, Request, Znode};
 use crate::common::step::Step;
 use crate::{END, STAND_AGAIN};
 
@@ -35,7 +35,7 @@ fn connection_lost_while_leading_and_the_lease_deadline_passes() {
     assert_eq!(world.role(0), Role::Connecting);
     world.take(Step::Connect(0));
     let requests = world.requests_until_rest(0);
-    assert_eq!(requests[..2], [Request::Delete(old, None), Request::Create]);
+    assert_eq!(requests[..2], [Request::Delete(old, None), Request::Create(1)]);
     world.settle();
     assert!(world.token(1) > token);
     assert!(matches!(world.role(0), Role::Following { .. }));
@@ -188,7 +188,7 @@ fn own_znode_is_replaced_by_one_of_another_session() {
     world.take(Step::Disconnect(0));
     world.take(Step::OperatorDeletes(name));
     let owner = SessionId::new(77_000);
-    let znode = Znode { name, owner, token: Token::new(900), version: 0 };
+    let znode = Znode { name, owner, token: Token::new(900), version: 0, access: Access::Open };
     world = world.with_znode(znode);
     world.take(Step::Connect(0));
     world.notices(0);

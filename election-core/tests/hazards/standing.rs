@@ -103,22 +103,37 @@ fn election_node_has_children_that_are_no_candidates() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// C-8: the counter wraps before 3.6, with four candidates alive around it.
+/// The server drops the event that a watcher may not read, and its watch with it (ZOOKEEPER-4799).
 #[test]
-fn sequence_numbers_wrap_on_a_server_before_3_6() {
-    let mut world = World::new(4, Budget::default()).counting_from(i32::MAX - 1);
-    for client in 0..4 {
-        world.take(Step::Connect(client));
-        world.requests_until_rest(client);
-    }
-    for leader in 0..3 {
-        world.check().expect("every rule holds");
-        assert!(matches!(world.role(leader), Role::Leading { .. }));
-        world.take(Step::Withdraw(leader));
-        world.settle();
-    }
-    assert!(matches!(world.role(3), Role::Leading { .. }));
-    assert_eq!(world.candidate(3).sequence, i32::MIN + 1);
+fn the_predecessor_may_no_longer_be_read_and_goes() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let leader = world.candidate(0);
+    world.take(Step::OperatorBars(leader));
+    world.take(Step::Withdraw(0));
+    world.requests_until_rest(0);
+    assert!(!world.has_news(1), "no event comes");
+    assert!(matches!(world.role(1), Role::Following { .. }));
+    world.take(Step::Look(1));
+    assert_eq!(world.requests_until_rest(1), [Request::List]);
+    assert!(matches!(world.role(1), Role::Leading { .. }));
+}
+
+/// The same, but the follower finds that it may not read when it comes back.
+#[test]
+fn the_predecessor_may_not_be_read_after_a_reconnect() {
+    let mut world = World::settled(2, STAND_AGAIN);
+    let leader = world.candidate(0);
+    world.take(Step::OperatorBars(leader));
+    world.notices(1);
+    world.take(Step::Disconnect(1));
+    world.take(Step::Connect(1));
+    let own = world.candidate(1);
+    let asked = [Request::Read(own), Request::List, Request::Read(leader), Request::List];
+    assert_eq!(world.requests_until_rest(1), asked);
+    assert_eq!(world.notices(1), [Notice::FollowingUnwatched]);
+    world.take(Step::Withdraw(0));
+    world.settle();
+    assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
 #[test]

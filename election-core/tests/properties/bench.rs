@@ -16,6 +16,7 @@ pub enum Input {
     Disconnected,
     SessionExpired,
     LeaseLapsed,
+    Look,
     Withdraw,
     /// The kind of reply that the command awaits.
     FittingReply {
@@ -37,7 +38,7 @@ pub enum Input {
 pub enum AnyReply {
     Created(String),
     ElectionNodeCreated,
-    Synced,
+    BarrierPassed,
     Children(Vec<String>),
     Read(Stat),
     Deleted,
@@ -52,6 +53,7 @@ pub fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(Input::Disconnected),
         1 => Just(Input::SessionExpired),
         1 => Just(Input::LeaseLapsed),
+        2 => Just(Input::Look),
         1 => prop::num::u8::ANY.prop_map(|n| if n < 60 { Input::Withdraw } else { Input::Disconnected }),
         20 => (prop::bool::weighted(0.8), names(), 1..4_i64)
             .prop_map(|(ours, names, token)| Input::FittingReply { ours, names, token }),
@@ -73,6 +75,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         Just(Failure::NoNode),
         Just(Failure::NodeExists),
         Just(Failure::BadVersion),
+        Just(Failure::NoAuth),
         Just(Failure::ConnectionLoss),
         any::<i32>().prop_map(Failure::Rejected),
         Just(Failure::Unreadable),
@@ -80,7 +83,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
     prop_oneof![
         any_name().prop_map(AnyReply::Created),
         Just(AnyReply::ElectionNodeCreated),
-        Just(AnyReply::Synced),
+        Just(AnyReply::BarrierPassed),
         prop::collection::vec(any_name(), 0..5).prop_map(AnyReply::Children),
         stat.prop_map(AnyReply::Read),
         Just(AnyReply::Deleted),
@@ -89,9 +92,10 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
 }
 
 fn any_name() -> impl Strategy<Value = String> {
-    let own = format!("{}", ID.candidate_prefix());
+    let own = format!("{}", ID.candidate_prefix(0));
     prop_oneof![
         4 => (0..4).prop_map(move |sequence| format!("{own}{sequence:010}")),
+        1 => Just(format!("{}2147483647", ID.candidate_prefix(1))),
         4 => (0..4).prop_map(|sequence| format!("_c_other-latch-{sequence:010}")),
         1 => (0..4).prop_map(|sequence| format!("{:x<70}latch-{sequence:010}", "")),
         1 => ".{0,12}",
@@ -105,7 +109,7 @@ const ID: NomineeId = NomineeId::from_bytes([7; 16]);
 enum Kind {
     Create,
     CreateElectionNode,
-    Sync,
+    Barrier,
     List,
     ReadOwn,
     Read,
@@ -151,6 +155,7 @@ impl Bench {
                 self.step(Event::SessionExpired)
             }
             Input::LeaseLapsed => self.step(Event::LeaseLapsed),
+            Input::Look => self.step(Event::Look),
             Input::Withdraw => self.withdraw(),
             Input::FittingReply { ours, names, token } => self.fitting_reply(ours, names, token),
             Input::Reply { ticket, reply } => match self.issued(ticket) {
@@ -196,9 +201,12 @@ impl Bench {
             return Ok(());
         };
         let reply = match kind {
-            Kind::Create => AnyReply::Created(format!("{}{token:010}", ID.candidate_prefix())),
+            Kind::Create => {
+                let last = self.nominee.attempts().wrapping_sub(1);
+                AnyReply::Created(format!("{}{token:010}", ID.candidate_prefix(last)))
+            }
             Kind::CreateElectionNode => AnyReply::ElectionNodeCreated,
-            Kind::Sync => AnyReply::Synced,
+            Kind::Barrier => AnyReply::BarrierPassed,
             Kind::List => {
                 names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
                 AnyReply::Children(names)
@@ -229,7 +237,7 @@ impl Bench {
         let seen = match reply {
             AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
             AnyReply::ElectionNodeCreated => self.answer(ticket, Ok(Reply::ElectionNodeCreated)),
-            AnyReply::Synced => self.answer(ticket, Ok(Reply::Synced)),
+            AnyReply::BarrierPassed => self.answer(ticket, Ok(Reply::BarrierPassed)),
             AnyReply::Children(names) => {
                 self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
             }
@@ -311,7 +319,7 @@ impl Seen {
             let kind = match op {
                 Op::Create { .. } => Kind::Create,
                 Op::CreateElectionNode => Kind::CreateElectionNode,
-                Op::Sync => Kind::Sync,
+                Op::Barrier => Kind::Barrier,
                 Op::List => Kind::List,
                 Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
                 Op::Read { watch: Watch::Predecessor, .. } | Op::Inspect { .. } => Kind::Read,

@@ -22,6 +22,8 @@ const BUDGET: Budget = Budget {
     deletions: 2,
     writes: 2,
     wipes: 1,
+    bars: 1,
+    looks: 3,
     handovers: 1,
     stragglers: 2,
 };

@@ -42,7 +42,7 @@ impl Election {
         };
         let mut names: Vec<_> =
             children.iter().filter_map(|name| CandidateName::parse(name).ok()).collect();
-        in_order(&mut names);
+        names.sort_by_key(CandidateName::sequence);
         let mut candidates = Vec::with_capacity(names.len());
         for name in names {
             match self.client.get_data(&join(&self.path, &name)).await {
@@ -57,37 +57,5 @@ impl Election {
             }
         }
         Ok(candidates)
-    }
-}
-
-/// Sorts by age. Serial numbers have no order of their own, only one after a first.
-fn in_order(names: &mut [CandidateName]) {
-    let first = names
-        .iter()
-        .map(CandidateName::sequence)
-        .reduce(|first, other| if other.precedes(first) { other } else { first });
-    if let Some(first) = first {
-        names.sort_by_key(|name| name.sequence().get().wrapping_sub(first.get()).cast_unsigned());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// C-8, C-77: servers before 3.6 go on with negative numbers.
-    #[test]
-    fn candidates_are_in_order_across_the_wrap_of_the_sequence() {
-        let ordered = ["2147483646", "2147483647", "-2147483648", "-2147483647"];
-        for rotation in 0..ordered.len() {
-            let mut names: Vec<_> = (0..ordered.len())
-                .map(|index| ordered[(index + rotation) % ordered.len()])
-                .map(|sequence| CandidateName::parse(&format!("latch-{sequence}")).unwrap())
-                .collect();
-            in_order(&mut names);
-            let sequences: Vec<_> =
-                names.iter().map(|name| name.as_str().trim_start_matches("latch-")).collect();
-            assert_eq!(sequences, ordered);
-        }
     }
 }

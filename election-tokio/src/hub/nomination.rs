@@ -246,6 +246,12 @@ impl Nomination {
                     "following"
                 );
             }
+            Notice::FollowingUnwatched => {
+                warn!(
+                    target: ELECTION, election, %nominee, candidate, session = zk_session, zxid,
+                    "following a predecessor that may not be read: its end shows at the next look"
+                );
+            }
             Notice::Elected(token) => self.elected(token, around),
             Notice::Suspended => {
                 warn!(
@@ -389,7 +395,8 @@ fn created(
 fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
     match step {
         Step::ElectionNode | Step::Ancestor => Ok(Reply::ElectionNodeCreated),
-        Step::Sync => Ok(Reply::Synced),
+        // Whatever became of its check, a multi that is answered was committed.
+        Step::Barrier => Ok(Reply::BarrierPassed),
         Step::Delete => Ok(Reply::Deleted),
         Step::Read => match GetDataResponse::decode_prefix(body) {
             Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),

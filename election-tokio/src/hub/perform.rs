@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use election_core::{Command, Failure, NomineeId, Op, Output, Ticket, Watch};
+use election_core::{CandidatePrefix, Command, Failure, Op, Output, Ticket, Watch};
 use zk_jute::records::{
-    Create2Request, CreateContainerRequest, CreateMode, CreateRequest, DeleteRequest,
-    GetChildrenRequest, GetDataRequest, SyncRequest,
+    CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,
+    DeleteRequest, GetChildrenRequest, GetDataRequest, MultiOp, MultiRequest,
 };
 use zk_jute::{ErrorCode, Vector, Version};
 use zk_session::{Instant, SubmitError, WatchId, Watching};
@@ -20,7 +20,7 @@ pub(crate) enum Step {
     /// An ancestor of the election node; whether it exists shows when its child is created.
     Ancestor,
     ElectionNode,
-    Sync,
+    Barrier,
     Read,
     Delete,
 }
@@ -32,7 +32,7 @@ impl Step {
             Self::Create => "create",
             Self::Ancestor => "create_ancestor",
             Self::ElectionNode => "create_election_node",
-            Self::Sync => "sync",
+            Self::Barrier => "barrier",
             Self::Read => "read",
             Self::Delete => "delete",
         }
@@ -88,11 +88,13 @@ impl Performer<'_> {
 
     fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
         match op {
-            Op::Create { id } => self.create_candidate(ticket, id),
+            Op::Create { prefix } => self.create_candidate(ticket, prefix),
             Op::CreateElectionNode => self.create_election_node(ticket),
-            Op::Sync => {
-                let request = SyncRequest { path: &self.target.server_path };
-                self.session.submit(self.now, self.tag(ticket, Step::Sync), &request)
+            Op::Barrier => {
+                let path = &self.target.server_path;
+                let check = [MultiOp::Check(CheckVersionRequest { path, version: Version::ANY })];
+                let tag = self.tag(ticket, Step::Barrier);
+                self.session.submit(self.now, tag, &MultiRequest::new(&check))
             }
             Op::List => self.list(ticket),
             Op::Read { name, watch } => self.read(ticket, name, watch),
@@ -108,10 +110,14 @@ impl Performer<'_> {
         }
     }
 
-    fn create_candidate(&mut self, ticket: Ticket, id: NomineeId) -> Result<(), SubmitError> {
+    fn create_candidate(
+        &mut self,
+        ticket: Ticket,
+        prefix: CandidatePrefix,
+    ) -> Result<(), SubmitError> {
         let acl = self.target.acl.entries();
         let request = CreateRequest {
-            path: &self.target.child(id.candidate_prefix()),
+            path: &self.target.child(prefix),
             data: Some(&self.target.data),
             acl: Vector::new(&acl),
             mode: CreateMode::EPHEMERAL_SEQUENTIAL,

@@ -80,9 +80,9 @@ fn election() -> Result<(), Step> {
 
 /// Connects, creates and verifies a candidate; gives the ticket of the list that follows.
 fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ticket, Step> {
-    let id = nominee.id();
+    let prefix = nominee.id().candidate_prefix(nominee.attempts());
     let output = nominee.handle_event(Event::Connected { session: SESSION });
-    let create = ticket_of(&output, at, Op::Create { id })?;
+    let create = ticket_of(&output, at, Op::Create { prefix })?;
     let output = nominee.handle_event(reply(create, Reply::Created { name }));
     let read = ticket_of(&output, at + 1, Op::Read { name, watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read(stat(token))));

@@ -180,7 +180,11 @@ impl Nomination {
         match notice {
             Notice::Elected(token) => self.elected(token, around),
             Notice::Lost(_) | Notice::Ended(_) => self.leadership = Leadership::None,
-            Notice::Following | Notice::Suspended | Notice::Resumed(_) | Notice::Unseated(_) => {}
+            Notice::Following
+            | Notice::FollowingUnwatched
+            | Notice::Suspended
+            | Notice::Resumed(_)
+            | Notice::Unseated(_) => {}
         }
     }
 

@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use election_core::{
-    Command, Failure, Nominee, NomineeId, Notice, Op, Output, Reply, Ticket, Watch,
+    CandidatePrefix, Command, Failure, Nominee, Notice, Op, Output, Reply, Ticket, Watch,
 };
 use zk_jute::records::{
-    Acl, CreateMode, CreateRequest, CreateResponse, DeleteRequest, GetChildrenRequest,
-    GetChildrenResponse, GetDataRequest, GetDataResponse, SyncRequest,
+    Acl, CheckVersionRequest, CreateMode, CreateRequest, CreateResponse, DeleteRequest,
+    GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse, MultiOp,
+    MultiRequest,
 };
 use zk_jute::{Decode, ErrorCode, Vector, Version};
 use zk_session::{Completion, Instant, SubmitError, WatchId, Watching};
@@ -19,7 +20,7 @@ use super::{ELECTION, Session, Tag, Watcher, child};
 pub(crate) enum Step {
     Create,
     ElectionNode,
-    Sync,
+    Barrier,
     List,
     Read,
     Delete,
@@ -103,7 +104,7 @@ impl Performer<'_> {
             },
             Step::Read => self.react(nominee, event(read_reply(&body))),
             Step::ElectionNode => self.react(nominee, event(Ok(Reply::ElectionNodeCreated))),
-            Step::Sync => self.react(nominee, event(Ok(Reply::Synced))),
+            Step::Barrier => self.react(nominee, event(Ok(Reply::BarrierPassed))),
             Step::Delete => self.react(nominee, event(Ok(Reply::Deleted))),
         }
     }
@@ -129,15 +130,17 @@ impl Performer<'_> {
     fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
         let tag = |step| Tag::Nomination { key: self.key, ticket, step };
         match op {
-            Op::Create { id } => self.create_candidate(ticket, id),
+            Op::Create { prefix } => self.create_candidate(ticket, prefix),
             Op::CreateElectionNode => {
                 let mode = CreateMode::PERSISTENT;
                 let acl = Vector::<Acl<'_>>::OPEN;
                 let request = CreateRequest { path: ELECTION, data: Some(&[]), acl, mode };
                 self.session.submit(self.now, tag(Step::ElectionNode), &request)
             }
-            Op::Sync => {
-                self.session.submit(self.now, tag(Step::Sync), &SyncRequest { path: ELECTION })
+            Op::Barrier => {
+                let check = CheckVersionRequest { path: ELECTION, version: Version::ANY };
+                let request = [MultiOp::Check(check)];
+                self.session.submit(self.now, tag(Step::Barrier), &MultiRequest::new(&request))
             }
             Op::List => {
                 let request = GetChildrenRequest { path: ELECTION, watch: false };
@@ -156,9 +159,13 @@ impl Performer<'_> {
         }
     }
 
-    fn create_candidate(&mut self, ticket: Ticket, id: NomineeId) -> Result<(), SubmitError> {
+    fn create_candidate(
+        &mut self,
+        ticket: Ticket,
+        prefix: CandidatePrefix,
+    ) -> Result<(), SubmitError> {
         let request = CreateRequest {
-            path: &child(id.candidate_prefix()),
+            path: &child(prefix),
             data: Some(b"simulated"),
             acl: Vector::<Acl<'_>>::OPEN,
             mode: CreateMode::EPHEMERAL_SEQUENTIAL,

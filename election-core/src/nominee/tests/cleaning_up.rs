@@ -1,0 +1,121 @@
+//! What a failed nomination leaves behind, and what it still owes.
+
+use super::*;
+
+/// The last number is given to one candidate; the next ones are given again and again.
+#[test]
+fn a_number_that_another_candidate_can_have_is_not_stood_with() {
+    let prefix = ID.candidate_prefix(0);
+    for number in ["2147483647", "-2147483648", "-000000001", "9999999999"] {
+        let mut script = Script::connected();
+        let name = format!("{prefix}{number}");
+        script.answer(Ok(Reply::Created { name: &name }));
+        assert_eq!(script.failure(), Some(NominationError::SequenceExhausted));
+        assert_eq!(script.asked, format!("delete {name}"));
+        script.answer(Ok(Reply::Deleted));
+        assert!(!script.nominee.owes_cleanup());
+    }
+    let mut script = Script::connected();
+    let name = format!("{prefix}2147483646");
+    script.answer(Ok(Reply::Created { name: &name }));
+    assert_eq!(script.asked, format!("read {name}"));
+}
+
+/// The reply to its create was lost.
+#[test]
+fn a_candidate_with_such_a_number_is_found_and_removed() {
+    let mut script = Script::connected();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    let name = format!("{}2147483647", ID.candidate_prefix(0));
+    script.list(&[OTHER, &name]);
+    assert_eq!(script.asked, format!("read {name}"));
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    assert_eq!(script.failure(), Some(NominationError::SequenceExhausted));
+    assert_eq!(script.asked, format!("delete {name}"));
+}
+
+/// The remedy is in the text.
+#[test]
+fn the_end_of_the_numbers_names_what_to_do() {
+    assert!(NominationError::SequenceExhausted.to_string().contains("fresh election node"));
+}
+
+#[test]
+fn a_cleanup_is_owed_until_it_is_answered() {
+    let mut script = Script::verified();
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    for _ in 0..3 {
+        assert!(script.nominee.owes_cleanup());
+        script.feed(Event::Disconnected);
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+        script.feed(Event::Connected { session: SESSION });
+        assert_eq!(script.asked, format!("delete {OWN}"));
+    }
+    script.answer(Err(Failure::NoNode));
+    assert!(!script.nominee.owes_cleanup());
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+}
+
+#[test]
+fn a_cleanup_goes_with_the_session() {
+    for event in [Event::SessionExpired, Event::Connected { session: NEXT_SESSION }] {
+        let mut script = Script::verified();
+        script.answer(Err(Failure::NoAuth));
+        script.feed(Event::Disconnected);
+        script.feed(event);
+        assert!(!script.nominee.owes_cleanup());
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
+}
+
+/// A throttled server has not looked at the request; a refusal is final.
+#[test]
+fn a_throttled_cleanup_is_asked_for_again_at_the_next_look() {
+    let mut script = Script::verified();
+    script.answer(Err(Failure::NoAuth));
+    script.answer(Err(Failure::Rejected(-127)));
+    assert_eq!(script.asked, "", "not at once");
+    assert!(script.nominee.owes_cleanup());
+    script.feed(Event::Look);
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    script.answer(Err(Failure::NoAuth));
+    assert!(!script.nominee.owes_cleanup());
+}
+
+/// There is a znode, and its name could not be read.
+#[test]
+fn a_create_whose_reply_cannot_be_read_is_searched_for() {
+    let mut script = Script::connected();
+    script.answer(Err(Failure::Unreadable));
+    assert_eq!(script.asked, "barrier");
+    let mut script = Script::connected();
+    let _ = script.nominee.withdraw();
+    script.answer(Err(Failure::Unreadable));
+    assert_eq!(script.asked, "barrier");
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[OWN]);
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    assert_eq!(script.asked, format!("delete {OWN}"));
+}
+
+#[test]
+fn no_two_candidates_of_a_nomination_have_one_name() {
+    let mut script = Script::connected();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[]);
+    assert_eq!(script.asked, "create");
+    assert_eq!(script.nominee.attempts(), 2);
+    script.answer(Ok(Reply::Created { name: OWN }));
+    assert_eq!(script.failure(), Some(NominationError::UnexpectedName), "that of the first");
+    let mut returning = Nominee::returning(ID, 7, STAND_AGAIN);
+    let _ = returning.handle_event(Event::Connected { session: SESSION });
+    assert_eq!(returning.attempts(), 7);
+}

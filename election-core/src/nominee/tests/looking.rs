@@ -1,0 +1,130 @@
+//! Events that were lost, and the look that finds out.
+
+use super::*;
+
+const LEADER: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000001";
+
+fn following() -> Script {
+    let mut script = Script::verified();
+    script.list(&[OTHER, OWN]);
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    assert_eq!((script.notice, script.asked.as_str()), (Some(Notice::Following), ""));
+    script
+}
+
+#[test]
+fn a_follower_looks_and_leads_if_its_predecessor_has_gone() {
+    let mut script = following();
+    script.feed(Event::Look);
+    assert_eq!(script.asked, "list");
+    script.list(&[OTHER, OWN]);
+    assert_eq!((script.asked.as_str(), script.notice), ("", None), "it stands");
+    script.feed(Event::Look);
+    script.list(&[OWN]);
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+#[test]
+fn a_follower_that_looks_follows_the_next_one() {
+    let mut script = Script::verified();
+    script.list(&[LEADER, OTHER, OWN]);
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.feed(Event::Look);
+    script.list(&[LEADER, OWN]);
+    assert_eq!(script.asked, format!("read {LEADER}"));
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 10))));
+    assert_eq!(script.notice, Some(Notice::Following));
+}
+
+/// A look teaches a follower that it has become the heir, which no event tells.
+#[test]
+fn after_a_look_the_heir_leads_without_another_list() {
+    let mut script = Script::verified();
+    script.list(&[LEADER, OTHER, OWN]);
+    let watch = script.ticket.unwrap();
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.feed(Event::Look);
+    script.list(&[OTHER, OWN]);
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    script.feed(Event::Changed { ticket: watch, change: Change::Deleted });
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+#[test]
+fn a_predecessor_that_goes_during_a_look_makes_way() {
+    let mut script = following();
+    let watch = script.ticket.unwrap();
+    script.feed(Event::Look);
+    script.feed(Event::Changed { ticket: watch, change: Change::Deleted });
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+    script.list(&[OTHER, OWN]);
+    assert_eq!((script.asked.as_str(), script.notice), ("", None), "it leads");
+}
+
+#[test]
+fn a_candidate_that_has_gone_unheard_is_missed_by_a_look() {
+    let mut script = following();
+    script.feed(Event::Look);
+    script.list(&[OTHER]);
+    assert_eq!(script.notice, Some(Notice::Unseated(Cause::Evicted)));
+    assert_eq!(script.asked, "create");
+
+    let mut script = Script::leading();
+    script.feed(Event::Look);
+    assert_eq!(script.asked, format!("read {OWN}"));
+    script.answer(Err(Failure::NoNode));
+    assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
+}
+
+#[test]
+fn a_leader_that_looks_leads_on() {
+    let mut script = Script::leading();
+    script.feed(Event::Look);
+    assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) });
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+}
+
+#[test]
+fn a_predecessor_that_may_not_be_read_is_followed_by_looks() {
+    let mut script = Script::verified();
+    script.list(&[OTHER, OWN]);
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.notice, Some(Notice::FollowingUnwatched));
+    assert_eq!(script.asked, "list", "it may have gone before the read");
+    script.list(&[OTHER, OWN]);
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    assert!(matches!(script.nominee.role(), Role::Following { .. }));
+    script.feed(Event::Look);
+    script.list(&[OWN]);
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+}
+
+#[test]
+fn a_nominee_on_its_way_does_not_look() {
+    let mut script = Script::created();
+    for _ in 0..2 {
+        script.feed(Event::Look);
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.list(&[OTHER, OWN]);
+    script.feed(Event::Look);
+    assert_eq!(script.asked, "", "one at a time");
+    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    assert_eq!(script.asked, "", "the read has shown the same");
+}
+
+#[test]
+fn a_look_without_a_link_asks_for_nothing() {
+    let mut script = following();
+    script.feed(Event::Look);
+    script.feed(Event::Disconnected);
+    script.feed(Event::Look);
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    script.feed(Event::Connected { session: SESSION });
+    assert_eq!(script.asked, format!("read {OWN}"));
+    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.list(&[OTHER, OWN]);
+    assert_eq!(script.asked, format!("read {OTHER}"));
+}
