@@ -84,9 +84,12 @@ impl<T> Sender<T> {
         Receiver { channel: Arc::clone(&self.channel), seen, place }
     }
 
-    /// Replaces the value; `wakers` are to be woken.
+    /// Replaces the value; `wakers` are to be woken. After the [end](Sender::end) it changes nothing.
     pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
+        if state.phase == Phase::Over {
+            return;
+        }
         let before = core::mem::replace(&mut state.value, value);
         state.changed(wakers);
         drop(state);

@@ -85,7 +85,7 @@ impl Outputs {
             transport: hub.poll_transport(),
             challenge: hub.session.poll_sasl(),
             probe: hub.poll_probe(),
-            timeout: hub.session.poll_timeout(),
+            timeout: hub.poll_timeout(),
             ended: hub.ended(),
             more: if hub.has_more_to_do() { Progress::Some } else { Progress::None },
         }
@@ -116,8 +116,8 @@ impl Driver {
             return Progress::None;
         }
         let next = self.shared.drive(&mut self.wakers, |hub, now| {
-            hub.session.handle_timeout(now);
-            hub.session.poll_timeout()
+            hub.handle_timeout(now);
+            hub.poll_timeout()
         });
         let Some(next) = next else {
             return Progress::None;

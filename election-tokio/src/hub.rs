@@ -6,6 +6,7 @@
 mod calls;
 mod dispatch;
 mod lists;
+mod looks;
 mod nomination;
 mod perform;
 mod servers;
@@ -16,6 +17,7 @@ mod watches;
 
 use core::fmt;
 use core::task::Waker;
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,6 +44,7 @@ use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::{CONNECTION, ConnectionObserver};
 use lists::Lists;
+use looks::Looks;
 
 /// The session of a client.
 pub(crate) type Session = zk_session::Session<Tag, Watcher>;
@@ -98,6 +101,8 @@ pub(crate) struct Settings {
     pub(crate) identities: Vec<Identity>,
     pub(crate) on_expiry: OnExpiry,
     pub(crate) seed: u64,
+    /// How often nominees look whether an event was lost, unless it follows from the timeout.
+    pub(crate) look_interval: Option<Duration>,
     pub(crate) resumption: Option<Resumption>,
 }
 
@@ -119,6 +124,7 @@ pub(crate) struct Hub {
     /// Nominations that end with the session, which is being closed.
     ending: Vec<Nomination>,
     lists: Lists,
+    looks: Looks,
     pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
@@ -166,7 +172,6 @@ impl Hub {
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         Ok(Self {
             session: first_session(&settings, clock.now())?,
-            settings,
             servers,
             clock,
             calls: Calls::new(limits),
@@ -174,6 +179,7 @@ impl Hub {
             nominations: BTreeMap::new(),
             ending: Vec::new(),
             lists: Lists::default(),
+            looks: Looks::new(settings.look_interval, settings.seed),
             connection: Sender::new(ConnectionState::Connecting {
                 failures: 0,
                 last_failure: None,
@@ -189,6 +195,7 @@ impl Hub {
             driver: Driver::Awake,
             wakers: Vec::new(),
             retired: Vec::new(),
+            settings,
         })
     }
 
@@ -229,6 +236,17 @@ impl Hub {
     fn is_transport_outdated(&mut self) -> bool {
         self.first_transport = self.poll_transport();
         self.first_transport.is_some()
+    }
+
+    /// The clock of the session, and that of the hub.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+        self.look_if_due(now);
+    }
+
+    /// When [`Hub::handle_timeout`] is to be called next.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.session.poll_timeout().into_iter().chain(self.looks.next()).min()
     }
 
     /// Whether there is more to do without anything having come in.

@@ -41,6 +41,7 @@ impl Hub {
             && self.session.is_connected()
             && !self.session.is_read_only()
         {
+            self.start_looks(now);
             self.stimulate(now, key, Stimulus::Happened(Happening::Connected(session)));
         }
         (key, status)
@@ -115,6 +116,7 @@ impl Hub {
                 self.connection.set(state, &mut self.wakers);
                 // A read-only server is cut off from the ensemble: nobody leads by it (C-73).
                 if !read_only {
+                    self.start_looks(now);
                     self.stimulate_all(now, Happening::Connected(session));
                 }
                 self.calls.announce_room(&self.session, &mut self.wakers);
@@ -133,7 +135,7 @@ impl Hub {
                     reason, "connection lost"
                 );
                 self.connection.modify(ConnectionState::connection_lost, &mut self.wakers);
-                self.lists.clear();
+                self.void_requests();
                 self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
@@ -173,7 +175,7 @@ impl Hub {
             }
             _ => warn!(target: CONNECTION, session, %end, "session ended"),
         }
-        self.lists.clear();
+        self.void_requests();
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
@@ -189,6 +191,13 @@ impl Hub {
             self.connection.set(ConnectionState::Closed { end }, &mut self.wakers);
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
+    }
+
+    /// Without a connection nothing that nominees asked for is answered, and there is nothing to look
+    /// at.
+    fn void_requests(&mut self) {
+        self.lists.clear();
+        self.looks.stop();
     }
 
     /// The session that follows one that expired, if there is to be one.
@@ -229,7 +238,6 @@ impl Hub {
         if nomination.is_over()
             && let Some(nomination) = self.nominations.remove(&key)
         {
-            nomination.retire(&mut self.wakers);
             self.retired.push(nomination);
         }
         self.tend_heartbeats(now, key);
@@ -282,6 +290,23 @@ impl Hub {
         });
         if started.is_none() {
             self.session.stop_heartbeats();
+        }
+    }
+
+    /// Lets all nominees look at the same moment: the lists serve all of one election.
+    pub(super) fn look_if_due(&mut self, now: Instant) {
+        if self.looks.is_due(now) {
+            self.start_looks(now);
+            self.stimulate_all(now, Happening::Look);
+        }
+    }
+
+    /// Nominees with a connection look now and then.
+    fn start_looks(&mut self, now: Instant) {
+        if let ConnectionState::Connected { timeout, .. } = self.connection.read(Clone::clone)
+            && !self.nominations.is_empty()
+        {
+            self.looks.start(now, timeout);
         }
     }
 

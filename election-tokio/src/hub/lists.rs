@@ -1,9 +1,10 @@
 //! Lists of candidates: at most one in flight for each election, for all nominees of the client that
 //! want one.
 //!
-//! A nominee that asks while a list is in flight is served by the next one, which is submitted after
-//! it asked: that is what the machines want of a list. So a thousand nominees of a session cost a few
-//! lists and not a thousand, each of them of a thousand names.
+//! A list is submitted after the nominees that it serves have asked: that is what the machines want of
+//! it. Those that ask under one lock share one; those that ask while one is in flight share the next
+//! one. So a thousand nominees of a session cost a few lists and not a thousand, each of them of a
+//! thousand names.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -37,47 +38,51 @@ pub(super) struct Lists {
     last_key: u64,
     /// By the path of the election node on the server.
     desks: BTreeMap<Arc<str>, Desk>,
+    /// Elections whose list is to be submitted.
+    asked: VecDeque<Arc<str>>,
     /// Elections whose list is being delivered.
     delivering: VecDeque<Arc<str>>,
 }
 
 /// The lists of one election.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Desk {
     stage: Stage,
     /// Nominees that the next list serves.
     waiting: BTreeMap<NominationKey, Ticket>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Stage {
-    Sent { key: ListKey, serves: BTreeMap<NominationKey, Ticket> },
-    Delivering { listed: Listed, to: BTreeMap<NominationKey, Ticket> },
+    #[default]
+    Asked,
+    Sent {
+        key: ListKey,
+        serves: BTreeMap<NominationKey, Ticket>,
+    },
+    Delivering {
+        listed: Listed,
+        to: BTreeMap<NominationKey, Ticket>,
+    },
 }
 
 impl Lists {
-    /// Takes in a nominee that wants a list; gives the key of the list that is to be submitted for
-    /// it, unless it waits for the next one.
-    pub(super) fn ask(&mut self, election: &Arc<str>, customer: Customer) -> Option<ListKey> {
-        if let Some(desk) = self.desks.get_mut(election) {
-            desk.waiting.insert(customer.key, customer.ticket);
-            return None;
-        }
-        Some(self.send(election, BTreeMap::from([(customer.key, customer.ticket)])))
-    }
-
-    fn send(&mut self, election: &Arc<str>, serves: BTreeMap<NominationKey, Ticket>) -> ListKey {
-        self.last_key += 1;
-        let key = ListKey(self.last_key);
-        let desk = Desk { stage: Stage::Sent { key, serves }, waiting: BTreeMap::new() };
-        self.desks.insert(Arc::clone(election), desk);
-        key
+    /// Takes in a nominee that wants a list.
+    pub(super) fn ask(&mut self, election: &Arc<str>, customer: Customer) {
+        let Self { desks, asked, .. } = self;
+        let desk = desks.entry(Arc::clone(election)).or_insert_with(|| {
+            asked.push_back(Arc::clone(election));
+            Desk::default()
+        });
+        desk.waiting.insert(customer.key, customer.ticket);
     }
 
     /// The list that was to be submitted was not: those that it was to serve.
     pub(super) fn not_sent(&mut self, election: &str) -> Vec<Customer> {
         match self.desks.remove(election) {
-            Some(Desk { stage: Stage::Sent { serves, .. }, .. }) => customers(serves),
+            Some(Desk { stage: Stage::Sent { serves, .. }, .. }) => {
+                serves.into_iter().map(|(key, ticket)| Customer { key, ticket }).collect()
+            }
             Some(_) | None => Vec::new(),
         }
     }
@@ -111,12 +116,15 @@ impl Lists {
                 let ticket = to.remove(&nominee)?;
                 Some(Delivery { to: Customer { key: nominee, ticket }, listed: listed.clone() })
             }
-            Stage::Sent { .. } => None,
+            Stage::Asked | Stage::Sent { .. } => None,
         }
     }
 
-    /// The next delivery, the oldest nominee first; or an election where all is delivered.
+    /// What is to be submitted; then what is to be delivered, the oldest nominee first.
     pub(super) fn next(&mut self, turn: &mut Turn) -> Option<Next> {
+        if let Some(election) = self.asked.pop_front() {
+            return Some(self.submit(election));
+        }
         let election = self.delivering.front()?;
         if let Some(Desk { stage: Stage::Delivering { listed, to }, .. }) =
             self.desks.get_mut(election)
@@ -128,24 +136,31 @@ impl Lists {
             return Some(Next::Deliver(Delivery { to, listed: listed.clone() }));
         }
         let election = self.delivering.pop_front()?;
-        let waiting = self.desks.remove(&election)?.waiting;
+        let Desk { waiting, .. } = self.desks.remove(&election)?;
         if waiting.is_empty() {
             return Some(Next::Done);
         }
-        let key = self.send(&election, waiting);
-        Some(Next::Submit { election, key })
+        self.desks.insert(Arc::clone(&election), Desk { stage: Stage::Asked, waiting });
+        Some(self.submit(election))
+    }
+
+    fn submit(&mut self, election: Arc<str>) -> Next {
+        let Some(desk) = self.desks.get_mut(&election) else {
+            return Next::Done;
+        };
+        self.last_key += 1;
+        let key = ListKey(self.last_key);
+        desk.stage = Stage::Sent { key, serves: core::mem::take(&mut desk.waiting) };
+        Next::Submit { election, key }
     }
 
     /// The connection is lost, or the session over: what was asked for is void, and the nominees are
     /// told so in another way.
     pub(super) fn clear(&mut self) {
         self.desks.clear();
+        self.asked.clear();
         self.delivering.clear();
     }
-}
-
-fn customers(nominees: BTreeMap<NominationKey, Ticket>) -> Vec<Customer> {
-    nominees.into_iter().map(|(key, ticket)| Customer { key, ticket }).collect()
 }
 
 /// A list for a nominee.
@@ -158,7 +173,7 @@ pub(super) struct Delivery {
 #[derive(Debug)]
 pub(super) enum Next {
     Deliver(Delivery),
-    /// The nominees that waited want another list.
+    /// Nominees have asked.
     Submit {
         election: Arc<str>,
         key: ListKey,
@@ -199,8 +214,8 @@ mod tests {
         output.command.expect("it creates its candidate").ticket
     }
 
-    fn ask(lists: &mut Lists, election: &Arc<str>, nominee: u64) -> Option<ListKey> {
-        lists.ask(election, Customer { key: NominationKey(nominee), ticket: ticket() })
+    fn ask(lists: &mut Lists, election: &Arc<str>, nominee: u64) {
+        lists.ask(election, Customer { key: NominationKey(nominee), ticket: ticket() });
     }
 
     /// The nominees that a turn serves, and the list that is asked for behind it.
@@ -220,19 +235,25 @@ mod tests {
     #[test]
     fn a_list_serves_those_that_asked_before_it_was_sent() {
         let (mut lists, election) = (Lists::default(), Arc::from("/election"));
-        let first = ask(&mut lists, &election, 1).expect("none is in flight");
-        assert_eq!(ask(&mut lists, &election, 3), None);
-        assert_eq!(ask(&mut lists, &election, 2), None);
-        assert!(ask(&mut lists, &Arc::from("/elsewhere"), 4).is_some());
+        ask(&mut lists, &election, 5);
+        ask(&mut lists, &election, 1);
+        let (_, first) = deliver(&mut lists);
+        let first = first.expect("none is in flight");
+        ask(&mut lists, &election, 3);
+        ask(&mut lists, &election, 2);
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "one is in flight");
+        ask(&mut lists, &Arc::from("/elsewhere"), 4);
+        assert!(deliver(&mut lists).1.is_some());
         lists.answered(&election, first, Ok(Bytes::new()));
         let (served, second) = deliver(&mut lists);
-        assert_eq!(served, [1]);
+        assert_eq!(served, [1, 5]);
         let second = second.expect("two wait");
         lists.answered(&election, first, Ok(Bytes::new()));
         assert_eq!(deliver(&mut lists), (Vec::new(), None), "an answer counts once");
         lists.answered(&election, second, Ok(Bytes::new()));
         assert_eq!(deliver(&mut lists), (vec![2, 3], None));
-        assert!(ask(&mut lists, &election, 1).is_some(), "none is in flight");
+        ask(&mut lists, &election, 1);
+        assert!(deliver(&mut lists).1.is_some(), "none is in flight");
     }
 
     /// However many there are: others go between the turns, and what else a nominee is told comes
@@ -240,35 +261,35 @@ mod tests {
     #[test]
     fn long_lists_are_delivered_in_turns() {
         let (mut lists, election) = (Lists::default(), Arc::from("/election"));
-        let first = ask(&mut lists, &election, 0).unwrap();
-        lists.answered(&election, first, Err(Failure::ConnectionLoss));
         for nominee in 1..=5 {
             ask(&mut lists, &election, nominee);
         }
-        let (_, second) = deliver(&mut lists);
-        lists.answered(&election, second.unwrap(), Ok(Bytes::from(vec![0; TURN / 2 + 1])));
+        let (_, first) = deliver(&mut lists);
+        lists.answered(&election, first.unwrap(), Ok(Bytes::from(vec![0; TURN / 2 + 1])));
         assert_eq!(deliver(&mut lists), (vec![1, 2], None));
         assert!(lists.has_undelivered());
-        assert_eq!(ask(&mut lists, &election, 1), None, "it has not been sent after this");
+        ask(&mut lists, &election, 1);
         assert!(lists.claim("/election", NominationKey(4)).is_some());
         assert!(lists.claim("/election", NominationKey(4)).is_none(), "once");
-        let (served, third) = deliver(&mut lists);
+        let (served, second) = deliver(&mut lists);
         assert_eq!(served, [3, 5]);
-        assert!(third.is_some() && !lists.has_undelivered());
+        assert!(second.is_some() && !lists.has_undelivered());
     }
 
     #[test]
     fn a_lost_connection_voids_what_was_asked_for() {
         let (mut lists, election) = (Lists::default(), Arc::from("/election"));
-        let first = ask(&mut lists, &election, 1).unwrap();
+        ask(&mut lists, &election, 1);
+        let (_, first) = deliver(&mut lists);
         ask(&mut lists, &election, 2);
         lists.clear();
-        let second = ask(&mut lists, &election, 3).expect("none is in flight");
-        lists.answered(&election, first, Ok(Bytes::new()));
+        ask(&mut lists, &election, 3);
+        let (_, second) = deliver(&mut lists);
+        lists.answered(&election, first.unwrap(), Ok(Bytes::new()));
         assert_eq!(deliver(&mut lists), (Vec::new(), None), "it is nobody's any more");
         let unsent = lists.not_sent(&election);
         assert_eq!(unsent.iter().map(|customer| customer.key.0).collect::<Vec<_>>(), [3]);
-        lists.answered(&election, second, Ok(Bytes::new()));
+        lists.answered(&election, second.unwrap(), Ok(Bytes::new()));
         assert_eq!(deliver(&mut lists), (Vec::new(), None));
     }
 }

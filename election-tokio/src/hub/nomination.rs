@@ -40,6 +40,7 @@ pub(super) enum Happening {
     Disconnected,
     SessionExpired,
     LeaseLapsed,
+    Look,
     Fired { ticket: Ticket, kind: EventType },
     NotSent(NotSent),
 }
@@ -53,6 +54,7 @@ impl Happening {
             Self::Disconnected => Event::Disconnected,
             Self::SessionExpired => Event::SessionExpired,
             Self::LeaseLapsed => Event::LeaseLapsed,
+            Self::Look => Event::Look,
             Self::Fired { ticket, kind: EventType::NODE_DELETED } => {
                 Event::Changed { ticket, change: Change::Deleted }
             }
@@ -136,7 +138,14 @@ impl Nomination {
         matches!(self.leadership, Leadership::AwaitsLease(_))
     }
 
+    /// Whether there is nothing left to do: it has ended, and left nothing behind that is still to be
+    /// cleaned up.
     pub(super) fn is_over(&self) -> bool {
+        self.has_ended() && !self.nominee.owes_cleanup()
+    }
+
+    /// Whether its holder was told that it has ended.
+    pub(super) fn has_ended(&self) -> bool {
         matches!(self.nominee.role(), CoreRole::Ended(_))
     }
 
@@ -168,6 +177,9 @@ impl Nomination {
             self.end_leadership(LostReason::Resigned, around.wakers);
         }
         self.show(around);
+        if self.has_ended() {
+            self.retire(around.wakers);
+        }
     }
 
     /// Announces a leadership that waited for the lease, unless it is in doubt for another reason:
@@ -194,6 +206,9 @@ impl Nomination {
 
     /// The client is over, and the nomination with it.
     pub(super) fn client_ended(&mut self, end: End, wakers: &mut Vec<Waker>) {
+        if self.has_ended() {
+            return;
+        }
         self.end_leadership(LostReason::ClientClosed(end), wakers);
         info!(
             target: ELECTION, election = %self.target.path, nominee = %self.nominee.id(), %end,
@@ -204,7 +219,7 @@ impl Nomination {
     }
 
     /// The status is the last one.
-    pub(super) fn retire(&self, wakers: &mut Vec<Waker>) {
+    fn retire(&self, wakers: &mut Vec<Waker>) {
         self.status.end(wakers);
     }
 

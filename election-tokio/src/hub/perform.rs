@@ -96,7 +96,10 @@ impl Performer<'_> {
                 let tag = self.tag(ticket, Step::Barrier);
                 self.session.submit(self.now, tag, &MultiRequest::new(&check))
             }
-            Op::List => self.list(ticket),
+            Op::List => {
+                self.lists.ask(&self.target.server_path, Customer { key: self.key, ticket });
+                Ok(())
+            }
             Op::Read { name, watch } => self.read(ticket, name, watch),
             Op::Inspect { name } => {
                 let request = GetDataRequest { path: &self.target.child(name), watch: false };
@@ -160,20 +163,6 @@ impl Performer<'_> {
             self.session.forget(self.now, superseded);
         }
         submitted.map(drop)
-    }
-
-    /// Asks for a list, unless one is in flight, of which the nominee would not know whether it was
-    /// taken after this: then the next one serves it.
-    fn list(&mut self, ticket: Ticket) -> Result<(), SubmitError> {
-        let election = &self.target.server_path;
-        let Some(key) = self.lists.ask(election, Customer { key: self.key, ticket }) else {
-            return Ok(());
-        };
-        let submitted = submit_list(self.session, self.now, election, key);
-        if submitted.is_err() {
-            self.lists.not_sent(election);
-        }
-        submitted
     }
 
     fn tag(&self, ticket: Ticket, step: Step) -> Tag {

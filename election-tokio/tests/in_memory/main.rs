@@ -25,6 +25,8 @@ mod lease;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod old_servers;
