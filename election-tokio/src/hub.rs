@@ -5,6 +5,7 @@
 
 mod calls;
 mod dispatch;
+mod heartbeats;
 mod lists;
 mod looks;
 mod nomination;
@@ -21,7 +22,6 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use election_core::CandidateName;
 use tracing::{info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
@@ -43,6 +43,7 @@ use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::{CONNECTION, ConnectionObserver};
+use heartbeats::Heartbeats;
 use lists::Lists;
 use looks::Looks;
 
@@ -132,8 +133,7 @@ pub(crate) struct Hub {
     last_nomination: u64,
     /// Nominations whose leadership is announced once the lease is proved.
     awaiting_lease: Vec<NominationKey>,
-    /// Whose candidate the session's heartbeats check. One serves all: the lease is the session's.
-    heartbeats: Option<(NominationKey, CandidateName)>,
+    heartbeats: Heartbeats,
     /// Sessions before this one.
     sessions: u64,
     /// Connections so far.
@@ -188,7 +188,7 @@ impl Hub {
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
-            heartbeats: None,
+            heartbeats: Heartbeats::default(),
             sessions: 0,
             connections: 0,
             first_transport: None,
@@ -303,7 +303,7 @@ impl Hub {
     pub(crate) fn close(&mut self, now: Instant) {
         self.settings.on_expiry = OnExpiry::Close;
         self.session.close(now);
-        self.heartbeats = None;
+        self.heartbeats.stop();
         let (leaving, ending) = core::mem::take(&mut self.nominations)
             .into_iter()
             .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());

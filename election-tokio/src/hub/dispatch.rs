@@ -110,6 +110,7 @@ impl Hub {
                 info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
                 self.servers.connected();
                 self.connections += 1;
+                self.heartbeats.connected();
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
                 let state = ConnectionState::Connected { session, timeout, read_only };
@@ -139,13 +140,7 @@ impl Hub {
                 self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
-            Event::HeartbeatRefused { error } => {
-                let candidate = self.heartbeats.as_ref().map(|(_, name)| name.as_str());
-                warn!(
-                    target: CONNECTION, candidate, %error,
-                    "heartbeat refused: the lease is not renewed by it"
-                );
-            }
+            Event::HeartbeatRefused { error } => self.heartbeat_refused(now, error),
             Event::Ended(end) => self.session_ended(now, end),
             // Of calls and watches, which were handed out; no nomination keeps a persistent watch.
             Event::Completed { .. }
@@ -216,7 +211,7 @@ impl Hub {
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }
 
-    fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
+    pub(super) fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
         let Some(nomination) = self.nominations.get(&key) else {
             return;
         };
@@ -268,29 +263,6 @@ impl Hub {
     fn deliver(&mut self, now: Instant, delivery: Delivery) {
         let Delivery { to, listed } = delivery;
         self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
-    }
-
-    /// After a step of the nomination `key`: heartbeats name a candidate that leads or is about to,
-    /// if there is one.
-    fn tend_heartbeats(&mut self, now: Instant, key: NominationKey) {
-        let wanted = self.nominations.get(&key).and_then(Nomination::heartbeat);
-        let next = match (&self.heartbeats, wanted) {
-            (Some((holder, _)), _) if *holder != key => return,
-            (Some((_, checked)), Some(candidate)) if checked == candidate => return,
-            (None, None) => return,
-            (_, Some(candidate)) => Some((key, candidate.clone())),
-            (Some(_), None) => self.nominations.iter().find_map(|(&other, nomination)| {
-                nomination.heartbeat().map(|candidate| (other, candidate.clone()))
-            }),
-        };
-        self.heartbeats = next;
-        let started = self.heartbeats.as_ref().and_then(|(key, candidate)| {
-            let znode = self.nominations.get(key)?.target.child(candidate.as_str());
-            self.session.start_heartbeats(now, &znode).ok()
-        });
-        if started.is_none() {
-            self.session.stop_heartbeats();
-        }
     }
 
     /// Lets all nominees look at the same moment: the lists serve all of one election.

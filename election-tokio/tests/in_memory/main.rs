@@ -31,6 +31,8 @@ mod nominations;
 #[cfg(test)]
 mod old_servers;
 #[cfg(test)]
+mod refusals;
+#[cfg(test)]
 mod sasl;
 #[cfg(test)]
 mod server;
