@@ -289,12 +289,12 @@ impl Hub {
         }
     }
 
-    /// An answer may have proved the lease that a leadership waits for.
+    /// An answer, or the passing of time, may have changed the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant) {
         let Self { nominations, session, lists, wakers, .. } = self;
         self.awaiting_lease.retain(|key| match nominations.get_mut(key) {
             Some(nomination) => {
-                nomination.lease_proved(Surroundings { session, now, lists, wakers });
+                nomination.look_at_lease(Surroundings { session, now, lists, wakers });
                 nomination.awaits_lease()
             }
             None => false,

@@ -10,7 +10,7 @@ use election_core::{
 use tracing::{debug, info, warn};
 use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
 use zk_jute::{Decode, SessionId};
-use zk_session::{Completion, End, Instant};
+use zk_session::{Completion, End, Instant, LeaseOutlook};
 
 use super::lists::{Listed, Lists};
 use super::perform::{NotSent, Performer, Step, WatchSlots};
@@ -82,8 +82,21 @@ pub(crate) struct Nomination {
     slots: WatchSlots,
     session: Option<SessionId>,
     leadership: Leadership,
+    numbers: Numbers,
     status: Sender<Status>,
 }
+
+/// How many sequence numbers there are left below the election node, as the holder was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    Plenty,
+    /// It was warned.
+    Few,
+}
+
+/// With fewer creates left than this, the operator is warned: a tenth of all. With a hundred of them a
+/// second that is 24 days ahead.
+const FEW_NUMBERS: u32 = 210_000_000;
 
 /// A leadership is announced only while the lease is proved, and can be proved again in time: until
 /// then another client may lead, although this one was promoted (by an event that lay waiting while
@@ -91,7 +104,11 @@ pub(crate) struct Nomination {
 #[derive(Debug)]
 enum Leadership {
     None,
-    AwaitsLease(Token),
+    AwaitsLease {
+        token: Token,
+        /// As it was when the nominee was promoted, or of another kind since.
+        outlook: LeaseOutlook,
+    },
     Announced(Arc<Tenure>),
 }
 
@@ -112,6 +129,7 @@ impl Nomination {
             slots: WatchSlots::default(),
             session: None,
             leadership: Leadership::None,
+            numbers: Numbers::Plenty,
             status,
         };
         (nomination, receiver)
@@ -126,7 +144,7 @@ impl Nomination {
     pub(crate) fn tenure(&self) -> Option<Arc<Tenure>> {
         match &self.leadership {
             Leadership::Announced(tenure) => Some(Arc::clone(tenure)),
-            Leadership::None | Leadership::AwaitsLease(_) => None,
+            Leadership::None | Leadership::AwaitsLease { .. } => None,
         }
     }
 
@@ -135,7 +153,7 @@ impl Nomination {
     }
 
     pub(super) fn awaits_lease(&self) -> bool {
-        matches!(self.leadership, Leadership::AwaitsLease(_))
+        matches!(self.leadership, Leadership::AwaitsLease { .. })
     }
 
     /// Whether there is nothing left to do: it has ended, and left nothing behind that is still to be
@@ -176,21 +194,39 @@ impl Nomination {
             self.slots.forget_all(around.session, around.now);
             self.end_leadership(LostReason::Resigned, around.wakers);
         }
+        self.warn_of_last_numbers();
         self.show(around);
         if self.has_ended() {
             self.retire(around.wakers);
         }
     }
 
-    /// Announces a leadership that waited for the lease, unless it is in doubt for another reason:
-    /// a handshake proves the lease, but not that the candidate still stands.
-    pub(super) fn lease_proved(&mut self, mut around: Surroundings<'_>) {
-        if let (Leadership::AwaitsLease(token), CoreRole::Leading { .. }) =
+    /// Looks at the lease that a leadership waits for. It is announced unless it is in doubt for
+    /// another reason: a handshake proves the lease, but not that the candidate still stands.
+    pub(super) fn look_at_lease(&mut self, mut around: Surroundings<'_>) {
+        if let (Leadership::AwaitsLease { token, .. }, CoreRole::Leading { .. }) =
             (&self.leadership, self.nominee.role())
         {
             let token = *token;
             self.elected(token, &around);
             self.show(&mut around);
+        }
+    }
+
+    /// Once, and long before nobody can be elected any more.
+    fn warn_of_last_numbers(&mut self) {
+        if let (Numbers::Plenty, Some(candidate)) = (self.numbers, self.nominee.candidate())
+            && candidate.sequence().remaining() < FEW_NUMBERS
+        {
+            let remaining = candidate.sequence().remaining();
+            warn!(
+                target: ELECTION,
+                election = &*self.target.path, nominee = %self.nominee.id(),
+                candidate = candidate.as_str(), remaining,
+                "sequence numbers run out: hold the election at a fresh election node in time, or \
+                 delete this one and create it again once it is empty"
+            );
+            self.numbers = Numbers::Few;
         }
     }
 
@@ -304,11 +340,13 @@ impl Nomination {
         }
     }
 
+    /// The nominee is promoted: it is elected if the lease can be relied on.
     fn elected(&mut self, token: Token, around: &Surroundings<'_>) {
         let Surroundings { session, now, .. } = around;
+        let outlook = session.lease_outlook(*now);
         let candidate = self.nominee.candidate().cloned();
-        self.leadership = match candidate {
-            Some(candidate) if session.lease_is_secure(*now) => {
+        match (outlook, candidate) {
+            (LeaseOutlook::Secure { .. }, Some(candidate)) => {
                 let election = &*self.target.path;
                 let zk_session = self.session.map(tracing::field::display);
                 let zxid = tracing::field::display(session.last_zxid());
@@ -317,10 +355,30 @@ impl Nomination {
                     election, nominee = %self.nominee.id(), candidate = candidate.as_str(),
                     session = zk_session, zxid, %token, "elected"
                 );
-                Leadership::Announced(Arc::new(Tenure::new(token, candidate)))
+                self.leadership = Leadership::Announced(Arc::new(Tenure::new(token, candidate)));
             }
-            _ => Leadership::AwaitsLease(token),
-        };
+            (outlook, _) => self.await_lease(token, outlook),
+        }
+    }
+
+    /// What was known stays, unless it is of another kind now: a status is no meter.
+    fn await_lease(&mut self, token: Token, outlook: LeaseOutlook) {
+        if let Leadership::AwaitsLease { outlook: known, .. } = &self.leadership
+            && core::mem::discriminant(known) == core::mem::discriminant(&outlook)
+        {
+            return;
+        }
+        if let LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } = outlook {
+            warn!(
+                target: ELECTION,
+                election = &*self.target.path, nominee = %self.nominee.id(),
+                session = self.session.map(tracing::field::display),
+                ?round_trip, ?timeout, ?longest,
+                "promoted, but not elected: answers take too long for a lease to be kept; \
+                 a longer session timeout helps, or a smaller margin, or a nearer server"
+            );
+        }
+        self.leadership = Leadership::AwaitsLease { token, outlook };
     }
 
     fn end_leadership(&mut self, reason: LostReason, wakers: &mut Vec<Waker>) {
@@ -338,7 +396,13 @@ impl Nomination {
                 Role::Suspended { token, valid_until: self.valid_until(around.session) }
             }
             CoreRole::Leading { token } if announced => Role::Leading { token },
-            CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
+            CoreRole::Leading { .. } => match &self.leadership {
+                Leadership::AwaitsLease { outlook, .. } => {
+                    Role::AwaitingLease { outlook: *outlook }
+                }
+                Leadership::None | Leadership::Announced(_) => Role::Standing,
+            },
+            CoreRole::Standing => Role::Standing,
             CoreRole::Connecting | CoreRole::Suspended { .. } => Role::Connecting,
             CoreRole::Following { predecessor, leader } => {
                 Role::Following { predecessor: predecessor.clone(), leader: leader.clone() }

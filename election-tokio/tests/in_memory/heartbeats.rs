@@ -4,7 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ErrorCode, Grade, LostReason, Nomination, OnLoss, Role, TransactionError, Version,
+    Client, ErrorCode, Grade, LeaseOutlook, LostReason, Nomination, OnLoss, Role, TransactionError,
+    Version,
 };
 use zk_jute::OpCode;
 
@@ -152,7 +153,8 @@ async fn an_old_session_is_elected_when_its_lease_is_proved() {
     let before = tokio::time::Instant::now();
     let mut nomination = client.election(ELECTION).nominate().unwrap();
     wait(1).await;
-    assert_eq!(nomination.status().role, Role::Standing);
+    let outlook = LeaseOutlook::AwaitsProof;
+    assert_eq!(nomination.status().role, Role::AwaitingLease { outlook });
     let leadership = nomination.elected().await.unwrap();
     assert!(leadership.is_valid());
     let taken = before.elapsed();

@@ -47,4 +47,6 @@ mod trees;
 #[cfg(test)]
 mod wakers;
 #[cfg(test)]
+mod warnings;
+#[cfg(test)]
 mod wrong_answers;

@@ -89,10 +89,24 @@ async fn a_candidate_that_is_deleted_costs_no_other_election_its_leader() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_has_too_much_to_do_for_a_moment_costs_nobody_the_lead() {
     let scene = Scene::new().await;
-    for _ in 0..4 {
+    for _ in 0..2 {
         scene.server.lie_about(OpCode::MULTI, Lie::Code(ErrorCode::THROTTLED_OP));
     }
     scene.the_others_lead_on(0).await;
+}
+
+/// At once, whatever the candidate of the first one turns out to be.
+#[tokio::test(start_paused = true)]
+async fn after_a_refusal_another_candidate_is_checked_at_once() {
+    let scene = Scene::new().await;
+    let heartbeats = || scene.server.requests(OpCode::MULTI);
+    let before = heartbeats();
+    scene.server.lie_about(OpCode::MULTI, Lie::Code(ErrorCode::THROTTLED_OP));
+    while heartbeats() == before {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(TIMEOUT / 100).await;
+    assert_eq!(heartbeats() - before, 2);
 }
 
 /// All are tried once; then the next one waits for its time.
