@@ -158,7 +158,8 @@ impl Nominee {
                 standing.position = Position::Unknown;
                 None
             }
-            // Its end will not be told. It may have gone before this was asked: looked at once.
+            // From here on only lists tell of its end: the first one now, since it stood when this
+            // was answered and may be gone before the next look.
             (Stage::Standing(standing), Err(Failure::NoAuth)) => {
                 if let Position::Behind(behind) = &mut standing.position {
                     behind.watch = PredecessorWatch::Barred;

@@ -55,8 +55,17 @@ impl World {
             }
         }
         self.forget_evictions();
-        let clients = &self.clients;
-        self.server.unheard.retain(|name| clients.iter().any(|client| client.may_await(*name)));
+        self.forget_unheard();
+    }
+
+    /// A deletion that no watch told of counts until no list shows the znode any more, and no client
+    /// waits for its end.
+    fn forget_unheard(&mut self) {
+        let (clients, log) = (&self.clients, &self.server.log);
+        self.server.unheard.retain(|name| {
+            log.contains(&Entry::Deleted(*name))
+                || clients.iter().any(|client| client.may_await(*name))
+        });
     }
 
     /// A deletion in doubt of a znode that is gone can do nothing any more, unless its name comes

@@ -88,10 +88,10 @@ fn long_three_nominees_barred_candidates() {
 
 #[test]
 #[ignore = "long form: run with --release"]
-fn long_two_nominees_any_faults_barred_candidates_looks() {
-    let budget = Budget { bars: 2, deletions: 1, looks: 2, ..ANY_FAULTS };
+fn long_two_nominees_any_faults_a_barred_candidate_a_look() {
+    let budget = Budget { bars: 1, deletions: 1, looks: 1, ..ANY_FAULTS };
     let world = World::new(2, budget).lagging(2);
-    explore_long("2 nominees, any faults, 2 barred, 1 deletion, 2 looks", world);
+    explore_long("2 nominees, any faults, 1 barred, 1 deletion, 1 look", world);
 }
 
 /// C-30: the election node vanishes.
