@@ -182,16 +182,14 @@ impl Client {
                     .poll_outcome(cx)
                     .map(|outcome| outcome.map_err(|failure| named(failure.into())));
             }
-            let (submitted, replaced) = self.shared().with(|hub, now| {
-                let caller = call.caller(cx);
-                match admit() {
-                    Ok(()) => {
-                        let (submitted, replaced) =
-                            hub.calls.submit(&mut hub.session, now, request, caller);
-                        (Ok(submitted), replaced)
-                    }
-                    Err(refused) => (Err(refused), hub.calls.give_up(caller)),
+            let (submitted, replaced) = self.shared().with(|hub, now| match admit() {
+                Ok(()) => {
+                    let caller = call.caller(cx);
+                    let (submitted, replaced) =
+                        hub.calls.submit(&mut hub.session, now, request, caller);
+                    (Ok(submitted), replaced)
                 }
+                Err(refused) => (Err(refused), hub.calls.give_up(&mut call.stage)),
             });
             drop(replaced);
             match submitted {

@@ -3,6 +3,7 @@
 //! A request is encoded where it is made and a reply is decoded where it is awaited; the task in
 //! between only moves bytes, so a request costs no task of its own, no channel and no allocation.
 
+mod answers;
 mod calls;
 mod dispatch;
 mod heartbeats;

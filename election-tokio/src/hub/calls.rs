@@ -161,8 +161,8 @@ impl Calls {
     }
 
     /// The call is not to be made after all. The waker is to be dropped outside of the lock.
-    pub(crate) fn give_up(&mut self, caller: Caller<'_, '_>) -> Option<Waker> {
-        self.abandon(core::mem::replace(caller.stage, Stage::Over))
+    pub(crate) fn give_up(&mut self, stage: &mut Stage) -> Option<Waker> {
+        self.abandon(core::mem::replace(stage, Stage::Over))
     }
 
     /// Nobody waits for the call any more.

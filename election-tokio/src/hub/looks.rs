@@ -61,7 +61,7 @@ impl Looks {
     fn jittered(&mut self, interval: Duration) -> Duration {
         let spread = u64::try_from((interval / 2).as_micros()).unwrap_or(u64::MAX);
         let drawn = Duration::from_micros(self.random.u64(0..=spread));
-        (interval - interval / 4).saturating_add(drawn)
+        interval.saturating_sub(interval / 4).saturating_add(drawn)
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
             let range = expected * 3 / 4..=expected * 5 / 4;
             assert!(drawn.iter().all(|moment| range.contains(moment)), "{interval:?}: {drawn:?}");
             let (least, most) = (drawn.iter().min().unwrap(), drawn.iter().max().unwrap());
-            assert!(*most - *least > expected * 4 / 10, "{least:?} to {most:?}");
+            assert!(most.saturating_sub(*least) > expected * 4 / 10, "{least:?} to {most:?}");
         }
         assert!(first(Some(Duration::MAX), 7, seconds(4)) > Duration::MAX / 2, "never, as good as");
     }

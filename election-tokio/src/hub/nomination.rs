@@ -3,15 +3,15 @@
 use core::task::Waker;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use election_core::{
-    CandidateName, Change, Event, Failure, Nominee, Notice, Reply, Role as CoreRole, Ticket, Token,
+    CandidateName, Change, Event, Nominee, Notice, Role as CoreRole, Ticket, Token,
 };
 use tracing::{debug, info, warn};
-use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
-use zk_jute::{Decode, SessionId};
+use zk_jute::SessionId;
+use zk_jute::records::EventType;
 use zk_session::{Completion, End, Instant, LeaseOutlook};
 
+use super::answers::{Outcome, core_failure, created, list, react, read_reply};
 use super::lists::{Listed, Lists};
 use super::perform::{NotSent, Performer, Step, WatchSlots};
 use super::{Session, Target, Tenure};
@@ -421,81 +421,5 @@ impl Nomination {
         let new =
             Status { role, candidate: self.nominee.candidate().cloned(), session: self.session };
         self.status.show(new, wakers);
-    }
-}
-
-/// What a step of the nominee led to.
-#[derive(Debug, Default)]
-struct Outcome {
-    notice: Option<Notice>,
-    not_sent: Option<NotSent>,
-}
-
-fn react<'a>(nominee: &'a mut Nominee, performer: Performer<'_>, event: Event<'a>) -> Outcome {
-    let output = nominee.handle_event(event);
-    Outcome { notice: output.notice, not_sent: performer.carry_out(&output) }
-}
-
-fn list(
-    nominee: &mut Nominee,
-    performer: Performer<'_>,
-    ticket: Ticket,
-    listed: Listed,
-) -> Outcome {
-    let body = match listed {
-        Ok(body) => body,
-        Err(failure) => {
-            let result = Err(core_failure(failure));
-            return react(nominee, performer, Event::Reply { ticket, result });
-        }
-    };
-    let response = GetChildrenResponse::decode_prefix(&body);
-    let mut names = response.ok().into_iter().flat_map(|response| response.children);
-    let result = match response {
-        Ok(_) => Ok(Reply::Children(&mut names)),
-        Err(_) => Err(Failure::Unreadable),
-    };
-    react(nominee, performer, Event::Reply { ticket, result })
-}
-
-fn created(
-    nominee: &mut Nominee,
-    performer: Performer<'_>,
-    ticket: Ticket,
-    body: &Bytes,
-) -> Outcome {
-    let result = match CreateResponse::decode_prefix(body) {
-        Ok(response) => Ok(Reply::Created { name: Target::name_of(response.path) }),
-        Err(_) => Err(Failure::Unreadable),
-    };
-    react(nominee, performer, Event::Reply { ticket, result })
-}
-
-fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
-    match step {
-        Step::ElectionNode | Step::Ancestor => Ok(Reply::ElectionNodeCreated),
-        // Whatever became of its check, a multi that is answered was committed.
-        Step::Barrier => Ok(Reply::BarrierPassed),
-        Step::Delete => Ok(Reply::Deleted),
-        Step::Read => match GetDataResponse::decode_prefix(body) {
-            Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),
-            Err(_) => Err(Failure::Unreadable),
-        },
-        Step::Create => Err(Failure::Unreadable),
-    }
-}
-
-fn core_stat(stat: &Stat) -> election_core::Stat {
-    let owner = stat.ephemeral_owner.get();
-    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get())
-}
-
-fn core_failure(failure: zk_session::Failure) -> Failure {
-    match failure {
-        zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
-        zk_session::Failure::ReplyTooLarge { .. } => Failure::Unreadable,
-        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
-            Failure::ConnectionLoss
-        }
     }
 }
