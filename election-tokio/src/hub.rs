@@ -13,6 +13,7 @@ mod nomination;
 mod perform;
 mod servers;
 mod shared;
+mod stimulus;
 mod target;
 mod tenure;
 mod watches;

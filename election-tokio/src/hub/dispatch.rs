@@ -8,8 +8,9 @@ use zk_jute::records::EventType;
 use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
 
 use super::lists::{Delivery, Next, Turn};
-use super::nomination::{Happening, Stimulus, Surroundings};
+use super::nomination::Surroundings;
 use super::perform::{failure_of, submit_list};
+use super::stimulus::{Happening, Stimulus};
 use super::watches::{Change, WatchOutcome};
 use super::{
     Hub, Nomination, NominationKey, OnExpiry, Resumption, Session, Tag, Target, Watcher,

@@ -6,7 +6,7 @@ use tracing::warn;
 use zk_jute::ErrorCode;
 use zk_session::Instant;
 
-use super::nomination::{Happening, Stimulus};
+use super::stimulus::{Happening, Stimulus};
 use super::{Hub, NominationKey};
 use crate::telemetry::CONNECTION;
 

@@ -3,17 +3,15 @@
 use core::task::Waker;
 use std::sync::Arc;
 
-use election_core::{
-    CandidateName, Change, Event, Nominee, Notice, Role as CoreRole, Ticket, Token,
-};
+use election_core::{CandidateName, Event, Nominee, Notice, Role as CoreRole, Token};
 use tracing::{debug, info, warn};
 use zk_jute::SessionId;
-use zk_jute::records::EventType;
-use zk_session::{Completion, End, Instant, LeaseOutlook};
+use zk_session::{End, Instant, LeaseOutlook};
 
 use super::answers::{Outcome, core_failure, created, list, react, read_reply};
-use super::lists::{Listed, Lists};
-use super::perform::{NotSent, Performer, Step, WatchSlots};
+use super::lists::Lists;
+use super::perform::{Performer, Step, WatchSlots};
+use super::stimulus::{Happening, Stimulus};
 use super::{Session, Target, Tenure};
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
@@ -23,46 +21,6 @@ use crate::telemetry::ELECTION;
 /// Names a nomination of a client; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NominationKey(pub(super) u64);
-
-/// What makes a nomination take a step.
-#[derive(Debug)]
-pub(super) enum Stimulus {
-    Happened(Happening),
-    Completed { ticket: Ticket, step: Step, outcome: Result<Completion, zk_session::Failure> },
-    Listed { ticket: Ticket, listed: Listed },
-    Withdraw,
-}
-
-/// What happens to a nomination without being an answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Happening {
-    Connected(SessionId),
-    Disconnected,
-    SessionExpired,
-    LeaseLapsed,
-    Look,
-    Fired { ticket: Ticket, kind: EventType },
-    NotSent(NotSent),
-}
-
-impl Happening {
-    fn event<'a>(self) -> Event<'a> {
-        match self {
-            Self::Connected(id) => {
-                Event::Connected { session: election_core::SessionId::new(id.get()) }
-            }
-            Self::Disconnected => Event::Disconnected,
-            Self::SessionExpired => Event::SessionExpired,
-            Self::LeaseLapsed => Event::LeaseLapsed,
-            Self::Look => Event::Look,
-            Self::Fired { ticket, kind: EventType::NODE_DELETED } => {
-                Event::Changed { ticket, change: Change::Deleted }
-            }
-            Self::Fired { ticket, .. } => Event::Changed { ticket, change: Change::Data },
-            Self::NotSent((ticket, failure)) => Event::Reply { ticket, result: Err(failure) },
-        }
-    }
-}
 
 /// What a nomination has at hand while it takes a step.
 pub(super) struct Surroundings<'h> {
