@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use crate::server::{Server, settle, wait};
 
 /// Longer than any of this takes: a lock that is never released shows by it.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(30);
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a scene on a thread of its own, in virtual time, and fails if it hangs.
