@@ -3,9 +3,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{
-    Acl, Client, CreateMode, EndReason, ErrorCode, NominationError, Permissions,
-};
+use election_tokio::{Acl, Client, CreateMode, EndReason, ErrorCode, NominationError, Permissions};
 use zk_tests::election::{Arena, ELECTION, LASTING, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -41,11 +39,7 @@ async fn a_failed_nomination_leaves_no_candidate_however_often_the_connection_is
 ) -> TestResult {
     let arena = Arena::new(server, "cleanup").await?;
     let reader = unreadable_election(&arena).await?;
-    for cut in [
-        Cut::instead_of_reply_to(Opcode::DELETE),
-        Cut::after(DELETE),
-        Cut::before(DELETE),
-    ] {
+    for cut in [Cut::instead_of_reply_to(Opcode::DELETE), Cut::after(DELETE), Cut::before(DELETE)] {
         let proxy = Proxy::to(server.shared()?.addr())?;
         let servers = arena.servers_by(&proxy);
         let client = Client::builder(&servers).session_timeout(TIMEOUT).connect_timeout(SOON);

@@ -38,7 +38,8 @@ async fn has_a_place_or_none(nomination: &Nomination) -> Result<Role, TestFailur
 
 async fn has_children(client: &Client, count: usize) -> TestResult {
     let what = format!("the election node has {count} children");
-    let children = async || client.children(ELECTION).await.is_ok_and(|all| all.iter().count() == count);
+    let children =
+        async || client.children(ELECTION).await.is_ok_and(|all| all.iter().count() == count);
     Ok(eventually_async(SOON, &what, children).await?)
 }
 

@@ -149,7 +149,8 @@ async fn after_its_bound_was_raised_a_restarted_server_remembers_the_first_timeo
 
 fn raise_bound(server: &Server) -> TestResult {
     let path = server.folder().join("zoo.cfg");
-    let [low, high] = [FIRST, LATER].map(|bound| format!("maxSessionTimeout={}", bound.as_millis()));
+    let [low, high] =
+        [FIRST, LATER].map(|bound| format!("maxSessionTimeout={}", bound.as_millis()));
     let config = fs::read_to_string(&path)?;
     assert!(config.contains(&low), "{config}");
     fs::write(&path, config.replace(&low, &high))?;
@@ -162,9 +163,9 @@ async fn granted(
     wanted: impl Fn(Duration) -> bool,
 ) -> Result<(SessionId, Duration), TestFailure> {
     let mut connection = client.connection();
-    let state = connection.until(|state| {
-        matches!(state, ConnectionState::Connected { timeout, .. } if wanted(*timeout))
-    });
+    let state = connection.until(
+        |state| matches!(state, ConnectionState::Connected { timeout, .. } if wanted(*timeout)),
+    );
     match soon("the client is connected", state).await? {
         Some(ConnectionState::Connected { session, timeout, .. }) => Ok((session, timeout)),
         other => panic!("connected, and not {other:?}"),

@@ -44,27 +44,27 @@ impl Bench {
     }
 }
 
-/// The number of a creation by its text: as the server writes it.
-fn created(prefix: &str, number: i32) -> Created {
-    Ok(format!("/queue/{prefix}{number:010}"))
+/// The path, as the server writes it.
+fn path(prefix: &str, number: i32) -> String {
+    format!("/queue/{prefix}{number:010}")
 }
 
 #[test]
 fn one_at_a_time() -> TestResult {
     let mut bench = Bench::new(LAST - 1)?;
     let count_sticks = bench.count_sticks()?;
-    assert_eq!(bench.create("a-")?, created("a-", LAST - 1));
-    assert_eq!(bench.create("a-")?, created("a-", LAST));
+    assert_eq!(bench.create("a-")?, Ok(path("a-", LAST - 1)));
+    assert_eq!(bench.create("a-")?, Ok(path("a-", LAST)));
     let after = [bench.create("a-")?, bench.create("b-")?, bench.create("a-")?];
     println!("after the last number: {after:?}");
     if !count_sticks {
         let wrapped = [("a-", i32::MIN), ("b-", i32::MIN + 1), ("a-", i32::MIN + 2)];
-        assert_eq!(after, wrapped.map(|(prefix, number)| created(prefix, number)));
+        assert_eq!(after, wrapped.map(|(prefix, number)| Ok(path(prefix, number))));
         return Ok(());
     }
-    assert_eq!(after, [Err(NODE_EXISTS), created("b-", LAST), Err(NODE_EXISTS)]);
+    assert_eq!(after, [Err(NODE_EXISTS), Ok(path("b-", LAST)), Err(NODE_EXISTS)]);
     bench.client.delete(&format!("/queue/a-{LAST}"))?;
-    assert_eq!(bench.create("a-")?, created("a-", LAST), "the same name again");
+    assert_eq!(bench.create("a-")?, Ok(path("a-", LAST)), "the same name again");
     Ok(())
 }
 
@@ -81,14 +81,14 @@ fn in_a_row() -> TestResult {
     println!("in a row: {names:?}");
     let mut expected = LAST;
     for (prefix, name) in prefixes.iter().zip(names) {
-        if count_sticks && name == created(prefix, LAST) {
+        if count_sticks && name == Ok(path(prefix, LAST)) {
             expected = LAST;
         }
-        assert_eq!(name, created(prefix, expected));
+        assert_eq!(name, Ok(path(prefix, expected)));
         expected = expected.wrapping_add(1);
     }
     if count_sticks {
-        assert_eq!(bench.create("z-")?, created("z-", LAST), "once all are stored");
+        assert_eq!(bench.create("z-")?, Ok(path("z-", LAST)), "once all are stored");
     }
     Ok(())
 }
@@ -104,9 +104,9 @@ fn together() -> TestResult {
     println!("together: {names:?}");
     let numbers = [LAST - 1, LAST, i32::MIN, i32::MIN + 1];
     for ((prefix, number), name) in prefixes.into_iter().zip(numbers).zip(names) {
-        assert_eq!(name, created(prefix, number));
+        assert_eq!(name, Ok(path(prefix, number)));
     }
     let next = if count_sticks { LAST } else { i32::MIN + 2 };
-    assert_eq!(bench.create("z-")?, created("z-", next));
+    assert_eq!(bench.create("z-")?, Ok(path("z-", next)));
     Ok(())
 }
