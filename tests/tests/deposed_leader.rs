@@ -86,11 +86,12 @@ impl Scene {
         Ok(output)
     }
 
-    /// Lets the client in to the deposed leader; whether that takes it.
-    async fn go_to_the_deposed(&self) -> Result<bool, TestFailure> {
+    /// Lets the client in to the deposed leader, if that takes it; gives the writes that were sent
+    /// before.
+    async fn go_to_the_deposed(&self) -> Result<Option<u64>, TestFailure> {
         self.way.set_target(self.ensemble.ensemble().member(self.deposed).addr());
         let answers = |counters: &Counters| counters.passed(FrameKind::ConnectResponse);
-        let before = answers(&self.way.counters());
+        let (before, sent) = (answers(&self.way.counters()), writes(&self.way.counters()));
         self.way.accept()?;
         let mut over = false;
         eventually_async(SOON, "the deposed leader answers, or is none any more", async || {
@@ -99,16 +100,15 @@ impl Scene {
             over || answers(&self.way.counters()) > before
         })
         .await?;
-        Ok(answers(&self.way.counters()) > before)
+        Ok((answers(&self.way.counters()) > before).then_some(sent))
     }
 
     /// Waits until it is done, or a write waits for a quorum, which is what would show that
     /// something is absent; in that case lets the deposed leader find the others, upon which the
     /// client goes to the new one.
-    async fn until_decided(&self, done: impl Fn() -> bool) -> TestResult {
-        let before = writes(&self.way.counters());
+    async fn until_decided(&self, sent: u64, done: impl Fn() -> bool) -> TestResult {
         eventually_async(SOON, "the client has decided, or asks a quorum", async || {
-            done() || writes(&self.way.counters()) > before
+            done() || writes(&self.way.counters()) > sent
         })
         .await?;
         if !done() {
@@ -143,10 +143,10 @@ async fn who_withdraws_there_leaves_no_candidate() -> TestResult {
         let withdrawal = tokio::spawn(nomination.withdraw());
         let leaving = status.until(|status| status.role == Role::Leaving);
         assert!(soon("the nominee is told to leave", leaving).await?.is_some());
-        if !scene.go_to_the_deposed().await? {
+        let Some(sent) = scene.go_to_the_deposed().await? else {
             continue;
-        }
-        scene.until_decided(|| withdrawal.is_finished()).await?;
+        };
+        scene.until_decided(sent, || withdrawal.is_finished()).await?;
         let departure = soon("the nominee has withdrawn", withdrawal).await???;
         let left: Vec<_> =
             scene.admin.children(ELECTION).await?.iter().map(str::to_owned).collect();
@@ -170,11 +170,11 @@ async fn who_deletes_its_ephemerals_there_leaves_none() -> TestResult {
         let created = scene.lose_the_reply(creation).await??;
         assert_eq!(created.map_err(|error| error.kind()), Err(ErrorKind::ConnectionLoss));
         assert!(scene.admin.exists(ORPHAN).await?.is_some(), "it was done");
-        if !scene.go_to_the_deposed().await? {
+        let Some(sent) = scene.go_to_the_deposed().await? else {
             continue;
-        }
+        };
         let deletion = tokio::spawn(delete_ephemerals(scene.client.clone()));
-        scene.until_decided(|| deletion.is_finished()).await?;
+        scene.until_decided(sent, || deletion.is_finished()).await?;
         let deleted = soon("the deletion is over", deletion).await???;
         let left = scene.admin.exists(ORPHAN).await?;
         assert_eq!(left, None, "{deleted:?} were deleted, and there it stands");

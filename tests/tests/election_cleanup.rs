@@ -55,10 +55,9 @@ async fn a_failed_nomination_leaves_no_candidate_however_often_the_connection_is
             reader.children(ELECTION).await.is_ok_and(|all| all.iter().next().is_none())
         })
         .await?;
-        client.exists("/").await.map(drop).or_else(|error| {
-            // It may be on its way to the server again.
-            (error.kind() == election_tokio::ErrorKind::NotConnected).then_some(()).ok_or(error)
-        })?;
+        // And the client goes on.
+        eventually_async(SOON, "the client is back", async || client.exists("/").await.is_ok())
+            .await?;
     }
     Ok(())
 }
