@@ -9,7 +9,7 @@ use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::proxy::{Directions, FrameKind, Opcode, Proxy};
 use zk_tests::server::ServerKind;
-use zk_tests::wait::SOON;
+use zk_tests::wait::{SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,11 +37,13 @@ impl Leader {
     /// next one, if that is by this candidate.
     async fn evict(&self, arena: &Arena, proxy: &Proxy) -> TestResult {
         let beats = FrameKind::Request(Opcode::MULTI);
-        let answered = proxy.counters().replies(Opcode::MULTI);
-        proxy.wait_for(SOON, "a heartbeat is answered, and nothing is on its way", |now| {
+        let deadline = self.leadership.valid_until();
+        eventually_async(SOON, "the lease is proved anew, and nothing is on its way", async || {
+            let now = proxy.counters();
             let all = |opcode| now.requests(opcode) == now.replies(opcode);
-            now.replies(Opcode::MULTI) > answered && all(Opcode::MULTI) && all(Opcode::SYNC)
-        })?;
+            self.leadership.valid_until() > deadline && all(Opcode::MULTI) && all(Opcode::SYNC)
+        })
+        .await?;
         let before = proxy.counters().passed(beats);
         proxy.black_hole(Directions::ToClient);
         arena.admin.delete(&self.candidate(), Version::ANY).await?;
