@@ -77,6 +77,9 @@ impl Server {
             fs::write(folder.join(name), content)?;
         }
         fs::create_dir(folder.join("data"))?;
+        if let Some(snapshot) = options.wanted_snapshot() {
+            snapshot.write(&folder.join("data"))?;
+        }
         fs::write(folder.join("data/myid"), format!("{id}\n"))?;
         Ok(Self {
             supervisor,
