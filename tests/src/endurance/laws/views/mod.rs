@@ -6,12 +6,14 @@
 //! told while a read is under way may be in its answer or behind it: each read leaves bounds for what
 //! the count was when the first change was told, and all reads up to a gap have to agree.
 
+mod before;
 mod tale;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use election_tokio::{EventType, Stat, WatchMode};
 
+pub use self::before::Before;
 use self::tale::{Aspect, Tale};
 
 /// A change that was told.
@@ -122,7 +124,9 @@ pub enum Breach {
 
 /// What must never be seen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}")]
+#[error(
+    "{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}; {before}"
+)]
 pub struct Violation {
     /// How.
     pub breach: Breach,
@@ -136,6 +140,8 @@ pub struct Violation {
     pub session: Option<i64>,
     /// What was noted between two gaps, around the breach.
     pub notes: Vec<Note>,
+    /// What was read of it last before the gap.
+    pub before: Box<Before>,
 }
 
 /// Holds what each watch told against the reads beside it.
@@ -151,13 +157,16 @@ impl View {
     fn check(&self) -> Result<(), Violation> {
         let lives = self.session.is_some() && self.ending == Ending::Lost { next: self.session };
         if lives {
-            return Err(self.violation(Breach::Lost, &self.path, &[]));
+            return Err(self.violation(Breach::Lost, &self.path, &[], Before::NotRead));
         }
         let mut seen_before = BTreeMap::new();
+        let mut last_read: BTreeMap<&str, Before> = BTreeMap::new();
         for span in self.notes.split(|note| *note == Note::ChangesMissed) {
             let foreign = changes(span).find(|change| !self.awaits(change));
             if let Some(change) = foreign {
-                return Err(self.violation(Breach::NotWatched, &change.path, span));
+                let before = last_read.get(change.path.as_str()).copied();
+                let before = before.unwrap_or(Before::NotRead);
+                return Err(self.violation(Breach::NotWatched, &change.path, span, before));
             }
             for path in span.iter().filter_map(Note::read_of).collect::<BTreeSet<_>>() {
                 for aspect in Aspect::ALL {
@@ -165,17 +174,24 @@ impl View {
                     let tale = Tale::of(aspect, span, path, concerns);
                     let before = seen_before.entry((path, aspect)).or_insert(i32::MIN);
                     if let Some(breach) = tale.breach(before) {
-                        return Err(self.violation(breach, path, span));
+                        let before = last_read.get(path).copied().unwrap_or(Before::NotRead);
+                        return Err(self.violation(breach, path, span, before));
                     }
+                }
+            }
+            for note in span {
+                if let Note::Read { path, seen, .. } = note {
+                    last_read.insert(path, Before::from(*seen));
                 }
             }
         }
         Ok(())
     }
 
-    fn violation(&self, breach: Breach, about: &str, span: &[Note]) -> Violation {
+    fn violation(&self, breach: Breach, about: &str, span: &[Note], before: Before) -> Violation {
         let (path, mode, session) = (self.path.clone(), self.mode, self.session);
-        Violation { breach, about: about.to_owned(), path, mode, session, notes: span.to_vec() }
+        let (about, notes, before) = (about.to_owned(), span.to_vec(), Box::new(before));
+        Violation { breach, about, path, mode, session, notes, before }
     }
 
     fn awaits(&self, change: &Change) -> bool {
@@ -331,6 +347,25 @@ mod tests {
             read(written(3, 30), 0),
         ];
         assert_eq!(breach(&notes), Some(Breach::Spurious));
+    }
+
+    #[test]
+    fn what_was_read_before_the_gap_is_shown_with_its_epoch() {
+        let notes = [
+            read(written(9, 0x3_0000_0005), 0),
+            Note::ChangesMissed,
+            read(written(7, 0x2_0000_0004), 0),
+        ];
+        let violation =
+            check(&[view(WatchMode::Persistent, &notes)]).expect_err("the count went back");
+        assert_eq!(violation.breach, Breach::Spurious);
+        let text = violation.to_string();
+        assert!(text.contains("before the gap"), "{text}");
+        assert!(text.contains("data 9 by 0x300000005 (epoch 3)"), "{text}");
+        let notes = [read(written(9, 5), 0), read(written(7, 4), 0)];
+        let violation =
+            check(&[view(WatchMode::Persistent, &notes)]).expect_err("the count went back");
+        assert!(violation.to_string().ends_with("not read before a gap"), "{violation}");
     }
 
     #[test]
