@@ -8,12 +8,13 @@
 //! - [`laws`] hold the one against the other.
 //! - [`evidence`] reads in the members' logs what ZooKeeper itself loses.
 //! - [`verdict`] weighs what is broken against it.
-//! - [`run`] does all of it.
+//! - [`run`] does all of it; [`provoke_a_loss`] shows what servers can do by themselves.
 
 pub mod archive;
 pub mod evidence;
 pub mod faults;
 pub mod laws;
+mod provoked;
 mod record;
 mod run;
 mod summary;
@@ -21,8 +22,9 @@ mod trees;
 pub mod verdict;
 pub mod workload;
 
+pub use provoked::provoke_a_loss;
 pub use record::Record;
 pub use run::{BrokenLaw, run};
 pub use summary::Summary;
 pub use trees::Diverged;
-pub use verdict::Verdict;
+pub use verdict::{Inconclusive, Verdict};

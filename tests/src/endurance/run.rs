@@ -61,9 +61,9 @@ pub async fn run(
 ) -> Result<Verdict, TestFailure> {
     let ensemble = Arc::new(Options::new().start_ensemble()?);
     let release = ensemble.member(Member::First).release()?;
-    let (record, history, mut summary) = work(seed, &ensemble, after).await?;
-    match judge(&ensemble, &record, &history, &mut summary).await {
-        Ok(()) => Ok(Verdict::Held(Box::new(summary))),
+    let mut record = Record::default();
+    match work_and_judge(seed, &ensemble, after, &mut record).await {
+        Ok(summary) => Ok(Verdict::Held(Box::new(summary))),
         Err(failure) => {
             let logs = Member::ALL.map(|member| (member, ensemble.member(member).log()));
             verdict::keep(&logs, kept)?;
@@ -71,6 +71,18 @@ pub async fn run(
             Ok(Verdict::Inconclusive(Box::new(inconclusive)))
         }
     }
+}
+
+async fn work_and_judge(
+    seed: u64,
+    ensemble: &Arc<Ensemble>,
+    after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
+    record: &mut Record,
+) -> Result<Summary, TestFailure> {
+    let (noted, history, mut summary) = work(seed, ensemble, after).await?;
+    *record = noted;
+    judge(ensemble, record, &history, &mut summary).await?;
+    Ok(summary)
 }
 
 /// The clients' work, under faults.

@@ -18,9 +18,9 @@ pub enum Defect {
     /// A follower that is sent a commit between its confirmation and its leader's leave to serve stops
     /// following, and drops what it has confirmed.
     DroppedOnCommit,
-    /// The thread that writes the log of a follower that stopped following goes on: the log on disk
-    /// is written twice, and out of order.
-    WrittenByTwo,
+    /// The thread that writes the log of a follower goes on when that stops following: it writes beside
+    /// its successor, out of order, or dies and leaves a hole on disk.
+    WriterGoesOn,
     /// What is applied while a follower is brought up to date is missing in what it sends to others
     /// when it leads.
     HoleIsPassedOn,
@@ -48,7 +48,7 @@ impl Defect {
                 &[((3, 5, 10), (3, 6, 0)), ((3, 6, 3), (3, 8, 5)), ((3, 9, 0), (3, 9, 2))]
             }
             Self::DroppedOnCommit => &[((3, 5, 10), (3, 6, 0)), ((3, 6, 3), (3, 9, 3))],
-            Self::WrittenByTwo => &[(OLDEST, (3, 9, 3))],
+            Self::WriterGoesOn => &[(OLDEST, (3, 9, 3))],
             Self::HoleIsPassedOn => &[((3, 9, 3), (3, 9, 4))],
         }
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Defect {
             Self::ConfirmedBeforeServing => "ZOOKEEPER-3911",
             Self::ConfirmedBeforeWritten => "ZOOKEEPER-4785 (4643, 4646)",
             Self::DroppedOnCommit => "ZOOKEEPER-4394 (3023)",
-            Self::WrittenByTwo => "ZOOKEEPER-4712",
+            Self::WriterGoesOn => "ZOOKEEPER-4712",
             Self::HoleIsPassedOn => "ZOOKEEPER-4925",
         })
     }
@@ -108,7 +108,7 @@ mod tests {
             affected(Defect::DroppedOnCommit),
             [&since_3911[..], &["3.8.5", "3.9.1", "3.9.2"]].concat()
         );
-        let before_4712 = affected(Defect::WrittenByTwo);
+        let before_4712 = affected(Defect::WriterGoesOn);
         assert_eq!((before_4712.len(), before_4712.last()), (12, Some(&"3.9.2")));
         assert_eq!(affected(Defect::HoleIsPassedOn), ["3.9.3"]);
     }

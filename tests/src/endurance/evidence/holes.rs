@@ -10,10 +10,12 @@ pub(super) fn find(release: Release, members: &[Vec<Line>]) -> Vec<Finding> {
         findings.extend(snapshot_gone(lines));
         findings.extend(skipped(members, lines));
         // What is dropped is sent and written again, so the first of these explains the second.
-        let mut causes =
-            [(Defect::DroppedOnCommit, Sign::Dropped), (Defect::WrittenByTwo, Sign::WrittenLate)]
-                .into_iter()
-                .filter(|(defect, _)| defect.affects(release));
+        let causes = [
+            (Defect::DroppedOnCommit, Sign::Dropped),
+            (Defect::WriterGoesOn, Sign::WriterDied),
+            (Defect::WriterGoesOn, Sign::WrittenLate),
+        ];
+        let mut causes = causes.into_iter().filter(|(defect, _)| defect.affects(release));
         findings.extend(causes.find_map(|(defect, cause)| mismatch(lines, defect, cause)));
     }
     findings.retain(|finding| finding.defect.affects(release));
@@ -94,7 +96,7 @@ fn skipped(members: &[Vec<Line>], lines: &[Line]) -> Option<Finding> {
     let late = members.iter().flatten().find(|line| line.sign == Sign::WrittenLate);
     match late.filter(|late| late.at <= skipped.at) {
         Some(late) => {
-            let mut finding = hole(Defect::WrittenByTwo, &shown)?;
+            let mut finding = hole(Defect::WriterGoesOn, &shown)?;
             finding.lines.insert(0, late.clone());
             Some(finding)
         }

@@ -42,6 +42,9 @@ pub enum Sign {
     /// It stopped following because of the `NullPointerException` of ZOOKEEPER-4394
     /// (`Learner.syncWithLeader`): what it was sent is queued, and dropped.
     Dropped,
+    /// The thread that writes its log on disk died (`ZooKeeperCriticalThread`): what is queued for it is
+    /// never written.
+    WriterDied,
     /// It was sent this transaction where another one was due (`Learner`, `Follower`).
     Skipped {
         /// The transaction that came.
@@ -113,6 +116,9 @@ fn sign_of(message: &str) -> Option<Sign> {
         "LEADING" => Some(Sign::Leads),
         "Learner received NEWLEADER message" => Some(Sign::Confirmed),
         _ if message.starts_with("Starting quorum peer, myid=") => Some(Sign::Started),
+        _ if message.starts_with("Severe unrecoverable error, from thread : SyncThread:") => {
+            Some(Sign::WriterDied)
+        }
         _ if message.starts_with("Current zxid ") && message.contains(" is <= ") => {
             Some(Sign::WrittenLate)
         }
