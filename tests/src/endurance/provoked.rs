@@ -43,7 +43,7 @@ pub async fn provoke_a_loss(kept: &Path) -> Result<Option<Inconclusive>, TestFai
         Err(failure) => {
             let logs = Member::ALL.map(|member| (member, ensemble.member(member).log()));
             verdict::keep(&logs, kept)?;
-            verdict::weigh(failure, &Record::default(), release, &logs, kept).map(Some)
+            verdict::weigh(&failure, &Record::default(), release, &logs, kept).map(Some)
         }
     }
 }

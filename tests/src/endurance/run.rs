@@ -67,7 +67,7 @@ pub async fn run(
         Err(failure) => {
             let logs = Member::ALL.map(|member| (member, ensemble.member(member).log()));
             verdict::keep(&logs, kept)?;
-            let inconclusive = verdict::weigh(failure, &record, release, &logs, kept)?;
+            let inconclusive = verdict::weigh(&failure, &record, release, &logs, kept)?;
             Ok(Verdict::Inconclusive(Box::new(inconclusive)))
         }
     }

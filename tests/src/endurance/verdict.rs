@@ -70,7 +70,7 @@ enum Suspicion {
 ///
 /// [`Fault`]: the failure stands.
 pub(super) fn weigh(
-    failure: TestFailure,
+    failure: &TestFailure,
     record: &Record,
     release: Release,
     logs: &[(Member, String)],
@@ -87,7 +87,7 @@ pub(super) fn weigh(
     if !broken {
         return fault("nothing is known to be broken");
     }
-    let Some(suspicion) = suspicion(&failure, record) else {
+    let Some(suspicion) = suspicion(failure, record) else {
         return fault("a loss of transactions does not do this");
     };
     let mut findings = findings(release, logs);
@@ -205,7 +205,7 @@ mod tests {
     fn weighed(failure: impl Into<TestFailure>, log: &str) -> Result<Inconclusive, String> {
         let logs = [(Member::First, log.to_owned())];
         let record = record(history::now());
-        weigh(failure.into(), &record, samples::RELEASE, &logs, Path::new("logs"))
+        weigh(&failure.into(), &record, samples::RELEASE, &logs, Path::new("logs"))
             .map_err(|failure| format!("{failure:?}"))
     }
 
