@@ -257,8 +257,10 @@ const JVM_OPTIONS: &[&str] = &[
     "-Djava.net.preferIPv4Stack=true",
     "-Dzookeeper.jmx.log4j.disable=true",
     "-Dzookeeper.preAllocSize=1024",
+    // The logs of several servers are compared, and with the clock of this process.
+    "-Duser.timezone=UTC",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
-    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS",
     "-Dlogback.configurationFile=./logback.xml",
     "-Dlog4j.configuration=file:./log4j.properties",
 ];
