@@ -19,6 +19,11 @@ pub(crate) enum Event {
         candidate: String,
         predecessor: String,
     },
+    /// First in the queue, and not elected: it has no lease that it could rely on.
+    AwaitingLease {
+        candidate: String,
+        reason: String,
+    },
     Elected {
         candidate: String,
         token: i64,
@@ -54,6 +59,7 @@ impl Event {
     fn name(&self) -> &'static str {
         match self {
             Self::Following { .. } => "following",
+            Self::AwaitingLease { .. } => "awaiting_lease",
             Self::Elected { .. } => "elected",
             Self::Suspended { .. } => "suspended",
             Self::Resumed { .. } => "resumed",
@@ -68,6 +74,9 @@ impl Event {
         match self {
             Self::Following { candidate, predecessor } => {
                 format!("{candidate} follows {predecessor}")
+            }
+            Self::AwaitingLease { candidate, reason } => {
+                format!("{candidate} is the first, and waits to be elected: {reason}")
             }
             Self::Elected { candidate, token, .. } => {
                 format!("{candidate} is elected, with token {token}")
@@ -168,6 +177,10 @@ mod tests {
             (
                 Event::Following { candidate: candidate(), predecessor: "c-0".into() },
                 r#""event":"following","election":"/e","id":"a \"b\"","candidate":"c-1","predecessor":"c-0""#,
+            ),
+            (
+                Event::AwaitingLease { candidate: candidate(), reason: "r".into() },
+                r#""event":"awaiting_lease","election":"/e","id":"a \"b\"","candidate":"c-1","reason":"r""#,
             ),
             (
                 Event::Elected { candidate: candidate(), token: 7, valid_for_ms: 9 },

@@ -16,9 +16,9 @@ pub struct TestFailure {
 }
 
 impl TestFailure {
-    /// Whether it is an error of this kind.
-    pub fn is<E: Error + 'static>(&self) -> bool {
-        self.error.is::<E>()
+    /// The error, if it is one of this kind.
+    pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
+        self.error.downcast_ref()
     }
 }
 
@@ -52,6 +52,13 @@ mod tests {
     fn fails() -> TestResult {
         Err(Outer("x".parse::<i32>().expect_err("not a number")))?;
         Ok(())
+    }
+
+    #[test]
+    fn a_failure_gives_back_its_error() {
+        let failure = fails().expect_err("it fails");
+        assert!(failure.downcast_ref::<Outer>().is_some());
+        assert!(failure.downcast_ref::<fmt::Error>().is_none());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! It writes its bytes by hand (protocol sections 2, 3, 4.3) and shares nothing with the codec.
 //! It pings only when told to, and reconnects only when told to.
 
+mod several;
+
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -10,6 +12,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use crate::opcode::Opcode;
+pub use several::Created;
 
 /// How long an answer may take.
 const BOUND: Duration = Duration::from_secs(30);

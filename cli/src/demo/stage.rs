@@ -205,6 +205,7 @@ impl Stage {
             Some(Role::Following { predecessor, .. }) => {
                 format!("follows {}", self.name_of(predecessor))
             }
+            Some(Role::AwaitingLease { .. }) => "is the first, and waits for its lease".to_owned(),
             Some(Role::Leading { token }) => format!("leads with token {token}"),
             Some(Role::Suspended { .. }) => "leads, but has no connection".to_owned(),
             Some(Role::Leaving) => "leaves".to_owned(),

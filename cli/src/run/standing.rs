@@ -6,8 +6,8 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
 use election_tokio::{
-    CandidateName, EndReason, Leadership, LostReason, Nomination, Role, Status, Updates,
-    WithdrawError,
+    CandidateName, EndReason, Leadership, LeaseOutlook, LostReason, Nomination, Role, Status,
+    Updates, WithdrawError,
 };
 use tokio::time::Instant;
 
@@ -40,6 +40,7 @@ pub(super) struct Nominee {
 enum Place {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
+    AwaitingLease { candidate: Option<CandidateName>, outlook: LeaseOutlook },
     Leading(Leadership),
     Suspended(Leadership),
     Ended,
@@ -77,6 +78,10 @@ impl Nominee {
             Role::Suspended { .. } => self.leads(Certainty::InDoubt),
             Role::Following { predecessor, .. } => {
                 self.follows(status.candidate, predecessor);
+                Standing::Waiting
+            }
+            Role::AwaitingLease { outlook } => {
+                self.awaits_lease(status.candidate, outlook);
                 Standing::Waiting
             }
             Role::Ended(reason) => {
@@ -197,6 +202,20 @@ impl Nominee {
         self.place = Place::Following { candidate, predecessor };
     }
 
+    fn awaits_lease(&mut self, candidate: Option<CandidateName>, outlook: LeaseOutlook) {
+        if let Place::AwaitingLease { candidate: recorded, outlook: recorded_outlook } = &self.place
+            && *recorded == candidate
+            && *recorded_outlook == outlook
+        {
+            return;
+        }
+        self.recorder.record(&Event::AwaitingLease {
+            candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
+            reason: in_words(outlook),
+        });
+        self.place = Place::AwaitingLease { candidate, outlook };
+    }
+
     fn record_end(&mut self, reason: String) {
         if !matches!(self.place, Place::Ended) {
             self.recorder.record(&Event::Ended { reason });
@@ -228,8 +247,30 @@ enum LeadEvent {
 fn left_reason(place: &Place) -> &'static str {
     match place {
         Place::Leading(_) | Place::Suspended(_) => "resigned",
-        Place::Outside | Place::Following { .. } | Place::Ended => "withdrew",
+        Place::Outside | Place::Following { .. } | Place::AwaitingLease { .. } | Place::Ended => {
+            "withdrew"
+        }
     }
+}
+
+/// What a nominee that was promoted waits for.
+fn in_words(outlook: LeaseOutlook) -> String {
+    match outlook {
+        LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } => {
+            let [round_trip, timeout, longest] = [round_trip, timeout, longest].map(milliseconds);
+            format!(
+                "answers take {round_trip}, and with a session timeout of {timeout} have to come \
+                 within {longest} for a lease to be kept; ask for a longer --session-timeout"
+            )
+        }
+        _ => "no server has proved yet that the session lives".to_owned(),
+    }
+}
+
+/// Rounded down.
+fn milliseconds(time: Duration) -> humantime::FormattedDuration {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    humantime::format_duration(Duration::from_millis(millis))
 }
 
 /// What a future has to say without waiting.

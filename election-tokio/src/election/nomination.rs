@@ -101,7 +101,11 @@ impl Nomination {
                         return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.watch()));
                     }
                 }
-                Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {}
+                Role::Connecting
+                | Role::Standing
+                | Role::Following { .. }
+                | Role::AwaitingLease { .. }
+                | Role::Leaving => {}
             }
             if self.status.next().await.is_none() {
                 return Err(EndReason::ClientClosed(End::Abandoned));

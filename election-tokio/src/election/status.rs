@@ -5,7 +5,7 @@ use core::fmt;
 use election_core::{CandidateName, Cause, Departure, End as CoreEnd, NominationError, Token};
 use tokio::time::Instant;
 use zk_jute::{ErrorCode, SessionId};
-use zk_session::End;
+use zk_session::{End, LeaseOutlook};
 
 /// What a nomination is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,13 @@ pub enum Role {
         predecessor: CandidateName,
         /// The lowest candidate when the nominee last looked; it may have gone since.
         leader: CandidateName,
+    },
+    /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
+    /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with
+    /// [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers take that long.
+    AwaitingLease {
+        /// What the lease waits for, and why.
+        outlook: LeaseOutlook,
     },
     /// Leading. Whether it may act at this moment is for
     /// [`Leadership::is_valid`](super::Leadership::is_valid) to say, which asks the clock.

@@ -1,19 +1,19 @@
 //! One nomination in the hub: its nominee, its watches, and what its holder is shown.
 
+use core::task::Waker;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use election_core::{
-    CandidateName, Change, Event, Failure, Nominee, Notice, Reply, Role as CoreRole, Ticket, Token,
-};
-use tokio::sync::watch;
+use election_core::{CandidateName, Event, Nominee, Notice, Role as CoreRole, Token};
 use tracing::{debug, info, warn};
-use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
-use zk_jute::{Decode, SessionId};
-use zk_session::{Completion, End, Instant};
+use zk_jute::SessionId;
+use zk_session::{End, Instant, LeaseOutlook};
 
-use super::perform::{NotSent, Performer, Step, WatchSlots};
+use super::answers::{Outcome, core_failure, created, list, react, read_reply};
+use super::lists::Lists;
+use super::perform::{Performer, Step, WatchSlots};
+use super::stimulus::{Happening, Stimulus};
 use super::{Session, Target, Tenure};
+use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::election::{EndReason, LostReason, Role, Status};
 use crate::telemetry::ELECTION;
@@ -22,41 +22,13 @@ use crate::telemetry::ELECTION;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NominationKey(pub(super) u64);
 
-/// What makes a nomination take a step.
-#[derive(Debug)]
-pub(super) enum Stimulus {
-    Happened(Happening),
-    Completed { ticket: Ticket, step: Step, outcome: Result<Completion, zk_session::Failure> },
-    Withdraw,
-}
-
-/// What happens to a nomination without being an answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Happening {
-    Connected(SessionId),
-    Disconnected,
-    SessionExpired,
-    LeaseLapsed,
-    Fired { ticket: Ticket, kind: EventType },
-    NotSent(NotSent),
-}
-
-impl Happening {
-    fn event<'a>(self) -> Event<'a> {
-        match self {
-            Self::Connected(id) => {
-                Event::Connected { session: election_core::SessionId::new(id.get()) }
-            }
-            Self::Disconnected => Event::Disconnected,
-            Self::SessionExpired => Event::SessionExpired,
-            Self::LeaseLapsed => Event::LeaseLapsed,
-            Self::Fired { ticket, kind: EventType::NODE_DELETED } => {
-                Event::Changed { ticket, change: Change::Deleted }
-            }
-            Self::Fired { ticket, .. } => Event::Changed { ticket, change: Change::Data },
-            Self::NotSent((ticket, failure)) => Event::Reply { ticket, result: Err(failure) },
-        }
-    }
+/// What a nomination has at hand while it takes a step.
+pub(super) struct Surroundings<'h> {
+    pub(super) session: &'h mut Session,
+    pub(super) now: Instant,
+    pub(super) lists: &'h mut Lists,
+    /// To be woken once the hub's lock is released.
+    pub(super) wakers: &'h mut Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -68,8 +40,21 @@ pub(crate) struct Nomination {
     slots: WatchSlots,
     session: Option<SessionId>,
     leadership: Leadership,
-    status: watch::Sender<Status>,
+    numbers: Numbers,
+    status: Sender<Status>,
 }
+
+/// How many sequence numbers there are left below the election node, as the holder was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    Plenty,
+    /// It was warned.
+    Few,
+}
+
+/// With fewer creates left than this, the operator is warned: a tenth of all. With a hundred of them a
+/// second that is 24 days ahead.
+const FEW_NUMBERS: u32 = 210_000_000;
 
 /// A leadership is announced only while the lease is proved, and can be proved again in time: until
 /// then another client may lead, although this one was promoted (by an event that lay waiting while
@@ -77,7 +62,11 @@ pub(crate) struct Nomination {
 #[derive(Debug)]
 enum Leadership {
     None,
-    AwaitsLease(Token),
+    AwaitsLease {
+        token: Token,
+        /// As it was when the nominee was promoted, or of another kind since.
+        outlook: LeaseOutlook,
+    },
     Announced(Arc<Tenure>),
 }
 
@@ -87,8 +76,9 @@ impl Nomination {
         clock: Clock,
         nominee: Nominee,
         target: Arc<Target>,
-    ) -> (Self, watch::Receiver<Status>) {
-        let (status, receiver) = watch::channel(Status::new());
+    ) -> (Self, Receiver<Status>) {
+        let status = Sender::new(Status::new());
+        let receiver = status.subscribe();
         let nomination = Self {
             key,
             clock,
@@ -97,6 +87,7 @@ impl Nomination {
             slots: WatchSlots::default(),
             session: None,
             leadership: Leadership::None,
+            numbers: Numbers::Plenty,
             status,
         };
         (nomination, receiver)
@@ -111,7 +102,7 @@ impl Nomination {
     pub(crate) fn tenure(&self) -> Option<Arc<Tenure>> {
         match &self.leadership {
             Leadership::Announced(tenure) => Some(Arc::clone(tenure)),
-            Leadership::None | Leadership::AwaitsLease(_) => None,
+            Leadership::None | Leadership::AwaitsLease { .. } => None,
         }
     }
 
@@ -120,48 +111,80 @@ impl Nomination {
     }
 
     pub(super) fn awaits_lease(&self) -> bool {
-        matches!(self.leadership, Leadership::AwaitsLease(_))
+        matches!(self.leadership, Leadership::AwaitsLease { .. })
     }
 
+    /// Whether there is nothing left to do: it has ended, and left nothing behind that is still to be
+    /// cleaned up.
     pub(super) fn is_over(&self) -> bool {
+        self.has_ended() && !self.nominee.owes_cleanup()
+    }
+
+    /// Whether its holder was told that it has ended.
+    pub(super) fn has_ended(&self) -> bool {
         matches!(self.nominee.role(), CoreRole::Ended(_))
     }
 
     /// Takes in what happened, submits what follows from it, and shows the new status.
-    pub(super) fn handle(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) {
+    pub(super) fn handle(&mut self, mut around: Surroundings<'_>, stimulus: Stimulus) {
+        let around = &mut around;
         match stimulus {
             Stimulus::Happened(Happening::Connected(id)) => self.session = Some(id),
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.slots.forget_all(session, now);
+                self.slots.forget_all(around.session, around.now);
             }
             // Nobody has relied on the lease yet.
             Stimulus::Happened(Happening::LeaseLapsed) if !self.is_announced() => return,
-            Stimulus::Happened(_) | Stimulus::Completed { .. } | Stimulus::Withdraw => {}
+            Stimulus::Happened(_)
+            | Stimulus::Completed { .. }
+            | Stimulus::Listed { .. }
+            | Stimulus::Withdraw => {}
         }
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
-            let Outcome { notice, not_sent } = self.step(session, now, stimulus);
+            let Outcome { notice, not_sent } = self.step(around, stimulus);
             if let Some(notice) = notice {
-                self.heed(notice, session, now);
+                self.heed(notice, around);
             }
             next = not_sent.map(|not_sent| Stimulus::Happened(Happening::NotSent(not_sent)));
         }
         if matches!(self.nominee.role(), CoreRole::Leaving | CoreRole::Ended(_)) {
-            self.slots.forget_all(session, now);
-            self.end_leadership(LostReason::Resigned);
+            self.slots.forget_all(around.session, around.now);
+            self.end_leadership(LostReason::Resigned, around.wakers);
         }
-        self.show(session);
+        self.warn_of_last_numbers();
+        self.show(around);
+        if self.has_ended() {
+            self.retire(around.wakers);
+        }
     }
 
-    /// Announces a leadership that waited for the lease, unless it is in doubt for another reason:
-    /// a handshake proves the lease, but not that the candidate still stands.
-    pub(super) fn lease_proved(&mut self, session: &Session, now: Instant) {
-        if let (Leadership::AwaitsLease(token), CoreRole::Leading { .. }) =
+    /// Looks at the lease that a leadership waits for. It is announced unless it is in doubt for
+    /// another reason: a handshake proves the lease, but not that the candidate still stands.
+    pub(super) fn look_at_lease(&mut self, mut around: Surroundings<'_>) {
+        if let (Leadership::AwaitsLease { token, .. }, CoreRole::Leading { .. }) =
             (&self.leadership, self.nominee.role())
         {
             let token = *token;
-            self.elected(token, session, now);
-            self.show(session);
+            self.elected(token, &around);
+            self.show(&mut around);
+        }
+    }
+
+    /// Once, and long before nobody can be elected any more.
+    fn warn_of_last_numbers(&mut self) {
+        if let (Numbers::Plenty, Some(candidate)) = (self.numbers, self.nominee.candidate())
+            && candidate.sequence().remaining() < FEW_NUMBERS
+        {
+            let remaining = candidate.sequence().remaining();
+            warn!(
+                target: ELECTION,
+                election = &*self.target.path, nominee = %self.nominee.id(),
+                candidate = candidate.as_str(), remaining,
+                "sequence numbers run out: hold the election at a fresh election node in time, or \
+                 delete this one and create it again once it is empty"
+            );
+            self.numbers = Numbers::Few;
         }
     }
 
@@ -170,30 +193,38 @@ impl Nomination {
     }
 
     /// The session is being closed: what is heard of the candidate from now on is its end by that.
-    pub(super) fn client_closes(&mut self) {
-        self.end_leadership(LostReason::ClientClosed(End::Closed));
-        self.publish(Role::Leaving);
+    pub(super) fn client_closes(&mut self, wakers: &mut Vec<Waker>) {
+        self.end_leadership(LostReason::ClientClosed(End::Closed), wakers);
+        self.publish(Role::Leaving, wakers);
     }
 
     /// The client is over, and the nomination with it.
-    pub(super) fn client_ended(&mut self, end: End) {
-        self.end_leadership(LostReason::ClientClosed(end));
+    pub(super) fn client_ended(&mut self, end: End, wakers: &mut Vec<Waker>) {
+        if self.has_ended() {
+            return;
+        }
+        self.end_leadership(LostReason::ClientClosed(end), wakers);
         info!(
             target: ELECTION, election = %self.target.path, nominee = %self.nominee.id(), %end,
             "nomination ended"
         );
-        self.publish(Role::Ended(EndReason::ClientClosed(end)));
+        self.publish(Role::Ended(EndReason::ClientClosed(end)), wakers);
+        self.retire(wakers);
+    }
+
+    /// The status is the last one.
+    fn retire(&self, wakers: &mut Vec<Waker>) {
+        self.status.end(wakers);
     }
 
     /// One step of the nominee. The borrow of its output ends here.
-    fn step(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) -> Outcome {
+    fn step(&mut self, around: &mut Surroundings<'_>, stimulus: Stimulus) -> Outcome {
         let Self { key, nominee, target, slots, .. } = self;
-        let performer = Performer { session, now, key: *key, target, slots };
+        let Surroundings { session, now, lists, .. } = around;
+        let performer = Performer { session, now: *now, key: *key, target, slots, lists };
         match stimulus {
             Stimulus::Completed { step: Step::Ancestor, .. } => Outcome::default(),
-            Stimulus::Completed { ticket, step: Step::List, outcome: Ok(completion) } => {
-                list(nominee, performer, ticket, &completion.body)
-            }
+            Stimulus::Listed { ticket, listed } => list(nominee, performer, ticket, listed),
             Stimulus::Completed { ticket, step: Step::Create, outcome: Ok(completion) } => {
                 created(nominee, performer, ticket, &completion.body)
             }
@@ -211,12 +242,12 @@ impl Nomination {
         }
     }
 
-    fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
+    fn heed(&mut self, notice: Notice, around: &mut Surroundings<'_>) {
         let election = &*self.target.path;
         let nominee = self.nominee.id();
         let candidate = self.nominee.candidate().map(CandidateName::as_str);
         let zk_session = self.session.map(tracing::field::display);
-        let zxid = tracing::field::display(session.last_zxid());
+        let zxid = tracing::field::display(around.session.last_zxid());
         match notice {
             Notice::Following => {
                 debug!(
@@ -230,7 +261,7 @@ impl Nomination {
                     "following a predecessor that may not be read: its end shows at the next look"
                 );
             }
-            Notice::Elected(token) => self.elected(token, session, now),
+            Notice::Elected(token) => self.elected(token, around),
             Notice::Suspended => {
                 warn!(
                     target: ELECTION, election, %nominee, candidate, session = zk_session, zxid,
@@ -249,7 +280,7 @@ impl Nomination {
                     target: ELECTION, election, %nominee, session = zk_session, zxid, %cause,
                     "leadership lost"
                 );
-                self.end_leadership(cause.into());
+                self.end_leadership(cause.into(), around.wakers);
             }
             Notice::Unseated(cause) => {
                 warn!(
@@ -262,15 +293,18 @@ impl Nomination {
                     target: ELECTION, election, %nominee, session = zk_session, zxid, ?end,
                     "nomination ended"
                 );
-                self.end_leadership(LostReason::of(end));
+                self.end_leadership(LostReason::of(end), around.wakers);
             }
         }
     }
 
-    fn elected(&mut self, token: Token, session: &Session, now: Instant) {
+    /// The nominee is promoted: it is elected if the lease can be relied on.
+    fn elected(&mut self, token: Token, around: &Surroundings<'_>) {
+        let Surroundings { session, now, .. } = around;
+        let outlook = session.lease_outlook(*now);
         let candidate = self.nominee.candidate().cloned();
-        self.leadership = match candidate {
-            Some(candidate) if session.lease_is_secure(now) => {
+        match (outlook, candidate) {
+            (LeaseOutlook::Secure { .. }, Some(candidate)) => {
                 let election = &*self.target.path;
                 let zk_session = self.session.map(tracing::field::display);
                 let zxid = tracing::field::display(session.last_zxid());
@@ -279,112 +313,71 @@ impl Nomination {
                     election, nominee = %self.nominee.id(), candidate = candidate.as_str(),
                     session = zk_session, zxid, %token, "elected"
                 );
-                Leadership::Announced(Arc::new(Tenure::new(token, candidate)))
+                self.leadership = Leadership::Announced(Arc::new(Tenure::new(token, candidate)));
             }
-            _ => Leadership::AwaitsLease(token),
-        };
-    }
-
-    fn end_leadership(&mut self, reason: LostReason) {
-        if let Leadership::Announced(tenure) =
-            core::mem::replace(&mut self.leadership, Leadership::None)
-        {
-            tenure.end(reason);
+            (outlook, _) => self.await_lease(token, outlook),
         }
     }
 
-    fn show(&self, session: &Session) {
+    /// What was known stays, unless it is of another kind now: a status is no meter.
+    fn await_lease(&mut self, token: Token, outlook: LeaseOutlook) {
+        if let Leadership::AwaitsLease { outlook: known, .. } = &self.leadership
+            && core::mem::discriminant(known) == core::mem::discriminant(&outlook)
+        {
+            return;
+        }
+        if let LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } = outlook {
+            warn!(
+                target: ELECTION,
+                election = &*self.target.path, nominee = %self.nominee.id(),
+                session = self.session.map(tracing::field::display),
+                ?round_trip, ?timeout, ?longest,
+                "promoted, but not elected: answers take too long for a lease to be kept; \
+                 a longer session timeout helps, or a smaller margin, or a nearer server"
+            );
+        }
+        self.leadership = Leadership::AwaitsLease { token, outlook };
+    }
+
+    fn end_leadership(&mut self, reason: LostReason, wakers: &mut Vec<Waker>) {
+        if let Leadership::Announced(tenure) =
+            core::mem::replace(&mut self.leadership, Leadership::None)
+        {
+            tenure.end(reason, wakers);
+        }
+    }
+
+    fn show(&self, around: &mut Surroundings<'_>) {
         let announced = self.is_announced();
-        self.publish(match self.nominee.role() {
+        let role = match self.nominee.role() {
             CoreRole::Suspended { token } if announced => {
-                Role::Suspended { token, valid_until: self.valid_until(session) }
+                Role::Suspended { token, valid_until: self.valid_until(around.session) }
             }
             CoreRole::Leading { token } if announced => Role::Leading { token },
-            CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
+            CoreRole::Leading { .. } => match &self.leadership {
+                Leadership::AwaitsLease { outlook, .. } => {
+                    Role::AwaitingLease { outlook: *outlook }
+                }
+                Leadership::None | Leadership::Announced(_) => Role::Standing,
+            },
+            CoreRole::Standing => Role::Standing,
             CoreRole::Connecting | CoreRole::Suspended { .. } => Role::Connecting,
             CoreRole::Following { predecessor, leader } => {
                 Role::Following { predecessor: predecessor.clone(), leader: leader.clone() }
             }
             CoreRole::Leaving => Role::Leaving,
             CoreRole::Ended(end) => Role::Ended(EndReason::of(end)),
-        });
+        };
+        self.publish(role, around.wakers);
     }
 
     fn valid_until(&self, session: &Session) -> Option<tokio::time::Instant> {
         session.lease_deadline().map(|deadline| self.clock.to_tokio(deadline))
     }
 
-    fn publish(&self, role: Role) {
+    fn publish(&self, role: Role, wakers: &mut Vec<Waker>) {
         let new =
             Status { role, candidate: self.nominee.candidate().cloned(), session: self.session };
-        self.status.send_if_modified(|status| {
-            let modified = *status != new;
-            *status = new;
-            modified
-        });
-    }
-}
-
-/// What a step of the nominee led to.
-#[derive(Debug, Default)]
-struct Outcome {
-    notice: Option<Notice>,
-    not_sent: Option<NotSent>,
-}
-
-fn react<'a>(nominee: &'a mut Nominee, performer: Performer<'_>, event: Event<'a>) -> Outcome {
-    let output = nominee.handle_event(event);
-    Outcome { notice: output.notice, not_sent: performer.carry_out(&output) }
-}
-
-fn list(nominee: &mut Nominee, performer: Performer<'_>, ticket: Ticket, body: &Bytes) -> Outcome {
-    let response = GetChildrenResponse::decode_prefix(body);
-    let mut names = response.ok().into_iter().flat_map(|response| response.children);
-    let result = match response {
-        Ok(_) => Ok(Reply::Children(&mut names)),
-        Err(_) => Err(Failure::Unreadable),
-    };
-    react(nominee, performer, Event::Reply { ticket, result })
-}
-
-fn created(
-    nominee: &mut Nominee,
-    performer: Performer<'_>,
-    ticket: Ticket,
-    body: &Bytes,
-) -> Outcome {
-    let result = match CreateResponse::decode_prefix(body) {
-        Ok(response) => Ok(Reply::Created { name: Target::name_of(response.path) }),
-        Err(_) => Err(Failure::Unreadable),
-    };
-    react(nominee, performer, Event::Reply { ticket, result })
-}
-
-fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
-    match step {
-        Step::ElectionNode | Step::Ancestor => Ok(Reply::ElectionNodeCreated),
-        // Whatever became of its check, a multi that is answered was committed.
-        Step::Barrier => Ok(Reply::BarrierPassed),
-        Step::Delete => Ok(Reply::Deleted),
-        Step::Read => match GetDataResponse::decode_prefix(body) {
-            Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),
-            Err(_) => Err(Failure::Unreadable),
-        },
-        Step::Create | Step::List => Err(Failure::Unreadable),
-    }
-}
-
-fn core_stat(stat: &Stat) -> election_core::Stat {
-    let owner = stat.ephemeral_owner.get();
-    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get())
-}
-
-fn core_failure(failure: zk_session::Failure) -> Failure {
-    match failure {
-        zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
-        zk_session::Failure::ReplyTooLarge { .. } => Failure::Unreadable,
-        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
-            Failure::ConnectionLoss
-        }
+        self.status.show(new, wakers);
     }
 }

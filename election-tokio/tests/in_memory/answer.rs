@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use election_tokio::{ErrorCode, EventType, SessionId, Stat, Zxid};
+use tokio::time::Instant;
 use zk_jute::records::{
     CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Response, CreateRequest,
     CreateResponse, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
@@ -328,7 +329,8 @@ impl State {
 
     fn send(&self, connection: u64, frame: BytesMut) {
         if let Some(outgoing) = self.connections.get(&connection) {
-            let _ = outgoing.send(Some(frame));
+            let arrives = Instant::now() + self.latency;
+            let _ = outgoing.send(Some((arrives, frame)));
         }
     }
 }

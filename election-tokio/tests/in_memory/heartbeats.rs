@@ -4,7 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ErrorCode, Grade, LostReason, Nomination, OnLoss, Role, TransactionError, Version,
+    Client, ErrorCode, Grade, LeaseOutlook, LostReason, Nomination, OnLoss, Role, TransactionError,
+    Version,
 };
 use zk_jute::OpCode;
 
@@ -115,7 +116,9 @@ async fn a_follower_that_was_near_takes_over_at_once_and_one_that_was_not_later(
     let server = Server::new();
     let mut queue = Vec::new();
     for ahead in 0..=NEAR + 1 {
-        let client = client(&server).await;
+        // A look would tell that there are fewer ahead by then.
+        let builder = server.builder().session_timeout(TIMEOUT);
+        let client = builder.look_interval(TIMEOUT * 1000).connect().await.unwrap();
         let nomination = match ahead {
             0 => client.election(ELECTION).nominate().unwrap(),
             _ => follower(&client).await,
@@ -150,7 +153,8 @@ async fn an_old_session_is_elected_when_its_lease_is_proved() {
     let before = tokio::time::Instant::now();
     let mut nomination = client.election(ELECTION).nominate().unwrap();
     wait(1).await;
-    assert_eq!(nomination.status().role, Role::Standing);
+    let outlook = LeaseOutlook::AwaitsProof;
+    assert_eq!(nomination.status().role, Role::AwaitingLease { outlook });
     let leadership = nomination.elected().await.unwrap();
     assert!(leadership.is_valid());
     let taken = before.elapsed();

@@ -7,8 +7,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectError, ConnectionState, Grade, Leadership, Margin, Nomination, OnLoss, Role,
-    Version,
+    Client, ConnectError, ConnectionState, Grade, Leadership, LeaseOutlook, Margin, Nomination,
+    OnLoss, Role, Version,
 };
 
 use crate::server::{Server, wait};
@@ -53,7 +53,8 @@ async fn a_promotion_is_announced_when_the_lease_is_proved_and_not_before() {
     let server = Server::new();
     let mut scene = Scene::new(&server).await;
     scene.delete_leader().await;
-    assert_eq!(scene.follower.status().role, Role::Standing);
+    let outlook = LeaseOutlook::AwaitsProof;
+    assert_eq!(scene.follower.status().role, Role::AwaitingLease { outlook });
     let leadership = scene.follower.elected().await.unwrap();
     assert!(leadership.is_valid(), "a ping has proved the lease");
     assert!(scene.followers.exists("/").await.unwrap().is_some());
@@ -92,5 +93,59 @@ async fn a_margin_that_leaves_no_time_for_proofs_is_refused() {
         assert!(matches!(refused, Err(ConnectError::Margin { .. })), "{refused:?}");
         let builder = Server::new().builder().lease_grade(grade);
         assert!(builder.lease_margin(Margin::percent(20)).start().is_ok());
+    }
+}
+
+/// Answers that take longer than the bound: no lease would last until the next proof. The status says
+/// so, and says it once.
+#[tokio::test(start_paused = true)]
+async fn who_is_promoted_over_a_slow_link_is_told_what_it_waits_for() {
+    let timeout = Duration::from_secs(6);
+    let slow = Duration::from_millis(400);
+    let server = Server::new();
+    server.state().latency = slow;
+    let client = server.builder().session_timeout(timeout).connect().await.unwrap();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let mut status = nomination.watch();
+    let awaits = |role: &Role| match role {
+        Role::AwaitingLease {
+            outlook: LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest },
+        } => Some((*round_trip, *timeout, *longest)),
+        _ => None,
+    };
+    let told = status.until(|status| awaits(&status.role).is_some()).await.unwrap();
+    let (round_trip, counted, longest) = awaits(&told.role).expect("it awaits the lease");
+    assert!((slow..slow * 2).contains(&round_trip), "{round_trip:?}");
+    assert_eq!(counted, timeout);
+    assert!((timeout / 30..timeout / 15).contains(&longest), "{longest:?}");
+
+    let elected = tokio::time::timeout(timeout * 20, nomination.elected()).await;
+    assert!(elected.is_err(), "no lease would last");
+    assert!(!status.has_unseen(), "nothing flaps: {:?}", status.latest());
+
+    server.state().latency = longest / 2;
+    let leadership = nomination.elected().await.unwrap();
+    for _ in 0..200 {
+        tokio::time::sleep(timeout / 20).await;
+        assert!(leadership.is_valid());
+    }
+}
+
+/// Just below the bound a leadership lasts; just above there is none.
+#[tokio::test(start_paused = true)]
+async fn a_leadership_is_announced_where_it_lasts_and_only_there() {
+    let timeout = Duration::from_secs(6);
+    for part in 15..30 {
+        let server = Server::new();
+        server.state().latency = timeout / part;
+        let client = server.builder().session_timeout(timeout).connect().await.unwrap();
+        let election = client.election(ELECTION).on_loss(OnLoss::End);
+        let mut nomination = election.nominate().unwrap();
+        let elected = tokio::time::timeout(timeout * 5, nomination.elected()).await;
+        assert_eq!(elected.is_ok(), part >= 22, "a round trip of a {part}th");
+        if let Ok(leadership) = elected {
+            let lost = tokio::time::timeout(timeout * 50, leadership.unwrap().lost()).await;
+            assert!(lost.is_err(), "{lost:?} with a round trip of a {part}th");
+        }
     }
 }

@@ -13,6 +13,7 @@ use election_tokio::{
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
 use zk_jute::OpCode;
 
 use crate::answer::{Answer, Watches};
@@ -32,8 +33,8 @@ pub(crate) struct Server {
     steps: Arc<Semaphore>,
 }
 
-/// A frame for a connection; none ends it.
-pub(crate) type Outgoing = mpsc::UnboundedSender<Option<BytesMut>>;
+/// A frame for a connection, and when it is to arrive; none ends it.
+pub(crate) type Outgoing = mpsc::UnboundedSender<Option<(Instant, BytesMut)>>;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -51,6 +52,8 @@ pub(crate) struct State {
     /// What the next request with this opcode is answered with, instead of the truth.
     pub(crate) lies: Vec<(OpCode, Lie)>,
     refuses: bool,
+    /// How long each answer is on its way.
+    pub(crate) latency: Duration,
 }
 
 /// What a connection has carried: whole frames, with their lengths.
@@ -107,6 +110,7 @@ impl Server {
                 requests: Vec::new(),
                 lies: Vec::new(),
                 refuses: false,
+                latency: Duration::ZERO,
             })),
             steps: Arc::new(Semaphore::new(MANY)),
         }
@@ -229,9 +233,12 @@ impl Server {
         &self,
         connection: u64,
         mut write: WriteHalf<DuplexStream>,
-        mut frames: mpsc::UnboundedReceiver<Option<BytesMut>>,
+        mut frames: mpsc::UnboundedReceiver<Option<(Instant, BytesMut)>>,
     ) {
-        while let Some(Some(frame)) = frames.recv().await {
+        while let Some(Some((arrives, frame))) = frames.recv().await {
+            if Instant::now() < arrives {
+                tokio::time::sleep_until(arrives).await;
+            }
             if write.write_all(&frame).await.is_err() {
                 return;
             }

@@ -19,7 +19,7 @@ const README: &str = include_str!("../../README.md");
 
 /// Lines such as `span zk_request operation=create2 path=/a in caller`, by what brought them.
 #[derive(Clone, Default)]
-struct Journal(Arc<Mutex<Vec<Line>>>);
+pub(crate) struct Journal(Arc<Mutex<Vec<Line>>>);
 
 #[derive(Clone, Debug)]
 struct Line {
@@ -30,7 +30,7 @@ struct Line {
 
 impl Journal {
     /// For this thread, until the guard is dropped.
-    fn begin() -> (Self, DefaultGuard) {
+    pub(crate) fn begin() -> (Self, DefaultGuard) {
         let journal = Self::default();
         let subscriber = tracing_subscriber::registry().with(journal.clone());
         (journal, tracing::subscriber::set_default(subscriber))
@@ -49,7 +49,7 @@ impl Journal {
     }
 
     /// The lines that begin like this.
-    fn of(&self, beginning: &str) -> Vec<String> {
+    pub(crate) fn of(&self, beginning: &str) -> Vec<String> {
         let lines = self.lines();
         let found = lines.iter().filter(|line| line.text.starts_with(beginning));
         found.map(|line| line.text.clone()).collect()

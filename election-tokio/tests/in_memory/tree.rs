@@ -130,10 +130,19 @@ impl Tree {
             .collect()
     }
 
+    /// Lets so many children have been created below a znode.
+    pub(crate) fn count_on(&mut self, path: &str, children: i32) {
+        if let Some(parent) = self.znodes.get_mut(key(path)) {
+            parent.stat.cversion = Version::new(children);
+        }
+    }
+
     fn child_changed(&mut self, parent: &str, created: i32) {
         if let Some(parent) = self.znodes.get_mut(parent) {
             parent.stat.pzxid = Zxid::new(self.zxid);
-            parent.stat.cversion = Version::new(parent.stat.cversion.get() + created);
+            // It sticks at its end, as on servers since 3.6.
+            let cversion = parent.stat.cversion.get().saturating_add(created);
+            parent.stat.cversion = Version::new(cversion);
         }
     }
 }

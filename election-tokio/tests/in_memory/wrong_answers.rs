@@ -98,7 +98,7 @@ async fn a_client_that_closes_on_expiry_closes() {
     assert!(server.state().connections.is_empty());
 }
 
-/// A session that is found to be expired while it is being closed is not renewed: nobody would
+/// A session that is said to be expired while it is being closed is not renewed: nobody would
 /// close the new one.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_being_closed_makes_no_new_session() {

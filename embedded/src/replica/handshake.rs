@@ -91,11 +91,12 @@ impl Replica {
             return;
         };
         let timeout = handshake.timeout;
+        let password = password_of(session);
         let response = ConnectResponse {
             protocol_version: 0,
             timeout: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
             session_id: session,
-            password: Some(&password_of(session)),
+            password: Some(&password),
             read_only: handshake.answer.read_only(read_only),
         };
         connection.send(&(), &response);

@@ -15,7 +15,7 @@ use crate::wait::{SOON, eventually_async};
 use crate::zookeeper::{Ensemble, Member};
 
 /// Candidates and flags of sessions that expired may take as long as that.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// All that was written to stay, where it is.
 #[derive(Debug, Default)]
@@ -36,19 +36,6 @@ pub struct Torn {
     marks: usize,
     mark: String,
 }
-
-/// Members hold different things, although each has applied all that is committed: a fault of the
-/// servers, and nothing to judge a client by. ZooKeeper 3.8.0 is known to lose transactions of
-/// members that are killed (ZOOKEEPER-4785, ZOOKEEPER-4646).
-#[derive(Debug, thiserror::Error)]
-#[error("the members of the ensemble disagree on {path}: {held:?}")]
-pub struct Diverged {
-    path: String,
-    held: Vec<(Member, Held)>,
-}
-
-/// The number of a znode's children, and its version.
-type Held = (i32, i32);
 
 /// Something is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -121,46 +108,6 @@ async fn check_pair(client: &Client, pair: &str) -> TestResult {
     if whole { Ok(()) } else { Err(Torn { pair, left, right, marks, mark }.into()) }
 }
 
-/// Waits until all members hold the same of what was written to stay: what was on its way when its
-/// client left may still be committed between two looks.
-///
-/// # Errors
-///
-/// [`Diverged`] if they never do, or no answer.
-pub async fn members_agree(ensemble: &Ensemble) -> TestResult {
-    let mut last = None;
-    let agreed = eventually_async(PATIENCE, "the members agree", async || {
-        last = Some(difference(ensemble).await);
-        matches!(last, Some(Ok(None)))
-    })
-    .await;
-    match last {
-        Some(Ok(Some(diverged))) => Err(diverged.into()),
-        Some(Err(failure)) => Err(failure),
-        Some(Ok(None)) | None => Ok(agreed?),
-    }
-}
-
-async fn difference(ensemble: &Ensemble) -> Result<Option<Diverged>, TestFailure> {
-    let mut paths = vec![LEDGER.to_owned(), ITEMS.to_owned(), SEALS.to_owned()];
-    paths.extend(PAIRS.into_iter().flat_map(|pair| [left(pair), right(pair), marks(pair)]));
-    let mut held = vec![Vec::new(); paths.len()];
-    for member in Member::ALL {
-        let client = connect(&ensemble.member(member).connect_string(), LASTING).await?;
-        client.sync("/").await?;
-        for (path, held) in paths.iter().zip(&mut held) {
-            let (_, stat) = client.get_data(path).await?;
-            held.push((member, (stat.num_children, stat.version.get())));
-        }
-        client.close().await?;
-    }
-    let differ = |held: &[(Member, Held)]| {
-        held.windows(2).any(|pair| matches!(pair, [(_, one), (_, other)] if one != other))
-    };
-    let differing = paths.into_iter().zip(held).find(|(_, held)| differ(held));
-    Ok(differing.map(|(path, held)| Diverged { path, held }))
-}
-
 /// Waits until what was ephemeral is gone, and clears away the rest.
 ///
 /// # Errors
@@ -200,7 +147,7 @@ pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
 }
 
 /// The paths of a znode's children, in order.
-async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
+pub(super) async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
     let parent = if path.is_empty() { "/" } else { path };
     let children = client.children(parent).await?;
     let mut children: Vec<_> = children.iter().map(|name| format!("{path}/{name}")).collect();

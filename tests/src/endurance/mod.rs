@@ -6,16 +6,25 @@
 //! - [`faults`] is what happens to the ensemble meanwhile.
 //! - [`archive`] reads what the ensemble holds in the end, and clears it away.
 //! - [`laws`] hold the one against the other.
-//! - [`run`] does all of it.
+//! - [`evidence`] reads in the members' logs what ZooKeeper itself loses.
+//! - [`verdict`] weighs what is broken against it.
+//! - [`run`] does all of it; [`provoke_a_loss`] shows what servers can do by themselves.
 
 pub mod archive;
+pub mod evidence;
 pub mod faults;
 pub mod laws;
+mod provoked;
 mod record;
 mod run;
 mod summary;
+mod trees;
+pub mod verdict;
 pub mod workload;
 
+pub use provoked::provoke_a_loss;
 pub use record::Record;
 pub use run::{BrokenLaw, run};
 pub use summary::Summary;
+pub use trees::Diverged;
+pub use verdict::{Inconclusive, Verdict};

@@ -4,6 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use core::ops::ControlFlow;
 use core::time::Duration;
+use std::path::Path;
 
 use fastrand::Rng;
 
@@ -11,12 +12,13 @@ use super::archive::{self, Archive};
 use super::faults::{Fault, schedule};
 use super::laws::writes::Outcome;
 use super::laws::{orders, reads, seals, views, vigils, writes};
+use super::verdict::{self, Verdict};
 use super::workload::Crew;
-use super::{Record, Summary};
+use super::{Record, Summary, trees};
 use crate::election::{LASTING, connect};
-use crate::failure::TestFailure;
+use crate::failure::{TestFailure, TestResult};
 use crate::history::{Contradiction, History};
-use crate::zookeeper::{Ensemble, Options};
+use crate::zookeeper::{Ensemble, Member, Options};
 
 /// A law was broken.
 #[derive(Debug, thiserror::Error)]
@@ -45,18 +47,52 @@ pub enum BrokenLaw {
 }
 
 /// Runs an ensemble with everybody at work. Faults strike, in the order that the seed decides, until
-/// `after` says so, which is told of each fault that is over and how many there were.
+/// `after` says so, which is told of each fault that is over and how many there were. What is broken
+/// is weighed against the members' logs, which are kept in the folder `kept` then.
 ///
 /// # Errors
 ///
-/// A [`BrokenLaw`]; something did not get on in time; something was left behind.
+/// A fault: a law is broken, members differ or something is left behind, and no known defect of the
+/// release explains it; or something did not get on in time.
 pub async fn run(
     seed: u64,
-    mut after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
-) -> Result<Summary, TestFailure> {
+    kept: &Path,
+    after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
+) -> Result<Verdict, TestFailure> {
     let ensemble = Arc::new(Options::new().start_ensemble()?);
+    let release = ensemble.member(Member::First).release()?;
+    let mut record = Record::default();
+    match work_and_judge(seed, &ensemble, after, &mut record).await {
+        Ok(summary) => Ok(Verdict::Held(Box::new(summary))),
+        Err(failure) => {
+            let logs = Member::ALL.map(|member| (member, ensemble.member(member).log()));
+            verdict::keep(&logs, kept)?;
+            let inconclusive = verdict::weigh(&failure, &record, release, &logs, kept)?;
+            Ok(Verdict::Inconclusive(Box::new(inconclusive)))
+        }
+    }
+}
+
+async fn work_and_judge(
+    seed: u64,
+    ensemble: &Arc<Ensemble>,
+    after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
+    record: &mut Record,
+) -> Result<Summary, TestFailure> {
+    let (noted, history, mut summary) = work(seed, ensemble, after).await?;
+    *record = noted;
+    judge(ensemble, record, &history, &mut summary).await?;
+    Ok(summary)
+}
+
+/// The clients' work, under faults.
+async fn work(
+    seed: u64,
+    ensemble: &Arc<Ensemble>,
+    mut after: impl FnMut(Fault, usize) -> ControlFlow<()> + Send + 'static,
+) -> Result<(Record, History, Summary), TestFailure> {
     let crew = Crew::hire(&ensemble.connect_string()).await?;
-    let struck = Arc::clone(&ensemble);
+    let struck = Arc::clone(ensemble);
     let (crew, faults, outage) = tokio::task::spawn_blocking(move || {
         let faults = strike_all(seed, &struck, &crew, &mut after);
         // The failure itself may not change threads.
@@ -66,18 +102,27 @@ pub async fn run(
     })
     .await??;
     let (record, history, connections) = crew.dismiss().await?;
-    archive::members_agree(&ensemble).await?;
-    let beside = connect(&ensemble.connect_string(), LASTING).await?;
-    let archive = Archive::read(&beside).await?;
     let mut summary = Summary::of(&record, connections);
     summary.faults = faults;
     summary.longest_outage = outage;
-    summary.unknown_found = unknown_found(&record, &archive);
-    summary.leaders = check(&record, &history, &archive)?;
+    Ok((record, history, summary))
+}
+
+/// Holds the ensemble and what the clients were told against each other.
+async fn judge(
+    ensemble: &Ensemble,
+    record: &Record,
+    history: &History,
+    summary: &mut Summary,
+) -> TestResult {
+    trees::members_agree(ensemble).await?;
+    let beside = connect(&ensemble.connect_string(), LASTING).await?;
+    let archive = Archive::read(&beside).await?;
+    summary.unknown_found = unknown_found(record, &archive);
+    summary.leaders = check(record, history, &archive)?;
     archive::clear(&beside).await?;
     beside.close().await?;
-    archive::wait_until_forgotten(&ensemble).await?;
-    Ok(summary)
+    archive::wait_until_forgotten(ensemble).await
 }
 
 fn strike_all(

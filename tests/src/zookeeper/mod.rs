@@ -19,6 +19,7 @@ mod release;
 mod secure;
 mod server;
 mod shared;
+mod snapshot;
 mod supervisor;
 
 pub use command_line::{CommandLine, CommandLineError};
@@ -33,3 +34,4 @@ pub use secure::{ClientAuth, SecurePort};
 pub use server::Server;
 pub(crate) use shared::fresh_chroot_at;
 pub use shared::{shared, unique_path};
+pub use snapshot::Snapshot;

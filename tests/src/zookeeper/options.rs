@@ -11,6 +11,7 @@ use super::install::Install;
 use super::links::LinkedEnsemble;
 use super::secure::SecurePort;
 use super::server::Server;
+use super::snapshot::Snapshot;
 
 /// The configuration of a server, or of each server of an ensemble.
 ///
@@ -29,6 +30,7 @@ pub struct Options {
     system_properties: Vec<(String, String)>,
     secure_port: Option<SecurePort>,
     files: Vec<(String, String)>,
+    snapshot: Option<Snapshot>,
     start_bound: Duration,
 }
 
@@ -46,6 +48,7 @@ impl Default for Options {
             system_properties: Vec::new(),
             secure_port: None,
             files: Vec::new(),
+            snapshot: None,
             start_bound: Duration::from_secs(60),
         }
     }
@@ -134,6 +137,13 @@ impl Options {
         self
     }
 
+    /// The tree that the server has at its first start; that of a new server if not set.
+    #[must_use]
+    pub fn snapshot(mut self, snapshot: Snapshot) -> Self {
+        self.snapshot = Some(snapshot);
+        self
+    }
+
     /// How long a start may take before it counts as failed; a minute by default.
     #[must_use]
     pub const fn start_bound(mut self, bound: Duration) -> Self {
@@ -173,6 +183,10 @@ impl Options {
 
     pub(super) const fn bound(&self) -> Duration {
         self.start_bound
+    }
+
+    pub(super) const fn wanted_snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref()
     }
 
     pub(super) fn files(&self) -> &[(String, String)] {
@@ -243,8 +257,10 @@ const JVM_OPTIONS: &[&str] = &[
     "-Djava.net.preferIPv4Stack=true",
     "-Dzookeeper.jmx.log4j.disable=true",
     "-Dzookeeper.preAllocSize=1024",
+    // The logs of several servers are compared, and with the clock of this process.
+    "-Duser.timezone=UTC",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
-    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS",
     "-Dlogback.configurationFile=./logback.xml",
     "-Dlog4j.configuration=file:./log4j.properties",
 ];

@@ -77,6 +77,9 @@ impl Server {
             fs::write(folder.join(name), content)?;
         }
         fs::create_dir(folder.join("data"))?;
+        if let Some(snapshot) = options.wanted_snapshot() {
+            snapshot.write(&folder.join("data"))?;
+        }
         fs::write(folder.join("data/myid"), format!("{id}\n"))?;
         Ok(Self {
             supervisor,
@@ -224,10 +227,11 @@ impl Server {
     }
 }
 
-/// Servers that log by other means than Debian's: errors and news, to standard output.
+/// Servers that log by other means than Debian's: errors and news, to standard output, each line
+/// with its time as Debian's write it.
 const LOGBACK: &str = r#"<configuration>
   <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
-    <encoder><pattern>%d{HH:mm:ss.SSS} [%thread] %-5level %logger - %msg%n</pattern></encoder>
+    <encoder><pattern>%d{yyyy-MM-dd'T'HH:mm:ss.SSS} [%thread] %-5level %logger - %msg%n</pattern></encoder>
   </appender>
   <root level="INFO"><appender-ref ref="OUT"/></root>
 </configuration>
@@ -236,7 +240,7 @@ const LOGBACK: &str = r#"<configuration>
 const LOG4J: &str = "log4j.rootLogger=INFO, OUT\n\
     log4j.appender.OUT=org.apache.log4j.ConsoleAppender\n\
     log4j.appender.OUT.layout=org.apache.log4j.PatternLayout\n\
-    log4j.appender.OUT.layout.ConversionPattern=%d{HH:mm:ss.SSS} [%t] %-5p %c - %m%n\n";
+    log4j.appender.OUT.layout.ConversionPattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSS} [%t] %-5p %c - %m%n\n";
 
 fn unreadable(error: &io::Error) -> Vec<u8> {
     format!("(the log cannot be read: {error})").into_bytes()

@@ -6,12 +6,16 @@
 //! told while a read is under way may be in its answer or behind it: each read leaves bounds for what
 //! the count was when the first change was told, and all reads up to a gap have to agree.
 
+mod before;
 mod tale;
+#[cfg(test)]
+mod tests;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use election_tokio::{EventType, Stat, WatchMode};
 
+pub use self::before::Before;
 use self::tale::{Aspect, Tale};
 
 /// A change that was told.
@@ -122,7 +126,9 @@ pub enum Breach {
 
 /// What must never be seen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}")]
+#[error(
+    "{breach}: View of {about} by {mode:?} on {path} in session {session:x?}: {notes:?}; {before}"
+)]
 pub struct Violation {
     /// How.
     pub breach: Breach,
@@ -136,6 +142,8 @@ pub struct Violation {
     pub session: Option<i64>,
     /// What was noted between two gaps, around the breach.
     pub notes: Vec<Note>,
+    /// What was read of it last before the gap.
+    pub before: Box<Before>,
 }
 
 /// Holds what each watch told against the reads beside it.
@@ -151,13 +159,16 @@ impl View {
     fn check(&self) -> Result<(), Violation> {
         let lives = self.session.is_some() && self.ending == Ending::Lost { next: self.session };
         if lives {
-            return Err(self.violation(Breach::Lost, &self.path, &[]));
+            return Err(self.violation(Breach::Lost, &self.path, &[], Before::NotRead));
         }
         let mut seen_before = BTreeMap::new();
+        let mut last_read: BTreeMap<&str, Before> = BTreeMap::new();
         for span in self.notes.split(|note| *note == Note::ChangesMissed) {
             let foreign = changes(span).find(|change| !self.awaits(change));
             if let Some(change) = foreign {
-                return Err(self.violation(Breach::NotWatched, &change.path, span));
+                let before = last_read.get(change.path.as_str()).copied();
+                let before = before.unwrap_or(Before::NotRead);
+                return Err(self.violation(Breach::NotWatched, &change.path, span, before));
             }
             for path in span.iter().filter_map(Note::read_of).collect::<BTreeSet<_>>() {
                 for aspect in Aspect::ALL {
@@ -165,17 +176,24 @@ impl View {
                     let tale = Tale::of(aspect, span, path, concerns);
                     let before = seen_before.entry((path, aspect)).or_insert(i32::MIN);
                     if let Some(breach) = tale.breach(before) {
-                        return Err(self.violation(breach, path, span));
+                        let before = last_read.get(path).copied().unwrap_or(Before::NotRead);
+                        return Err(self.violation(breach, path, span, before));
                     }
+                }
+            }
+            for note in span {
+                if let Note::Read { path, seen, .. } = note {
+                    last_read.insert(path, Before::from(*seen));
                 }
             }
         }
         Ok(())
     }
 
-    fn violation(&self, breach: Breach, about: &str, span: &[Note]) -> Violation {
+    fn violation(&self, breach: Breach, about: &str, span: &[Note], before: Before) -> Violation {
         let (path, mode, session) = (self.path.clone(), self.mode, self.session);
-        Violation { breach, about: about.to_owned(), path, mode, session, notes: span.to_vec() }
+        let (about, notes, before) = (about.to_owned(), span.to_vec(), Box::new(before));
+        Violation { breach, about, path, mode, session, notes, before }
     }
 
     fn awaits(&self, change: &Change) -> bool {
@@ -222,179 +240,4 @@ fn changes(span: &[Note]) -> impl Iterator<Item = &Change> {
         Note::Changed(change) => Some(change),
         Note::ChangesMissed | Note::Read { .. } => None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CREATED: EventType = EventType::NODE_CREATED;
-    const DELETED: EventType = EventType::NODE_DELETED;
-    const WRITTEN: EventType = EventType::NODE_DATA_CHANGED;
-
-    fn told(path: &str, kind: EventType, zxid: impl Into<Option<i64>>) -> Note {
-        Note::Changed(Change { path: path.to_owned(), kind, zxid: zxid.into() })
-    }
-
-    const NOTHING: Option<Znode> = None;
-
-    fn read(seen: impl Into<Option<Znode>>, meanwhile: usize) -> Note {
-        Note::Read { path: "/a".to_owned(), seen: seen.into(), meanwhile }
-    }
-
-    /// Written that often, the last time by that transaction.
-    fn written(changes: i32, zxid: i64) -> Znode {
-        let children = Count { changes: 0, zxid: 1 };
-        Znode { czxid: 1, data: Count { changes, zxid }, children }
-    }
-
-    fn came(czxid: i64) -> Znode {
-        let count = Count { changes: 0, zxid: czxid };
-        Znode { czxid, data: count, children: count }
-    }
-
-    /// A znode that had that many children come and go.
-    fn parent(changes: i32, zxid: i64) -> Znode {
-        let data = Count { changes: 0, zxid: 1 };
-        Znode { czxid: 1, data, children: Count { changes, zxid } }
-    }
-
-    fn view(mode: WatchMode, notes: &[Note]) -> View {
-        let (path, notes) = ("/a".to_owned(), notes.to_vec());
-        View { path, mode, session: Some(1), notes, ending: Ending::Kept }
-    }
-
-    fn breach_by(mode: WatchMode, notes: &[Note]) -> Option<Breach> {
-        check(&[view(mode, notes)]).err().map(|violation| violation.breach)
-    }
-
-    fn breach(notes: &[Note]) -> Option<Breach> {
-        breach_by(WatchMode::Persistent, notes)
-    }
-
-    #[test]
-    fn changes_that_are_told_once_are_fine() {
-        let notes = [
-            read(written(3, 30), 0),
-            told("/a", WRITTEN, 40),
-            read(written(4, 40), 0),
-            // One before the read was answered and not yet in it, one behind the answer.
-            told("/a", WRITTEN, 50),
-            told("/a", WRITTEN, None),
-            read(written(5, 50), 2),
-            read(written(6, 60), 0),
-            Note::ChangesMissed,
-            told("/a", WRITTEN, 90),
-            read(written(9, 90), 1),
-        ];
-        assert_eq!(breach(&notes), None);
-    }
-
-    #[test]
-    fn a_change_that_is_not_told_is_found() {
-        let notes = [read(written(3, 30), 0), read(written(4, 40), 0)];
-        assert_eq!(breach(&notes), Some(Breach::Untold));
-        let notes = [read(written(3, 30), 0), told("/a", WRITTEN, None), read(written(5, 50), 0)];
-        assert_eq!(breach(&notes), Some(Breach::Untold));
-    }
-
-    #[test]
-    fn a_change_that_is_read_before_it_is_told_is_found() {
-        let notes = [read(written(3, 30), 0), read(written(4, 40), 0), told("/a", WRITTEN, 40)];
-        assert_eq!(breach(&notes), Some(Breach::Untold));
-        // The first read after the watch was set, too, where transactions are told.
-        let notes = [read(written(3, 30), 0), told("/a", WRITTEN, 30)];
-        assert_eq!(breach(&notes), Some(Breach::Untold));
-    }
-
-    #[test]
-    fn a_change_that_is_told_twice_is_found() {
-        let once = told("/a", WRITTEN, None);
-        let notes = [read(written(3, 30), 0), once.clone(), once, read(written(4, 40), 0)];
-        assert_eq!(breach(&notes), Some(Breach::Spurious));
-        let again = told("/a", WRITTEN, 40);
-        assert_eq!(breach(&[again.clone(), again, read(NOTHING, 0)]), Some(Breach::OutOfOrder));
-    }
-
-    #[test]
-    fn a_change_that_is_not_there_to_be_read_is_found() {
-        let notes = [told("/a", WRITTEN, 40), read(written(3, 30), 0)];
-        assert_eq!(breach(&notes), Some(Breach::Spurious));
-    }
-
-    #[test]
-    fn what_was_read_before_a_gap_and_is_told_after_it_is_found() {
-        let notes = [
-            read(written(3, 30), 0),
-            Note::ChangesMissed,
-            told("/a", WRITTEN, None),
-            read(written(3, 30), 0),
-        ];
-        assert_eq!(breach(&notes), Some(Breach::Spurious));
-    }
-
-    #[test]
-    fn a_gap_that_is_not_reported_is_found_and_one_that_is_is_none() {
-        let before = [told("/a", WRITTEN, 30), read(written(3, 30), 0)];
-        let after = [told("/a", WRITTEN, 60), read(written(6, 60), 0)];
-        assert_eq!(breach(&[&before[..], &after[..]].concat()), Some(Breach::Untold));
-        let gap = [Note::ChangesMissed];
-        assert_eq!(breach(&[&before[..], &gap[..], &after[..]].concat()), None);
-        // A read that was asked for before the gap tells nothing about what is behind it.
-        let late = [read(written(5, 50), 1)];
-        assert_eq!(breach(&[&before[..], &gap[..], &late[..], &after[..]].concat()), None);
-    }
-
-    #[test]
-    fn the_children_of_a_tree_are_counted() {
-        let tree = WatchMode::PersistentRecursive;
-        let mut notes = vec![
-            read(parent(0, 1), 0),
-            told("/a/b", CREATED, 10),
-            told("/a/b", DELETED, 20),
-            told("/a/c/d", CREATED, 25),
-            read(parent(2, 20), 0),
-        ];
-        assert_eq!(breach_by(tree, &notes), None);
-        notes.remove(2);
-        assert_eq!(breach_by(tree, &notes), Some(Breach::Untold));
-        let notes = [
-            read(parent(0, 1), 0),
-            told("/a", EventType::NODE_CHILDREN_CHANGED, 10),
-            read(parent(1, 10), 0),
-        ];
-        assert_eq!(breach(&notes), None);
-    }
-
-    #[test]
-    fn what_comes_and_goes_does_so_in_turn() {
-        let (created, deleted) = (told("/a", CREATED, None), told("/a", DELETED, None));
-        let fine =
-            [read(NOTHING, 0), created.clone(), read(came(10), 0), deleted, read(NOTHING, 0)];
-        assert_eq!(breach(&fine), None);
-        assert_eq!(breach(&[read(NOTHING, 0), read(came(10), 0)]), Some(Breach::Untold));
-        assert_eq!(breach(&[created.clone(), read(NOTHING, 0)]), Some(Breach::Untold));
-        let twice = [created.clone(), created, read(came(10), 0)];
-        assert_eq!(breach(&twice), Some(Breach::OutOfOrder));
-        // Another one of that name.
-        assert_eq!(breach(&[read(came(10), 0), read(came(30), 0)]), Some(Breach::Untold));
-    }
-
-    #[test]
-    fn an_event_of_another_watch_is_found() {
-        let notes = [told("/ab", WRITTEN, 10)];
-        assert_eq!(breach(&notes), Some(Breach::NotWatched));
-        assert_eq!(breach_by(WatchMode::PersistentRecursive, &notes), Some(Breach::NotWatched));
-    }
-
-    #[test]
-    fn a_watch_is_lost_with_its_session_only() {
-        let mut lost = view(WatchMode::Persistent, &[]);
-        lost.ending = Ending::Lost { next: Some(1) };
-        assert_eq!(check(&[lost.clone()]).map_err(|lost| lost.breach), Err(Breach::Lost));
-        for next in [Some(2), None] {
-            lost.ending = Ending::Lost { next };
-            assert_eq!(check(&[lost.clone()]), Ok(()));
-        }
-    }
 }
