@@ -1,11 +1,13 @@
 //! What is decided before a server starts.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use zk_jute::DEFAULT_MAX_FRAME;
 
+use crate::path;
 use crate::time::Timestamp;
 
 /// How a server behaves. The defaults are those of Apache ZooKeeper 3.9 where it has them.
@@ -36,6 +38,12 @@ pub struct Config {
     pub super_digest: Option<String>,
     /// How much clients may take.
     pub limits: Limits,
+    /// How long the end of a session takes, once it is due.
+    pub expiry_pace: ExpiryPace,
+    /// What becomes of sequences at their end.
+    pub counter_end: CounterEnd,
+    /// Znodes that the server begins with.
+    pub first_znodes: FirstZnodes,
 }
 
 impl Config {
@@ -52,6 +60,9 @@ impl Config {
             container_check_interval: Duration::from_secs(60),
             super_digest: None,
             limits: Limits::default(),
+            expiry_pace: ExpiryPace::default(),
+            counter_end: CounterEnd::default(),
+            first_znodes: FirstZnodes::default(),
         }
     }
 
@@ -81,6 +92,61 @@ pub enum ExtendedTypes {
     /// They may.
     Enabled,
 }
+
+/// How long the end of a session takes. ZooKeeper's tracker takes microseconds for either step, and
+/// longer with thousands of sessions in one bucket, or with a queue in front of its pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExpiryPace {
+    /// From the moment at which a session is due until the leader marks it closing: until then
+    /// touches, handshakes and writes succeed, and keep nothing alive.
+    pub to_closing: Duration,
+    /// From then on until the leader proposes the end of the session: until then writes are refused,
+    /// and a `sync` through another server is answered.
+    pub to_proposal: Duration,
+}
+
+/// What becomes of the number behind sequential names after 2147483647.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CounterEnd {
+    /// The number that is stored stays there, so that it is given out again and again; operations of
+    /// one transaction, and creates that overlap, get negative numbers. ZooKeeper since 3.6.0
+    /// (ZOOKEEPER-3249).
+    #[default]
+    Sticks,
+    /// The stored number goes on with -2147483648. ZooKeeper before 3.6.0.
+    Wraps,
+}
+
+/// Persistent znodes without data, open to all, that a server begins with; each with a number of
+/// children that were created and deleted before. All members of an ensemble have to be given the
+/// same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstZnodes(Vec<(String, i32)>);
+
+impl FirstZnodes {
+    /// Adds a znode, and its parents where they are missing. `children_created` is the number that
+    /// the next sequential child gets.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidPath`] if no znode can have this path, or every server has it.
+    pub fn add(&mut self, path: &str, children_created: i32) -> Result<(), InvalidPath> {
+        if !path::is_valid(path) || path::SYSTEM.contains(&path) {
+            return Err(InvalidPath);
+        }
+        self.0.push((path.to_string(), children_created));
+        Ok(())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, i32)> {
+        self.0.iter().map(|(path, count)| (&**path, *count))
+    }
+}
+
+/// No znode can have this path, or every server has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no server can begin with a znode of this path")]
+pub struct InvalidPath;
 
 /// How much clients may take before they are made to wait, or lose their connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

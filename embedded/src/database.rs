@@ -5,11 +5,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use bytes::Bytes;
 use zk_jute::{SessionId, Zxid};
 
 use crate::access::AccessList;
+use crate::config::{Config, CounterEnd};
 use crate::path;
-use crate::tree::{NewZnode, Tree, Znode};
+use crate::tree::{Lifetime, NewZnode, Tree, Znode};
 use crate::txn::{
     Applied, Change, Diverged, Moment, OperationOutcome, Outcome, TreeChange, Txn, TxnOperation,
 };
@@ -26,7 +28,36 @@ impl Database {
     /// Before the first transaction.
     #[must_use]
     pub fn new() -> Self {
-        Self { tree: Tree::new(), sessions: BTreeMap::new(), last_zxid: Zxid::ZERO }
+        Self::with(CounterEnd::default())
+    }
+
+    /// What a server with this configuration begins with. Each of its first znodes, and of their
+    /// parents, took a number of the epoch 0.
+    #[must_use]
+    pub fn first(config: &Config) -> Self {
+        let mut database = Self::with(config.counter_end);
+        let time = config.wall_clock_at_origin;
+        for (path, children_created) in config.first_znodes.iter() {
+            let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+            for end in ends.chain([path.len()]) {
+                let path = path.get(..end).unwrap_or(path);
+                let zxid = Zxid::new(database.last_zxid.get().saturating_add(1));
+                let (data, access) = (Bytes::new(), AccessList::open());
+                let lifetime = Lifetime::Persistent;
+                let new = NewZnode { path, data: Some(&data), access: &access, lifetime };
+                // One that is there was a parent of an earlier one, or every server has it.
+                if database.tree.create(new, Moment { zxid, time }).is_ok() {
+                    database.last_zxid = zxid;
+                }
+            }
+            database.tree.set_children_created(path, children_created);
+        }
+        database
+    }
+
+    fn with(counter_end: CounterEnd) -> Self {
+        let tree = Tree::new(counter_end);
+        Self { tree, sessions: BTreeMap::new(), last_zxid: Zxid::ZERO }
     }
 
     /// The znode at `path`.

@@ -1,21 +1,23 @@
 //! Who decides: numbers the transactions, ends the sessions, reaps the containers.
 
-mod clocks;
+mod counters;
+mod tracker;
 
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use zk_jute::{ErrorCode, SessionId, Zxid};
+use zk_jute::{SessionId, Zxid};
 
-use self::clocks::{Owner, SessionClocks};
-use crate::config::{Config, ExtendedTypes};
+pub(crate) use self::counters::PendingCounters;
+use self::tracker::{Owner, SessionTracker};
+use crate::config::{Config, ExpiryPace, ExtendedTypes};
 use crate::database::Database;
-use crate::prepare::prepare;
+use crate::prepare::{Rules, Standing, prepare_beside};
 use crate::replica::{Answer, Forward, ReplicaId};
 use crate::time::{Instant, Timestamp};
-use crate::txn::{Change, Extent, Moment, Rejection, Txn, TxnOperation};
+use crate::txn::{Change, Moment, Txn, TxnOperation};
 use crate::write::{Write, WriteRequest};
 
 /// The half of a server that only ZooKeeper's leader has.
@@ -25,7 +27,8 @@ use crate::write::{Write, WriteRequest};
 /// leader keeps a second one ahead of the one that its clients read.
 #[derive(Clone, Debug)]
 pub struct Leader {
-    clocks: SessionClocks,
+    tracker: SessionTracker,
+    counters: PendingCounters,
     last_zxid: Zxid,
     wall_clock_at_origin: Timestamp,
     extended_types: ExtendedTypes,
@@ -47,19 +50,21 @@ pub enum Decision {
 }
 
 impl Leader {
-    /// A leader whose transactions come after `last_zxid`; the clock of every session of `database`
-    /// starts afresh.
+    /// A leader whose transactions come after `last_zxid`. The clock of every session of `database`
+    /// starts afresh, with the timeout that the session was created with: what was granted to it
+    /// later is known to no log.
     ///
     /// A server on its own passes [`Database::last_zxid`], a leader of an ensemble its epoch in the
     /// upper 32 bits.
     pub fn new(now: Instant, config: &Config, database: &Database, last_zxid: Zxid) -> Self {
-        let mut clocks = SessionClocks::new(config.tick_time);
+        let mut tracker = SessionTracker::new(config.tick_time, config.expiry_pace);
         for (session, timeout) in database.sessions() {
-            clocks.start(now, session, timeout, Owner::Unclaimed);
+            tracker.start(now, session, timeout, Owner::Unclaimed);
         }
         let check_interval = config.container_check_interval.max(Duration::from_millis(1));
         Self {
-            clocks,
+            tracker,
+            counters: PendingCounters::default(),
             last_zxid,
             wall_clock_at_origin: config.wall_clock_at_origin,
             extended_types: config.extended_types,
@@ -87,37 +92,61 @@ impl Leader {
                 self.create_session(now, from, *session, *timeout)
             }
             Forward::ResumeSession { session, timeout } => {
-                Decision::Answer(if self.clocks.owner(*session).is_some() {
+                Decision::Answer(if self.tracker.owner(*session).is_some() {
                     let owner = Owner::Replica(from);
-                    self.clocks.start(now, *session, *timeout, owner);
+                    self.tracker.start(now, *session, *timeout, owner);
                     Answer::SessionResumed
                 } else {
                     Answer::SessionUnknown
                 })
             }
+            // Whatever has become of the session.
             Forward::Sync { .. } => Decision::Answer(Answer::Synced),
             Forward::Write(request) => self.write(now, database, from, request),
         }
     }
 
-    /// A replica heard of the session.
-    pub fn touch(&mut self, now: Instant, session: SessionId) {
-        self.clocks.touch(now, session);
+    /// A replica heard of the session, on a connection with this timeout: the session is due so long
+    /// after `now`, also if that is earlier than before. `false`: the session is closing, or there is
+    /// none, and nothing changes.
+    pub fn touch(&mut self, now: Instant, session: SessionId, timeout: Duration) -> bool {
+        self.tracker.touch(now, session, timeout)
     }
 
-    /// Ends the session at once, as if its time were over. `None` if there is no such session.
+    /// Ends the session at once, as if its time were over. `None` if it is closing, or there is no
+    /// such session.
     pub fn expire(&mut self, now: Instant, session: SessionId) -> Option<Txn> {
-        self.clocks.owner(session)?;
-        self.clocks.stop(session);
+        self.tracker.owner(session)?;
+        self.tracker.close(session);
         Some(self.txn(now, session, Change::CloseSession))
+    }
+
+    /// How long the end of a session takes from now on.
+    pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        self.tracker.set_pace(pace);
+    }
+
+    /// The leader's own replica has applied all transactions up to this one.
+    pub fn handle_applied(&mut self, zxid: Zxid) {
+        self.counters.forget(zxid);
+    }
+
+    /// A session that was found closing: the leader's own replica is to answer it no more
+    /// ([`Replica::shun`](crate::Replica::shun)). Other replicas learn of it when they apply its end.
+    /// To be asked for after each call that takes the time.
+    pub fn poll_closing(&mut self) -> Option<SessionId> {
+        self.tracker.poll_closing()
     }
 
     /// The next transaction that is due at `now`: the end of a session, or the reaping of a
     /// znode. To be called until there is none, each transaction being applied to `database` before
     /// the next call.
     pub fn poll_due(&mut self, now: Instant, database: &Database) -> Option<Txn> {
-        if let Some(session) = self.clocks.first_expired(now) {
-            return self.expire(now, session);
+        while let Some(session) = self.tracker.poll(now) {
+            // It may have ended itself meanwhile.
+            if database.has_session(session) {
+                return Some(self.txn(now, session, Change::CloseSession));
+            }
         }
         let wall_clock = self.wall_clock(now);
         if self.next_check <= now {
@@ -140,7 +169,7 @@ impl Leader {
     pub fn poll_timeout(&self, database: &Database) -> Option<Instant> {
         let has_mortals = database.tree().has_mortals();
         let check = has_mortals.then_some(self.next_check);
-        self.clocks.next_expiry().into_iter().chain(check).min()
+        self.tracker.poll_timeout().into_iter().chain(check).min()
     }
 
     fn create_session(
@@ -150,11 +179,11 @@ impl Leader {
         session: SessionId,
         timeout: Duration,
     ) -> Decision {
-        if self.max_sessions > 0 && self.clocks.len() >= self.max_sessions {
+        if self.max_sessions > 0 && self.tracker.len() >= self.max_sessions {
             return Decision::Answer(Answer::TooManySessions);
         }
         let owner = Owner::Replica(from);
-        self.clocks.start(now, session, timeout, owner);
+        self.tracker.start(now, session, timeout, owner);
         Decision::Propose(self.txn(now, session, Change::CreateSession { timeout }))
     }
 
@@ -166,25 +195,26 @@ impl Leader {
         request: &WriteRequest,
     ) -> Decision {
         let session = request.session;
-        match self.clocks.owner(session) {
-            // The session has ended, and the replica has not applied that yet (protocol section 6).
-            None => {
-                let rejection = Rejection {
-                    operation: 0,
-                    error: ErrorCode::SESSION_EXPIRED,
-                    extent: Extent::Request,
-                };
-                return Decision::Propose(self.txn(now, session, Change::Reject(rejection)));
-            }
+        let standing = match self.tracker.owner(session) {
+            // It is over, and the replica has not applied that yet.
+            None => Standing::Closing,
+            // The end of a session may come from anywhere: the tracker asks for it, too.
+            _ if request.write == Write::CloseSession => Standing::AsStored,
             Some(Owner::Replica(owner)) if owner != from => {
                 return Decision::Answer(Answer::SessionMoved);
             }
-            Some(_) => {}
-        }
+            // The first replica that writes for it owns it.
+            Some(Owner::Unclaimed) => {
+                self.tracker.claim(session, from);
+                Standing::AsStored
+            }
+            Some(Owner::Replica(_)) => Standing::AsStored,
+        };
         let at = self.next_moment(now);
-        let txn = prepare(database, request, self.extended_types, at);
+        let rules = Rules { extended_types: self.extended_types, standing };
+        let txn = prepare_beside(database, request, rules, &mut self.counters, at);
         if request.write == Write::CloseSession {
-            self.clocks.stop(session);
+            self.tracker.close(session);
         }
         Decision::Propose(txn)
     }

@@ -26,14 +26,15 @@ mod watches;
 mod write;
 
 pub use access::{AccessList, Identities, InvalidAcl};
-pub use config::{Config, ExtendedTypes, Limits};
+pub use config::{Config, CounterEnd, ExpiryPace, ExtendedTypes, FirstZnodes, InvalidPath, Limits};
 pub use database::Database;
 pub use leader::{Decision, Leader};
 #[cfg(feature = "listener")]
 pub use listener::Server;
 pub use prepare::prepare;
 pub use replica::{
-    Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Ticket, TooManyConnections, Transmit,
+    Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Throttling, Ticket,
+    TooManyConnections, Transmit,
 };
 pub use standalone::{Standalone, UnknownSession};
 pub use time::{Instant, Timestamp};

@@ -22,6 +22,7 @@ use self::connection::Carrier;
 use self::shared::{Activity, Paused, Shared};
 use crate::config::Config;
 use crate::database::Database;
+use crate::replica::Throttling;
 use crate::standalone::UnknownSession;
 
 /// How long to wait after a connection could not be accepted, which mostly means that the process
@@ -131,6 +132,18 @@ impl Server {
     /// Goes on after [`Server::pause`], with every session as much time to live as it had then.
     pub fn resume(&self) {
         self.shared.resume();
+    }
+
+    /// Starts again, as a server does with what it had on disk: connections are closed, znodes and
+    /// sessions stay. Every session has the whole timeout before it that it was *created* with:
+    /// what was granted to it on a later connection is not on any disk.
+    pub fn restart(&self) {
+        self.shared.restart();
+    }
+
+    /// Whether requests are answered with `ThrottledOp` from now on, as if they had waited too long.
+    pub fn set_throttling(&self, throttling: Throttling) {
+        self.shared.set_throttling(throttling);
     }
 
     /// A copy of all znodes and sessions, as of one moment between two requests.

@@ -15,6 +15,7 @@ use self::draft::{Draft, Outline};
 use crate::access::{AccessList, Identities, InvalidAcl};
 use crate::config::ExtendedTypes;
 use crate::database::Database;
+use crate::leader::PendingCounters;
 use crate::path;
 use crate::tree::Lifetime;
 use crate::txn::{Change, Extent, Moment, Rejection, Txn, TxnOperation};
@@ -32,16 +33,51 @@ pub fn prepare(
     extended_types: ExtendedTypes,
     at: Moment,
 ) -> Txn {
-    let mut preparation =
-        Preparation { database, request, extended_types, draft: Draft::new(database.tree()) };
-    let change = preparation.change().unwrap_or_else(Change::Reject);
+    let rules = Rules { extended_types, standing: Standing::AsStored };
+    prepare_beside(database, request, rules, &mut PendingCounters::default(), at)
+}
+
+/// [`prepare`], beside what the leader knows and no database does.
+pub(crate) fn prepare_beside(
+    database: &Database,
+    request: &WriteRequest,
+    rules: Rules,
+    counters: &mut PendingCounters,
+    at: Moment,
+) -> Txn {
+    let draft = Draft::new(database.tree(), counters);
+    let mut preparation = Preparation { database, request, rules, draft };
+    let (change, noted) = match preparation.change() {
+        Ok(change) => (change, preparation.draft.into_counters()),
+        // What is refused gives out no number.
+        Err(rejection) => (Change::Reject(rejection), Vec::new()),
+    };
+    for (path, counter) in noted {
+        counters.note(at.zxid, &path, counter);
+    }
     Txn { at, session: request.session, change }
+}
+
+/// What a write is checked by, besides the database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) extended_types: ExtendedTypes,
+    pub(crate) standing: Standing,
+}
+
+/// Whether a session may still write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// If it has begun and not ended.
+    AsStored,
+    /// It may not: the leader has found it closing.
+    Closing,
 }
 
 struct Preparation<'a> {
     database: &'a Database,
     request: &'a WriteRequest,
-    extended_types: ExtendedTypes,
+    rules: Rules,
     draft: Draft<'a>,
 }
 
@@ -51,8 +87,12 @@ impl Preparation<'_> {
             Write::Undecodable => Err(whole_request(ErrorCode::MARSHALLING_ERROR)),
             Write::Reconfig => Err(whole_request(ErrorCode::RECONFIG_DISABLED)),
             Write::CloseSession => {
-                self.session().map_err(whole_request)?;
-                Ok(Change::CloseSession)
+                // Also of a session that the leader has found closing.
+                if self.database.has_session(self.request.session) {
+                    Ok(Change::CloseSession)
+                } else {
+                    Err(whole_request(ErrorCode::SESSION_EXPIRED))
+                }
             }
             Write::Single(operation) => match self.operation(operation) {
                 Ok(operation) => Ok(Change::Apply(vec![operation])),
@@ -62,13 +102,13 @@ impl Preparation<'_> {
         }
     }
 
-    /// Protocol section 4.6: each operation sees what the earlier ones did.
+    /// Each operation sees what the earlier ones did. Also a session that is over shows in the first
+    /// operation that looks for it, and not in the header of the reply.
     fn multi(&mut self, operations: &[Operation]) -> Result<Change, Rejection> {
         let mut prepared = Vec::with_capacity(operations.len());
         for (index, operation) in operations.iter().enumerate() {
             match self.operation(operation) {
                 Ok(operation) => prepared.push(operation),
-                Err(error @ ErrorCode::SESSION_EXPIRED) => return Err(whole_request(error)),
                 Err(error) => {
                     return Err(Rejection { operation: index, error, extent: Extent::Operation });
                 }
@@ -181,7 +221,7 @@ impl Preparation<'_> {
         &self,
         requested: Result<RequestedLifetime, LifetimeError>,
     ) -> Result<RequestedLifetime, ErrorCode> {
-        match (requested, self.extended_types) {
+        match (requested, self.rules.extended_types) {
             (Err(LifetimeError::UnknownMode), _)
             | (Err(LifetimeError::InvalidTtl), ExtendedTypes::Enabled) => {
                 Err(ErrorCode::BAD_ARGUMENTS)
@@ -196,7 +236,7 @@ impl Preparation<'_> {
 
     fn session(&self) -> Result<SessionId, ErrorCode> {
         let session = self.request.session;
-        if self.database.has_session(session) {
+        if self.rules.standing == Standing::AsStored && self.database.has_session(session) {
             Ok(session)
         } else {
             Err(ErrorCode::SESSION_EXPIRED)

@@ -7,10 +7,12 @@ mod four_letter;
 mod handshake;
 mod outcome;
 mod reads;
+mod touches;
 mod watching;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::net::{IpAddr, SocketAddr};
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use bytes::BytesMut;
@@ -18,10 +20,11 @@ use zk_jute::{ReplyHeader, SessionId, Xid, Zxid};
 
 use self::connection::{Connection, Established, Intake, Phase, Scope};
 pub use self::connection::{ConnectionId, Ticket};
+use self::touches::TouchTable;
 use crate::config::Config;
 use crate::database::Database;
 use crate::time::Instant;
-use crate::txn::{Diverged, TreeChange, Txn};
+use crate::txn::{Change, Diverged, TreeChange, Txn};
 use crate::watches::Watches;
 use crate::write::WriteRequest;
 
@@ -43,12 +46,27 @@ pub struct Replica {
     /// Sessions that only this replica knows, while it is read-only.
     local_sessions: BTreeSet<SessionId>,
     forwards: VecDeque<(Ticket, Forward)>,
-    touched: BTreeSet<SessionId>,
+    touches: TouchTable,
+    /// Sessions that the leader, which this is the replica of, has found closing.
+    shunned: BTreeSet<SessionId>,
+    throttling: Throttling,
     ready: BTreeSet<ConnectionId>,
     next_connection: u64,
     next_session: SessionId,
     frames_received: u64,
     frames_sent: u64,
+}
+
+/// Whether a server finds that requests have waited too long (`zookeeper.throttled_op_wait_time`,
+/// since 3.7.0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Throttling {
+    /// It does them.
+    #[default]
+    Off,
+    /// It answers them with `ThrottledOp` in place of doing them, except pings and the end of a
+    /// session. They keep their session alive nevertheless.
+    On,
 }
 
 /// The number of a replica in its ensemble.
@@ -141,7 +159,9 @@ impl Replica {
             handshake_deadlines: BTreeSet::new(),
             local_sessions: BTreeSet::new(),
             forwards: VecDeque::new(),
-            touched: BTreeSet::new(),
+            touches: TouchTable::default(),
+            shunned: BTreeSet::new(),
+            throttling: Throttling::Off,
             ready: BTreeSet::new(),
             next_connection: 1,
             next_session: handshake::first_session(config),
@@ -168,7 +188,8 @@ impl Replica {
         self.drop_connections();
         self.local_sessions.clear();
         self.forwards.clear();
-        self.touched.clear();
+        self.touches = TouchTable::default();
+        self.shunned.clear();
     }
 
     /// A client has connected.
@@ -204,11 +225,11 @@ impl Replica {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        if let Phase::Established(Established { session, scope: Scope::Ensemble, .. }) =
+        if let Phase::Established(Established { session, timeout, scope: Scope::Ensemble, .. }) =
             connection.phase
-            && !bytes.is_empty()
+            && connection.count_requests(bytes) > 0
         {
-            self.touched.insert(session);
+            self.touches.put(session, timeout);
         }
         if connection.has_input() {
             let input = connection.take_input(bytes);
@@ -219,7 +240,7 @@ impl Replica {
         } else {
             let used = self.read(id, bytes);
             if let Some(connection) = self.connections.get_mut(&id) {
-                connection.keep_input(bytes.get(used..).unwrap_or_default());
+                connection.keep_input(bytes.get(used..).unwrap_or_default(), used);
             }
         }
     }
@@ -310,10 +331,37 @@ impl Replica {
         self.forwards.pop_front()
     }
 
-    /// A session that was heard of since it was last returned here: the leader is to be told
-    /// ([`Leader::touch`](crate::Leader::touch)).
-    pub fn poll_touched(&mut self) -> Option<SessionId> {
-        self.touched.pop_first()
+    /// A session that was heard of since it was last returned here, with the timeout of the
+    /// connection: the leader is to be told ([`Leader::touch`](crate::Leader::touch)), by another
+    /// server with its answer to the leader's next heartbeat.
+    pub fn poll_touched(&mut self) -> Option<(SessionId, Duration)> {
+        self.touches.pop()
+    }
+
+    /// Forgets the last touch, if [`Replica::poll_touched`] has returned nothing since: ZooKeeper's
+    /// table loses an entry that is made while the table is swapped. An earlier touch of the same
+    /// session stays. Tells which session's was lost.
+    pub fn lose_last_touch(&mut self) -> Option<SessionId> {
+        self.touches.lose_last()
+    }
+
+    /// The leader, which this is the replica of, has found the session closing: nothing that its
+    /// connection asks is answered any more. See [`Leader::poll_closing`](crate::Leader::poll_closing).
+    pub fn shun(&mut self, session: SessionId) {
+        if self.database.has_session(session) {
+            self.shunned.insert(session);
+        }
+    }
+
+    /// Whether requests are found to have waited too long, from now on.
+    pub const fn set_throttling(&mut self, throttling: Throttling) {
+        self.throttling = throttling;
+    }
+
+    /// What session timeouts are brought into from now on, as after a restart with another
+    /// [`Config::session_timeouts`]. Connections keep what they were granted.
+    pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
+        self.config.session_timeouts = bounds;
     }
 
     /// Applies the next transaction of the log; `ticket` is that of the request that it comes from,
@@ -327,11 +375,26 @@ impl Replica {
         for change in &applied.changes {
             self.notify(txn.at.zxid, change);
         }
+        self.track(txn);
         self.conclude(txn, &applied.outcome, ticket);
         if let Some(ticket) = ticket {
             self.go_on(ticket.connection);
         }
         Ok(())
+    }
+
+    /// What the end of a transaction means to the session that it begins or ends.
+    fn track(&mut self, txn: &Txn) {
+        match (&txn.change, self.mode) {
+            // In every learner's table, whichever of them the client has connected to.
+            (Change::CreateSession { timeout }, Mode::Follower | Mode::Observer) => {
+                self.touches.put(txn.session, *timeout);
+            }
+            (Change::CloseSession, _) => {
+                self.shunned.remove(&txn.session);
+            }
+            _ => {}
+        }
     }
 
     /// Sends the events of a change to those who watch and may know.

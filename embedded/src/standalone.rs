@@ -1,14 +1,18 @@
 //! A server without an ensemble: a leader and its only replica.
 
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
+use core::time::Duration;
 
 use bytes::BytesMut;
 use zk_jute::SessionId;
 
-use crate::config::Config;
+use crate::config::{Config, ExpiryPace};
 use crate::database::Database;
 use crate::leader::{Decision, Leader};
-use crate::replica::{ConnectionId, Mode, Replica, ReplicaId, TooManyConnections, Transmit};
+use crate::replica::{
+    ConnectionId, Mode, Replica, ReplicaId, Throttling, TooManyConnections, Transmit,
+};
 use crate::time::Instant;
 use crate::txn::Txn;
 
@@ -24,15 +28,17 @@ const MYSELF: ReplicaId = ReplicaId(1);
 pub struct Standalone {
     leader: Leader,
     replica: Replica,
+    config: Config,
 }
 
 impl Standalone {
     /// An empty server.
     pub fn new(now: Instant, config: &Config) -> Self {
-        let database = Database::new();
+        let database = Database::first(config);
         Self {
             leader: Leader::new(now, config, &database, database.last_zxid()),
             replica: Replica::new(config, database, Mode::Standalone),
+            config: config.clone(),
         }
     }
 
@@ -96,6 +102,31 @@ impl Standalone {
         self.replica.close(id);
     }
 
+    /// Starts again, as with what a process had on disk: connections are closed, and every session
+    /// has the whole timeout before it that it was *created* with, whatever was granted to it later.
+    pub fn restart(&mut self, now: Instant) {
+        self.replica.drop_connections();
+        let database = self.replica.database();
+        self.leader = Leader::new(now, &self.config, database, database.last_zxid());
+    }
+
+    /// What session timeouts are brought into from now on: a real server learns of it when it starts.
+    pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
+        self.replica.set_session_timeouts(bounds.clone());
+        self.config.session_timeouts = bounds;
+    }
+
+    /// Whether requests are found to have waited too long, from now on.
+    pub const fn set_throttling(&mut self, throttling: Throttling) {
+        self.replica.set_throttling(throttling);
+    }
+
+    /// How long the end of a session takes from now on.
+    pub const fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        self.config.expiry_pace = pace;
+        self.leader.set_expiry_pace(pace);
+    }
+
     /// Closes all connections. The sessions go on.
     pub fn drop_connections(&mut self) {
         self.replica.drop_connections();
@@ -120,6 +151,7 @@ impl Standalone {
         while let Some(txn) = self.leader.poll_due(now, self.replica.database()) {
             self.commit(&txn);
         }
+        self.shun_closing();
     }
 
     /// When [`Standalone::handle_timeout`] wants to be called next; `None` if nothing is due.
@@ -131,8 +163,9 @@ impl Standalone {
     /// Decides on everything that the replica asked for. A decision may let it go on with requests
     /// that ask for more.
     fn settle(&mut self, now: Instant) {
-        while let Some(session) = self.replica.poll_touched() {
-            self.leader.touch(now, session);
+        while let Some((session, timeout)) = self.replica.poll_touched() {
+            // One that is closing is shunned by the replica already.
+            self.leader.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = self.replica.poll_forward() {
             let database = self.replica.database();
@@ -140,15 +173,24 @@ impl Standalone {
                 Decision::Propose(txn) => {
                     let committed = self.replica.commit(&txn, Some(ticket));
                     committed.expect("the transaction was made for this very database");
+                    self.leader.handle_applied(txn.at.zxid);
                 }
                 Decision::Answer(answer) => self.replica.answer(ticket, answer),
             }
+        }
+        self.shun_closing();
+    }
+
+    fn shun_closing(&mut self) {
+        while let Some(session) = self.leader.poll_closing() {
+            self.replica.shun(session);
         }
     }
 
     fn commit(&mut self, txn: &Txn) {
         let committed = self.replica.commit(txn, None);
         committed.expect("the transaction was made for this very database");
+        self.leader.handle_applied(txn.at.zxid);
     }
 }
 

@@ -13,6 +13,7 @@ use zk_jute::{SessionId, Zxid};
 pub(crate) use self::znode::ChildrenCreated;
 pub use self::znode::{Lifetime, Znode};
 use crate::access::AccessList;
+use crate::config::CounterEnd;
 use crate::path;
 use crate::time::Timestamp;
 use crate::txn::{Diverged, Moment};
@@ -25,16 +26,18 @@ pub(crate) struct Tree {
     /// Containers and znodes with a time to live: those that are looked through in intervals.
     mortals: BTreeSet<String>,
     data_bytes: usize,
+    counter_end: CounterEnd,
 }
 
 impl Tree {
     /// The znodes that every server begins with (protocol section 13.1).
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(counter_end: CounterEnd) -> Self {
         let mut tree = Self {
             znodes: BTreeMap::new(),
             ephemerals: BTreeMap::new(),
             mortals: BTreeSet::new(),
             data_bytes: 0,
+            counter_end,
         };
         for system in path::SYSTEM {
             let mut znode = tree.system_znode();
@@ -122,8 +125,11 @@ impl Tree {
         }
         let parent = self.znodes.get_mut(parent).ok_or(Diverged)?;
         parent.children.insert(name.to_string());
-        parent.children_created = parent.children_created.next();
-        parent.pzxid = at.zxid;
+        // A counter that sticks hides the new child from those that go by `pzxid`, too.
+        if let Some(next) = parent.children_created.stored_next(self.counter_end) {
+            parent.children_created = next;
+            parent.pzxid = at.zxid;
+        }
         let znode = Znode {
             data: new.data.cloned(),
             access: new.access.clone(),
@@ -208,11 +214,11 @@ impl Tree {
         Ok(znode.stat())
     }
 
-    /// As if the znode had had so many children.
-    #[cfg(test)]
+    /// As if the znode had had so many children, if it is there.
     pub(crate) fn set_children_created(&mut self, path: &str, count: i32) {
-        let znode = self.znodes.get_mut(path).expect("the znode is there");
-        znode.children_created = ChildrenCreated::new(count);
+        if let Some(znode) = self.znodes.get_mut(path) {
+            znode.children_created = ChildrenCreated::new(count);
+        }
     }
 }
 

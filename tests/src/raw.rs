@@ -78,6 +78,19 @@ pub struct Notification {
     pub path: String,
 }
 
+/// A reply, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawReply {
+    /// The xid of the request.
+    pub xid: i32,
+    /// The last transaction that the server had applied, or that of the request.
+    pub zxid: i64,
+    /// The error code of the header.
+    pub code: i32,
+    /// What follows the header.
+    pub body: Vec<u8>,
+}
+
 /// One connection of one session.
 #[derive(Debug)]
 pub struct RawClient {
@@ -200,6 +213,16 @@ impl RawClient {
         }
     }
 
+    /// Reads until the other side ends the connection; gives what arrives before that.
+    pub fn rest(mut self) -> Result<Vec<u8>, RawError> {
+        let mut rest = Vec::new();
+        match self.stream.read_to_end(&mut rest) {
+            Ok(_) => Ok(rest),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(rest),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Ends the session.
     pub fn close(mut self) -> Result<(), RawError> {
         self.request(Opcode::CLOSE_SESSION, &[]).map(|_| ())
@@ -210,6 +233,44 @@ impl RawClient {
         let xid = self.next_xid();
         self.send(xid, opcode, body)?;
         self.reply(xid, opcode)
+    }
+
+    /// Sends a request with a body written by hand, and does not wait for its reply; gives its xid.
+    pub fn send_request(&mut self, opcode: Opcode, body: &[u8]) -> Result<i32, RawError> {
+        let xid = self.next_xid();
+        self.send(xid, opcode, body)?;
+        Ok(xid)
+    }
+
+    /// Waits for the next reply, whatever its code; events that come before it are kept.
+    pub fn next_reply(&mut self) -> Result<RawReply, RawError> {
+        loop {
+            if let Message::Reply { xid, zxid, code, body } = self.receive()? {
+                return Ok(RawReply { xid, zxid, code, body });
+            }
+        }
+    }
+
+    /// The events that came and were not asked for yet.
+    pub fn notifications(&mut self) -> Vec<Notification> {
+        self.notifications.drain(..).collect()
+    }
+
+    /// Whether nothing comes for so long. For what is not to come at all: it shows no more than that
+    /// it did not come yet.
+    pub fn is_silent_for(&mut self, span: Duration) -> Result<bool, RawError> {
+        self.stream.set_read_timeout(Some(span))?;
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(BOUND))?;
+        match peeked {
+            Ok(_) => Ok(false),
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn look(&mut self, path: &str, watch: u8) -> Result<bool, RawError> {
@@ -265,12 +326,12 @@ impl RawClient {
             return Ok(Message::Notified);
         }
         self.session.last_zxid = self.session.last_zxid.max(zxid);
-        Ok(Message::Reply { xid, code, body: body.0.to_vec() })
+        Ok(Message::Reply { xid, zxid, code, body: body.0.to_vec() })
     }
 }
 
 enum Message {
-    Reply { xid: i32, code: i32, body: Vec<u8> },
+    Reply { xid: i32, zxid: i64, code: i32, body: Vec<u8> },
     Notified,
 }
 

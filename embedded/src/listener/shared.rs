@@ -16,7 +16,7 @@ use zk_jute::SessionId;
 use super::clock::Clock;
 use crate::config::Config;
 use crate::database::Database;
-use crate::replica::{ConnectionId, TooManyConnections, Transmit};
+use crate::replica::{ConnectionId, Throttling, TooManyConnections, Transmit};
 use crate::standalone::{Standalone, UnknownSession};
 use crate::time::Instant;
 
@@ -162,6 +162,18 @@ impl Shared {
         core.standalone.drop_connections();
         self.wake_others(&mut core);
         self.dropped.send_modify(|times| *times += 1);
+    }
+
+    pub(super) fn restart(&self) {
+        let mut core = self.lock();
+        let now = core.clock.now();
+        core.standalone.restart(now);
+        self.wake_others(&mut core);
+        self.dropped.send_modify(|times| *times += 1);
+    }
+
+    pub(super) fn set_throttling(&self, throttling: Throttling) {
+        self.lock().standalone.set_throttling(throttling);
     }
 
     pub(super) fn pause(&self) {

@@ -2,10 +2,12 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use zk_jute::Version;
 
 use crate::access::AccessList;
+use crate::leader::PendingCounters;
 use crate::path;
 use crate::tree::{ChildrenCreated, Lifetime, Tree, Znode};
 
@@ -13,6 +15,7 @@ use crate::tree::{ChildrenCreated, Lifetime, Tree, Znode};
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     tree: &'a Tree,
+    counters: &'a PendingCounters,
     changed: BTreeMap<String, Option<Outline>>,
 }
 
@@ -28,16 +31,22 @@ pub(super) struct Outline {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) const fn new(tree: &'a Tree) -> Self {
+    pub(super) const fn new(tree: &'a Tree, counters: &'a PendingCounters) -> Self {
         let changed = BTreeMap::new();
-        Self { tree, changed }
+        Self { tree, counters, changed }
+    }
+
+    /// The counters of the znodes that are concerned; `None` for one that is deleted.
+    pub(super) fn into_counters(self) -> Vec<(String, Option<ChildrenCreated>)> {
+        let changed = self.changed.into_iter();
+        changed.map(|(path, outline)| (path, outline.map(|o| o.children_created))).collect()
     }
 
     pub(super) fn get(&self, path: &str) -> Option<Outline> {
         let path = path::stored(path);
         match self.changed.get(path) {
             Some(outline) => outline.clone(),
-            None => self.tree.get(path).map(Outline::of),
+            None => self.tree.get(path).map(|znode| Outline::of(znode, self.counters.get(path))),
         }
     }
 
@@ -51,13 +60,13 @@ impl<'a> Draft<'a> {
 }
 
 impl Outline {
-    fn of(znode: &Znode) -> Self {
+    fn of(znode: &Znode, pending: Option<ChildrenCreated>) -> Self {
         let stat = znode.stat();
         Self {
             version: stat.version,
             aversion: stat.aversion,
             access: znode.access().clone(),
-            children_created: znode.children_created(),
+            children_created: pending.unwrap_or_else(|| znode.children_created()),
             children: znode.children().len(),
             is_ephemeral: matches!(znode.lifetime(), Lifetime::Ephemeral(_)),
         }

@@ -68,7 +68,7 @@ fn a_session_that_is_over_changes_nothing() {
     let writes = [
         create("/a", Naming::Plain),
         Write::CloseSession,
-        Write::Multi(vec![check.clone()]),
+        Write::Single(check.clone()),
         Write::Single(Operation::Delete { path: "nopath".to_string(), version: Version::ANY }),
     ];
     for write in writes {
@@ -76,6 +76,10 @@ fn a_session_that_is_over_changes_nothing() {
         let expired = whole_request(ErrorCode::SESSION_EXPIRED);
         assert_eq!(txn.change, Change::Reject(expired));
     }
+    let txn = change(&database, &request(SessionId::new(8), Write::Multi(vec![check])), 2);
+    let in_the_body =
+        Rejection { operation: 0, error: ErrorCode::SESSION_EXPIRED, extent: Extent::Operation };
+    assert_eq!(txn.change, Change::Reject(in_the_body));
     // The mode of a create comes before the session.
     let Write::Single(Operation::Create(mut unknown)) = create("/a", Naming::Plain) else {
         panic!("a create");

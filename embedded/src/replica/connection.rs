@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
-use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid, put_frame};
+use zk_jute::{Encode, ErrorCode, OpCode, ReplyHeader, SessionId, Xid, Zxid, put_frame};
 
 use crate::access::Identities;
 use crate::time::Instant;
@@ -35,6 +35,8 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     /// What was received and not read: a part of a frame, or what has to wait.
     input: BytesMut,
+    /// How much of `input` is requests that were counted.
+    counted: usize,
     pub(super) intake: Intake,
     output: BytesMut,
     deliverability: Deliverability,
@@ -139,6 +141,7 @@ impl Connection {
             handshake_due,
             phase: Phase::Greeting,
             input: BytesMut::new(),
+            counted: 0,
             intake: Intake::Starved,
             output: BytesMut::new(),
             deliverability: Deliverability::Whole,
@@ -158,6 +161,21 @@ impl Connection {
         !self.input.is_empty()
     }
 
+    /// How many requests end in `bytes`, which come behind what is kept and are taken next. Each
+    /// counts once, when its last byte comes, and whether or not it can be read already. What
+    /// authenticates does not count.
+    pub(super) fn count_requests(&mut self, bytes: &[u8]) -> usize {
+        let kept = self.input.get(self.counted..).unwrap_or_default();
+        let (mut at, mut requests) = (0, 0);
+        while let Some(length) = frame_length(kept, bytes, at) {
+            let opcode = int_at(kept, bytes, at + 8).map(OpCode::new);
+            requests += usize::from(!matches!(opcode, Some(OpCode::AUTH | OpCode::SASL)));
+            at += length;
+        }
+        self.counted += at;
+        requests
+    }
+
     /// Takes what is kept, with `bytes` behind it.
     pub(super) fn take_input(&mut self, bytes: &[u8]) -> BytesMut {
         self.input.extend_from_slice(bytes);
@@ -165,12 +183,14 @@ impl Connection {
     }
 
     /// Keeps what could not be read.
-    pub(super) fn keep_input(&mut self, rest: &[u8]) {
+    pub(super) fn keep_input(&mut self, rest: &[u8], used: usize) {
+        self.counted = self.counted.saturating_sub(used);
         self.input.extend_from_slice(rest);
     }
 
     /// Gives back what [`Connection::take_input`] took, less what was read.
     pub(super) fn put_back(&mut self, mut input: BytesMut, used: usize) {
+        self.counted = self.counted.saturating_sub(used);
         input.advance(used.min(input.len()));
         if !input.is_empty() || input.capacity() <= KEPT_CAPACITY {
             self.input = input;
@@ -217,4 +237,22 @@ impl Connection {
             self.output.clear();
         }
     }
+}
+
+/// The length of the frame at `at` of `kept` and `bytes` together, with that of its length, if all of
+/// it is there.
+fn frame_length(kept: &[u8], bytes: &[u8], at: usize) -> Option<usize> {
+    let length = usize::try_from(int_at(kept, bytes, at)?).ok()?.checked_add(4)?;
+    let end = at.checked_add(length)?;
+    (length > 4 && end <= kept.len() + bytes.len()).then_some(length)
+}
+
+fn int_at(kept: &[u8], bytes: &[u8], at: usize) -> Option<i32> {
+    let mut int = [0; 4];
+    for (offset, byte) in int.iter_mut().enumerate() {
+        let at = at + offset;
+        let found = kept.get(at).or_else(|| bytes.get(at.checked_sub(kept.len())?));
+        *byte = *found?;
+    }
+    Some(i32::from_be_bytes(int))
 }

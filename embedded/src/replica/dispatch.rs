@@ -12,7 +12,7 @@ use super::connection::{
     Awaited, ConnectionId, CreateReply, Established, Intake, Pending, Phase, Scope,
 };
 use super::reads::Reads;
-use super::{Forward, Mode, Replica, four_letter};
+use super::{Forward, Mode, Replica, Throttling, four_letter};
 use crate::access::Identity;
 use crate::digest;
 use crate::write::{self, WriteRequest};
@@ -117,6 +117,19 @@ impl Replica {
                 return Progress::Done;
             }
             _ => {}
+        }
+        // As `ZooKeeperServer.submitRequestNow` drops what it cannot touch the session for.
+        if self.shunned.contains(&established.session) {
+            return Progress::Done;
+        }
+        if self.throttling == Throttling::On && is_throttleable(header.opcode) {
+            return if established.pending.is_empty() {
+                let zxid = self.database.last_zxid();
+                connection.refuse(header.xid, zxid, ErrorCode::THROTTLED_OP);
+                Progress::Done
+            } else {
+                Progress::Wait
+            };
         }
         if is_forwarded(header.opcode) {
             return if self.mode == Mode::ReadOnly {
@@ -265,6 +278,11 @@ fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError>
 
 /// Whether the leader has to see a request.
 fn is_forwarded(opcode: OpCode) -> bool {
+    is_write(opcode) || opcode == OpCode::SYNC
+}
+
+/// Whether a request may change something.
+fn is_write(opcode: OpCode) -> bool {
     matches!(
         opcode,
         OpCode::CREATE
@@ -276,9 +294,15 @@ fn is_forwarded(opcode: OpCode) -> bool {
             | OpCode::SET_ACL
             | OpCode::MULTI
             | OpCode::RECONFIG
-            | OpCode::SYNC
             | OpCode::CLOSE_SESSION
     )
+}
+
+/// Whether a request is answered with `ThrottledOp` once it has waited too long. An unknown one is
+/// not: it costs the connection, as ever.
+fn is_throttleable(opcode: OpCode) -> bool {
+    !matches!(opcode, OpCode::PING | OpCode::CLOSE_SESSION)
+        && (is_forwarded(opcode) || Reads::knows(opcode))
 }
 
 fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {

@@ -37,6 +37,28 @@ pub(super) fn decode<'a, T: Decode<'a>>(body: &'a [u8]) -> Result<T, ErrorCode> 
 }
 
 impl<'a> Reads<'a> {
+    /// Whether [`Reads::answer`] knows the operation.
+    pub(super) const fn knows(opcode: OpCode) -> bool {
+        matches!(
+            opcode,
+            OpCode::PING
+                | OpCode::EXISTS
+                | OpCode::GET_DATA
+                | OpCode::GET_CHILDREN
+                | OpCode::GET_CHILDREN2
+                | OpCode::GET_ACL
+                | OpCode::GET_EPHEMERALS
+                | OpCode::GET_ALL_CHILDREN_NUMBER
+                | OpCode::MULTI_READ
+                | OpCode::SET_WATCHES
+                | OpCode::SET_WATCHES2
+                | OpCode::ADD_WATCH
+                | OpCode::CHECK_WATCHES
+                | OpCode::REMOVE_WATCHES
+                | OpCode::WHO_AM_I
+        )
+    }
+
     pub(super) fn answer(
         mut self,
         header: RequestHeader,

@@ -16,7 +16,7 @@ fn create(tree: &mut Tree, path: &str) -> Result<Stat, Diverged> {
 
 #[test]
 fn a_change_that_does_not_fit_changes_nothing() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(CounterEnd::Sticks);
     create(&mut tree, "/a").expect("the root is there");
     create(&mut tree, "/a/b").expect("its parent is there");
     let before = tree.clone();
@@ -34,7 +34,7 @@ fn a_change_that_does_not_fit_changes_nothing() {
 
 #[test]
 fn the_bytes_of_data_and_paths_are_counted() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(CounterEnd::Sticks);
     assert_eq!(tree.data_bytes(), 0);
     create(&mut tree, "/abc").expect("the root is there");
     tree.set_data("/abc", Some(&Bytes::from_static(b"12345")), AT).expect("just created");

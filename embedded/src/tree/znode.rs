@@ -9,6 +9,7 @@ use zk_jute::records::Stat;
 use zk_jute::{SessionId, Version, Zxid};
 
 use crate::access::AccessList;
+use crate::config::CounterEnd;
 use crate::time::Timestamp;
 
 /// A znode: data, access list, what [`Stat`] tells, and the names of its children.
@@ -80,7 +81,7 @@ impl Znode {
     pub(crate) fn is_reapable(&self, now: Timestamp) -> bool {
         let overdue = match self.lifetime {
             Lifetime::Persistent | Lifetime::Ephemeral(_) => false,
-            Lifetime::Container => self.children_created != ChildrenCreated::NONE,
+            Lifetime::Container => self.children_created.0 > 0,
             Lifetime::Ttl(ttl) => now.saturating_since(self.mtime) > ttl,
         };
         overdue && self.children.is_empty()
@@ -100,21 +101,39 @@ pub enum Lifetime {
     Ttl(Duration),
 }
 
-/// The counter that sequences are taken from: how many children a znode ever had. It does not
-/// count the children that every server begins with, and stays at 2147483647 once there.
+/// The counter that sequences are taken from: how many children a znode ever had, as far as that
+/// goes ([`CounterEnd`]). It does not count the children that every server begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChildrenCreated(i32);
 
 impl ChildrenCreated {
     pub(crate) const NONE: Self = Self(0);
 
-    /// After one more.
-    #[must_use]
-    pub(crate) const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
+    pub(crate) const fn new(count: i32) -> Self {
+        Self(count)
     }
 
-    /// The ten digits that go behind the name of the next sequential child.
+    /// Whether it has counted further than 2147483647.
+    pub(crate) const fn is_beyond_the_end(self) -> bool {
+        self.0 < 0
+    }
+
+    /// After one more, as the leader counts among changes that are not applied.
+    #[must_use]
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// After one more, as the tree keeps it; `None`: it is kept as it is.
+    pub(crate) fn stored_next(self, end: CounterEnd) -> Option<Self> {
+        let next = self.next();
+        match end {
+            CounterEnd::Sticks => (next.0 > self.0).then_some(next),
+            CounterEnd::Wraps => Some(next),
+        }
+    }
+
+    /// The ten characters, eleven for large negative numbers, that go behind the name of the next sequential child.
     pub(crate) fn sequence(self) -> String {
         alloc::format!("{:010}", self.0)
     }
@@ -122,11 +141,6 @@ impl ChildrenCreated {
     /// Children created and deleted, as [`Stat::cversion`] shows it.
     const fn cversion(self, num_children: i32) -> Version {
         Version::new(self.0.wrapping_mul(2).wrapping_sub(num_children))
-    }
-
-    #[cfg(test)]
-    pub(crate) const fn new(count: i32) -> Self {
-        Self(count)
     }
 }
 
@@ -139,12 +153,17 @@ fn count(number: usize) -> i32 {
 mod tests {
     use super::*;
 
-    /// Protocol section 9: the counter sticks, and the visible cversion runs backwards.
+    /// Since 3.6 the counter sticks, and the visible cversion runs backwards.
     #[test]
-    fn the_counter_sticks_at_its_end() {
+    fn the_counter_sticks_or_wraps_at_its_end() {
         let last = ChildrenCreated::new(i32::MAX);
         assert_eq!(last.sequence(), "2147483647");
-        assert_eq!(last.next(), last);
+        assert_eq!(last.stored_next(CounterEnd::Sticks), None);
+        let wrapped = last.stored_next(CounterEnd::Wraps).expect("a number");
+        assert_eq!(wrapped.sequence(), "-2147483648");
+        assert_eq!(wrapped.next().sequence(), "-2147483647");
+        assert_eq!(ChildrenCreated::new(-1).sequence(), "-000000001");
+        assert_eq!(ChildrenCreated::new(-1).next(), ChildrenCreated::NONE);
         assert_eq!(last.cversion(0), Version::new(-2));
         assert_eq!(last.cversion(1), Version::new(-3));
         assert_eq!(ChildrenCreated::NONE.next().sequence(), "0000000001");

@@ -266,14 +266,15 @@ fn the_leader_ends_sessions_that_it_does_not_hear_of() {
     untold.ask(&mut ensemble, 1, OpCode::CREATE, &create_as("/e", CreateMode::EPHEMERAL));
     ensemble.settle();
     untold.next(&mut ensemble).expect("a reply");
-    for _ in 0..3 {
+    // Once each learner tells of a session: that it was created is in its touch table.
+    for _ in 0..4 {
         ensemble.now = ensemble.now + Duration::from_secs(5);
         for peer in [&mut told, &mut untold] {
             peer.ask(&mut ensemble, -2, OpCode::PING, &Ping);
             assert!(peer.next_header(&mut ensemble).is_some(), "a replica answers by itself");
         }
-        while let Some(session) = ensemble.members[1].replica.poll_touched() {
-            ensemble.leader.touch(ensemble.now, session);
+        while let Some((session, timeout)) = ensemble.members[1].replica.poll_touched() {
+            ensemble.leader.touch(ensemble.now, session, timeout);
         }
         ensemble.expire_due();
     }
@@ -300,8 +301,8 @@ fn what_is_forwarded_keeps_no_session_alive() {
         told.ask(&mut ensemble, xid, OpCode::SET_DATA, &set_data("/", b""));
         writer.ask(&mut ensemble, xid, OpCode::SET_DATA, &set_data("/", b""));
         syncer.ask(&mut ensemble, xid, OpCode::SYNC, &SyncRequest { path: "/" });
-        while let Some(session) = ensemble.members[0].replica.poll_touched() {
-            ensemble.leader.touch(ensemble.now, session);
+        while let Some((session, timeout)) = ensemble.members[0].replica.poll_touched() {
+            ensemble.leader.touch(ensemble.now, session, timeout);
         }
         ensemble.settle();
         ensemble.expire_due();

@@ -11,8 +11,10 @@ use core::net::SocketAddr;
 use std::io;
 use std::sync::OnceLock;
 
+use zk_embedded::Throttling;
+
 use self::embedded::EmbeddedServer;
-pub use self::settings::Settings;
+pub use self::settings::{Backlog, Settings};
 use crate::raw::RawError;
 use crate::zookeeper::{
     self, FourLetterError, Release, fresh_chroot_at, release_at, watch_count_at,
@@ -107,6 +109,23 @@ impl TestServer {
     /// The watches that the server holds, over all connections.
     pub fn watch_count(&self) -> Result<u64, FourLetterError> {
         watch_count_at(self.addr())
+    }
+
+    /// Ends the server without a word to its clients, and starts it again with what it had.
+    pub fn restart(&self) -> Result<(), StartError> {
+        match &self.0 {
+            Running::Apache(server) => server.restart()?,
+            Running::Embedded(server) => server.restart(),
+        }
+        Ok(())
+    }
+
+    /// The embedded server alone: whether it answers requests with `ThrottledOp` from now on. Apache's
+    /// finds so by itself ([`Settings::backlog`]).
+    pub fn set_throttling(&self, throttling: Throttling) {
+        if let Running::Embedded(server) = &self.0 {
+            server.set_throttling(throttling);
+        }
     }
 
     /// Ends the server, for good, without a word to its clients. Nothing to do if it is gone.

@@ -17,6 +17,22 @@ pub struct Settings {
     pub extended_types: ExtendedTypes,
     /// The identity that may do everything: `super:` and a digest.
     pub super_digest: Option<String>,
+    /// The step in which sessions expire; two of them are the shortest session timeout.
+    pub tick_time: Duration,
+    /// What becomes of requests in a burst.
+    pub backlog: Backlog,
+}
+
+/// What becomes of requests that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backlog {
+    /// They are done.
+    #[default]
+    Done,
+    /// Apache's server does one request at a time, looks for the next one each 20 ms, and answers
+    /// with `ThrottledOp` what has waited for more than a millisecond. The embedded server does so
+    /// when told to.
+    Throttled,
 }
 
 const TICK: Duration = Duration::from_millis(200);
@@ -28,6 +44,8 @@ impl Default for Settings {
             container_check_interval: Duration::from_secs(60),
             extended_types: ExtendedTypes::Disabled,
             super_digest: None,
+            tick_time: TICK,
+            backlog: Backlog::Done,
         }
     }
 }
@@ -36,7 +54,7 @@ impl Settings {
     pub(super) fn for_apache(&self) -> Options {
         let interval = self.container_check_interval.as_millis().to_string();
         let mut options = Options::new()
-            .tick_time(TICK)
+            .tick_time(self.tick_time)
             .max_session_timeout(self.max_session_timeout)
             .system_property("znode.container.checkIntervalMs", interval)
             .system_property("znode.container.maxPerMinute", "60000");
@@ -47,14 +65,20 @@ impl Settings {
             let property = "zookeeper.DigestAuthenticationProvider.superDigest";
             options = options.system_property(property, digest);
         }
+        if self.backlog == Backlog::Throttled {
+            options = options
+                .system_property("zookeeper.request_throttle_max_requests", "1")
+                .system_property("zookeeper.request_throttle_stall_time", "20")
+                .system_property("zookeeper.throttled_op_wait_time", "1");
+        }
         options
     }
 
     pub(super) fn for_embedded(&self) -> Config {
         let mut limits = Limits::default();
         limits.max_client_connections = 0;
-        let mut config = Config::with_tick_time(TICK);
-        config.session_timeouts = TICK * 2..=self.max_session_timeout;
+        let mut config = Config::with_tick_time(self.tick_time);
+        config.session_timeouts = self.tick_time * 2..=self.max_session_timeout;
         config.extended_types = self.extended_types;
         config.container_check_interval = self.container_check_interval;
         config.super_digest.clone_from(&self.super_digest);

@@ -15,10 +15,15 @@
 //! - **Broadcast.** The leader decides and proposes, a follower logs and acknowledges, a quorum
 //!   commits. A member applies what is committed, so it shows the past, in order.
 //! - **Heartbeat.** The leader pings each half tick; the answers carry the sessions that a follower
-//!   heard of, and nothing else does. A leader that has not heard a quorum for
+//!   heard of, each with the timeout that it has there, and nothing else does. A leader that has not heard a quorum for
 //!   [`EnsembleConfig::sync_limit`] ticks steps down, a follower that has not heard its leader for
 //!   as long leaves it; either drops its clients. Until then they go on answering what they
-//!   can answer alone: a follower pings and reads, a leader also `sync`.
+//!   can answer alone: a follower pings and reads, a leader also `sync`, its learners' too if it has
+//!   proposed nothing that is not committed. A leader that is cut off also goes on ending sessions,
+//!   whose requests it then refuses or leaves unanswered, though they may live on elsewhere.
+//!
+//! What a member can be made to do besides: [`Member::set_expiry_pace`], [`Member::set_throttling`],
+//! [`Member::set_touch_loss`], [`Member::set_session_timeouts`].
 
 mod election;
 mod following;
@@ -32,11 +37,29 @@ mod role;
 pub use self::member::{Member, MemberRole};
 pub use self::message::{PeerMessage, PeerOutput};
 
+use core::time::Duration;
+
 /// The number of a member in its ensemble, from 1 (`myid`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberId(pub u8);
 
-/// What all members of an ensemble have in common.
+/// How often a member that follows loses a touch: by default never.
+///
+/// ZooKeeper's learner enters a touch into a table that the thread which answers the leader's ping
+/// swaps for an empty one. A touch that was about to be entered when the table is swapped is lost,
+/// unless an earlier one of the same session is in the table. The model takes the last entry made no
+/// longer than `within` before the swap, and answers the request that it came from at once, so it
+/// stretches the race by `within`: on a real server the answer is sent after the swap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TouchLoss {
+    /// How many swaps of a thousand lose the last entry, if that is recent enough.
+    pub per_mille: u16,
+    /// How recent is recent enough.
+    pub within: Duration,
+}
+
+/// What members of an ensemble are given. All of it is the same for each of them, but for the
+/// bounds of session timeouts.
 #[derive(Clone, Debug)]
 pub struct EnsembleConfig {
     /// How many members there are; their numbers are 1 to this.

@@ -9,6 +9,8 @@ use zk_tests::simulation::ensemble::{Member, MemberId};
 /// Compares what each member commits with what all the others did.
 #[derive(Default)]
 pub(crate) struct Agreement {
+    /// What every member begins with.
+    first: Zxid,
     /// The longest log that any member has committed.
     committed: Vec<Txn>,
     /// How much of it each member has committed.
@@ -16,6 +18,11 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
+    /// Of members that begin with what was done up to `first`.
+    pub(crate) fn from(first: Zxid) -> Self {
+        Self { first, ..Self::default() }
+    }
+
     /// The last transaction that anybody has committed.
     pub(crate) fn last(&self) -> Zxid {
         self.committed.last().map_or(Zxid::ZERO, |txn| txn.at.zxid)
@@ -44,7 +51,7 @@ impl Agreement {
             *known += 1;
         }
         let last = known.checked_sub(1).and_then(|index| self.committed.get(index));
-        let last = last.map_or(Zxid::ZERO, |txn| txn.at.zxid);
+        let last = last.map_or(self.first, |txn| txn.at.zxid);
         assert_eq!(last, member.committed(), "{changed:?} shows what it has not logged");
     }
 }

@@ -78,6 +78,11 @@ impl Client {
         }
     }
 
+    /// What it asks for from its next connection on, in milliseconds.
+    pub(crate) const fn ask_for(&mut self, timeout: i32) {
+        self.timeout = timeout;
+    }
+
     /// The session, while this is connected in it.
     pub(crate) fn session(&self) -> Option<SessionId> {
         let granted = self.granted.as_ref().filter(|_| self.is_established);

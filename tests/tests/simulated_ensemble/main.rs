@@ -5,8 +5,10 @@
 mod agreement;
 mod client;
 mod faults;
+mod faulty;
 mod healthy;
 mod network;
 mod partitions;
 mod sessions;
+mod tracking;
 mod wires;

@@ -5,7 +5,7 @@ mod breakage;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use zk_embedded::{Config, Instant};
+use zk_embedded::{Config, Database, Instant};
 use zk_tests::simulation::ensemble::{
     EnsembleConfig, Member, MemberId, MemberRole, PeerMessage, PeerOutput,
 };
@@ -72,29 +72,35 @@ impl Clock {
 impl Network {
     /// An ensemble with delays of about a millisecond, and exact clocks.
     pub(crate) fn new(size: u8, seed: u64) -> Self {
-        Self::build(size, seed, |_| 1000)
+        Self::build(&config(size), seed, |_| 1000)
+    }
+
+    /// [`Network::new`], of members with this configuration.
+    pub(crate) fn of(config: &EnsembleConfig, seed: u64) -> Self {
+        Self::build(config, seed, |_| 1000)
     }
 
     /// An ensemble whose clocks are off by up to five in a hundred.
     pub(crate) fn with_bad_clocks(size: u8, seed: u64) -> Self {
-        Self::build(size, seed, |random| random.u64(950..=1050))
+        Self::build(&config(size), seed, |random| random.u64(950..=1050))
     }
 
-    fn build(size: u8, seed: u64, rate: impl Fn(&mut fastrand::Rng) -> u64) -> Self {
+    fn build(config: &EnsembleConfig, seed: u64, rate: impl Fn(&mut fastrand::Rng) -> u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut servers = BTreeMap::new();
-        for id in (1..=size).map(MemberId) {
+        for id in (1..=config.size).map(MemberId) {
             let clock = Clock { offset: random.u64(0..1_000_000), rate: rate(&mut random) };
-            let member = Member::new(id, &config(size), random.u64(..), clock.read(0));
+            let member = Member::new(id, config, random.u64(..), clock.read(0));
             servers.insert(id, Server { member, state: State::Running, clock });
         }
+        let first = Database::first(&config.server).last_zxid();
         let mut network = Self {
             now: 0,
             random,
             servers,
             wires: Wires::new(),
             clients: Vec::new(),
-            agreement: Agreement::default(),
+            agreement: Agreement::from(first),
             said: Vec::new(),
         };
         network.ids().into_iter().for_each(|id| network.flush(id));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zk_embedded::{Instant, Mode, Ticket};
-use zk_jute::{SessionId, Zxid};
+use zk_jute::Zxid;
 
 use super::MemberId;
 use super::local::Local;
@@ -125,8 +125,7 @@ impl Following {
             ToFollower::Commit(zxid) => local.commit(zxid, &mut self.tickets),
             ToFollower::Answer(ticket, answer) => local.replica.answer(ticket, answer),
             ToFollower::Heartbeat => {
-                let touched = core::iter::from_fn(|| local.replica.poll_touched());
-                let touched: Vec<SessionId> = touched.collect();
+                let touched = local.take_touched(now);
                 self.tell(local, ToLeader::Alive(touched));
             }
         }

@@ -3,7 +3,7 @@
 mod broadcast;
 mod learners;
 
-use zk_embedded::Instant;
+use zk_embedded::{ExpiryPace, Instant};
 use zk_jute::Zxid;
 
 use self::broadcast::Broadcast;
@@ -108,6 +108,13 @@ impl Leading {
         }
     }
 
+    /// How long the end of a session takes from now on.
+    pub(super) fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        if let Phase::Broadcasting(broadcast) = &mut self.phase {
+            broadcast.leader_mut().set_expiry_pace(pace);
+        }
+    }
+
     /// Ends the connections of those who follow: they are to look for another leader.
     pub(super) fn abdicate(&mut self, local: &mut Local) {
         for learner in self.learners.members() {
@@ -173,8 +180,9 @@ impl Leading {
                 broadcast.decide(local, now, &self.learners, ((origin, ticket), &forward));
             }
             (ToLeader::Alive(touched), Phase::Broadcasting(broadcast)) => {
-                for session in touched {
-                    broadcast.touch(now, session);
+                for (session, timeout) in touched {
+                    // Of what came of it the learner is not told.
+                    broadcast.leader_mut().touch(now, session, timeout);
                 }
             }
             // Handled before, or asked of a leader that does not lead yet, which nobody does.

@@ -3,12 +3,12 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use zk_embedded::{Database, Mode, Replica, Ticket};
-use zk_jute::Zxid;
+use zk_embedded::{Database, Instant, Mode, Replica, Ticket};
+use zk_jute::{SessionId, Zxid};
 
 use super::log::{Credentials, Epoch, Log, Promise};
 use super::message::{Link, Message, PeerMessage, PeerOutput};
-use super::{EnsembleConfig, MemberId};
+use super::{EnsembleConfig, MemberId, TouchLoss};
 
 #[derive(Debug)]
 pub(super) struct Local {
@@ -20,6 +20,9 @@ pub(super) struct Local {
     /// life: its database is the committed part of the log, and its tickets are never used twice.
     pub(super) replica: Replica,
     pub(super) random: fastrand::Rng,
+    pub(super) touch_loss: TouchLoss,
+    /// When a client was heard of last.
+    pub(super) heard_at: Instant,
     outbox: VecDeque<PeerOutput>,
     links: u64,
 }
@@ -33,7 +36,13 @@ impl Local {
             id,
             log: Log::default(),
             promise: Promise { epoch: Epoch::default(), to: id },
-            replica: Replica::new(&config.server, Database::new(), Mode::NotServing),
+            replica: Replica::new(
+                &config.server,
+                Database::first(&config.server),
+                Mode::NotServing,
+            ),
+            touch_loss: TouchLoss::default(),
+            heard_at: Instant::ORIGIN,
             random: fastrand::Rng::with_seed(seed ^ u64::from(id.0)),
             outbox: VecDeque::new(),
             links: 0,
@@ -98,6 +107,15 @@ impl Local {
     /// Nothing that was to be said is said.
     pub(super) fn fall_silent(&mut self) {
         self.outbox.clear();
+    }
+
+    /// Swaps the touch table, and perhaps loses the entry that was made last.
+    pub(super) fn take_touched(&mut self, now: Instant) -> Vec<(SessionId, Duration)> {
+        let TouchLoss { per_mille, within } = self.touch_loss;
+        if per_mille > 0 && self.heard_at + within >= now && self.random.u16(0..1000) < per_mille {
+            self.replica.lose_last_touch();
+        }
+        core::iter::from_fn(|| self.replica.poll_touched()).collect()
     }
 
     /// Applies what is logged up to `zxid`; `tickets` are those of the requests made here.

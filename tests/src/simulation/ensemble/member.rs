@@ -1,11 +1,15 @@
 //! One server of the ensemble.
 
 use core::net::SocketAddr;
-
+use core::ops::RangeInclusive;
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use bytes::BytesMut;
-use zk_embedded::{ConnectionId, Database, Instant, Mode, TooManyConnections, Transmit, Txn};
+use zk_embedded::{
+    ConnectionId, Database, ExpiryPace, Instant, Mode, Throttling, TooManyConnections, Transmit,
+    Txn,
+};
 use zk_jute::Zxid;
 
 use super::election::Looking;
@@ -13,7 +17,7 @@ use super::following::Following;
 use super::leading::Leading;
 use super::local::Local;
 use super::role::{Role, Turn};
-use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput};
+use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput, TouchLoss};
 
 /// One server of an ensemble, without socket, clock or thread.
 ///
@@ -61,6 +65,31 @@ impl Member {
         self.look(now);
     }
 
+    /// What the member brings session timeouts into from now on. A real server learns of it when it
+    /// starts: to be set before [`Member::restart`]. It may differ from member to member.
+    pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
+        self.local.replica.set_session_timeouts(bounds.clone());
+        self.local.config.server.session_timeouts = bounds;
+    }
+
+    /// How long the end of a session takes from now on, while this member leads.
+    pub fn set_expiry_pace(&mut self, pace: ExpiryPace) {
+        self.local.config.server.expiry_pace = pace;
+        if let Role::Leading(leading) = &mut self.role {
+            leading.set_expiry_pace(pace);
+        }
+    }
+
+    /// Whether the member answers requests with `ThrottledOp` from now on, also after a restart.
+    pub const fn set_throttling(&mut self, throttling: Throttling) {
+        self.local.replica.set_throttling(throttling);
+    }
+
+    /// Whether the member loses touches from now on, while it follows; also after a restart.
+    pub const fn set_touch_loss(&mut self, loss: TouchLoss) {
+        self.local.touch_loss = loss;
+    }
+
     /// A message of another member arrives.
     pub fn handle_peer(&mut self, now: Instant, from: MemberId, message: PeerMessage) {
         let turn = self.role.handle(&mut self.local, now, from, message.0);
@@ -95,6 +124,7 @@ impl Member {
 
     /// A client's transport delivered bytes.
     pub fn receive(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) {
+        self.local.heard_at = now;
         self.local.replica.receive(connection, bytes);
         self.role.settle(&mut self.local, now);
     }

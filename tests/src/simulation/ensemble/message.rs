@@ -1,6 +1,7 @@
 //! What members say to each other.
 
 use core::fmt;
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use zk_embedded::{Answer, Forward, Ticket, Txn};
@@ -83,8 +84,9 @@ pub(super) enum ToLeader {
     /// The leader's log is logged, up to this transaction.
     Acknowledge(Zxid),
     Forward(Ticket, Forward),
-    /// The answer to a heartbeat: the sessions heard of since the one before.
-    Alive(Vec<SessionId>),
+    /// The answer to a heartbeat: the sessions heard of since the one before, with the timeouts that
+    /// they have at the sender.
+    Alive(Vec<(SessionId, Duration)>),
 }
 
 #[derive(Clone, Debug)]
@@ -148,7 +150,9 @@ impl ToLeader {
             }
             Self::Alive(touched) => {
                 write!(f, "alive, heard of")?;
-                touched.iter().try_for_each(|session| write!(f, " {session}"))
+                touched.iter().try_for_each(|(session, timeout)| {
+                    write!(f, " {session} ({} ms)", timeout.as_millis())
+                })
             }
         }
     }

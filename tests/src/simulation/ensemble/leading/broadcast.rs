@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use zk_embedded::{
     Answer, Database, Decision, Forward, Instant, Leader, Mode, ReplicaId, Ticket, Txn,
 };
-use zk_jute::{SessionId, Zxid};
+use zk_jute::Zxid;
 
 use super::super::MemberId;
 use super::super::local::Local;
@@ -39,7 +39,7 @@ pub(super) enum Origin {
 
 impl Broadcast {
     /// A quorum has logged all of the leader's log: it is committed, and service begins. All
-    /// session clocks start afresh.
+    /// session clocks start afresh, with the timeouts that the sessions were created with.
     pub(super) fn begin(
         local: &mut Local,
         now: Instant,
@@ -58,8 +58,8 @@ impl Broadcast {
         Self { leader, decided, tickets, answers: VecDeque::new(), heartbeat_at }
     }
 
-    pub(super) fn touch(&mut self, now: Instant, session: SessionId) {
-        self.leader.touch(now, session);
+    pub(super) const fn leader_mut(&mut self) -> &mut Leader {
+        &mut self.leader
     }
 
     pub(super) fn decide(
@@ -96,6 +96,7 @@ impl Broadcast {
             && learners.have_logged(zxid, quorum)
         {
             local.commit(zxid, &mut self.tickets);
+            self.leader.handle_applied(zxid);
             for (member, link) in learners.informed() {
                 local.send(member, Message::ToFollower(link, ToFollower::Commit(zxid)));
             }
@@ -105,12 +106,14 @@ impl Broadcast {
 
     /// Does what the leader's own clients asked for.
     pub(super) fn settle(&mut self, local: &mut Local, now: Instant, learners: &Learners) {
-        while let Some(session) = local.replica.poll_touched() {
-            self.leader.touch(now, session);
+        while let Some((session, timeout)) = local.replica.poll_touched() {
+            // One that is closing is shunned by the replica already.
+            self.leader.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = local.replica.poll_forward() {
             self.decide(local, now, learners, ((Origin::Own, ticket), &forward));
         }
+        self.shun_closing(local);
     }
 
     pub(super) fn handle_timeout(
@@ -134,7 +137,16 @@ impl Broadcast {
         while let Some(txn) = self.leader.poll_due(now, &self.decided) {
             self.propose(local, learners, txn, None);
         }
+        self.shun_closing(local);
         Turn::Stay
+    }
+
+    /// Lets this member's own clients have no more answers in sessions that are closing, whether or
+    /// not their end will ever be committed.
+    fn shun_closing(&mut self, local: &mut Local) {
+        while let Some(session) = self.leader.poll_closing() {
+            local.replica.shun(session);
+        }
     }
 
     pub(super) fn poll_timeout(&self) -> Instant {

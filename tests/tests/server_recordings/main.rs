@@ -1,0 +1,11 @@
+//! What Apache ZooKeeper does in the cases that the simulation rests on, and that the embedded
+//! server does the same. What needs an ensemble is recorded here of Apache's, and asserted of the
+//! simulated one in `simulated_ensemble`, by the same script.
+#![forbid(unsafe_code)]
+#![expect(clippy::panic, reason = "a test fails by panicking")]
+
+mod access;
+mod ensemble;
+mod requests;
+mod sessions;
+mod throttling;
