@@ -96,8 +96,10 @@ pub enum Event<R, W> {
         /// The transaction, from servers since 3.9; else −1.
         zxid: Zxid,
     },
-    /// The server refused a heartbeat: its znode is gone, or may not be read. It proves nothing;
-    /// the next one follows in due time.
+    /// The server refused a heartbeat: its znode is gone, or may not be read, or the server has too
+    /// much to do. It proves nothing. The next one follows soon (a 24th of the timeout later, and
+    /// with each further refusal after twice as long, up to a third); after
+    /// [`start_heartbeats`](crate::Session::start_heartbeats) with another znode, at once.
     HeartbeatRefused {
         /// Why.
         error: ErrorCode,
@@ -221,6 +223,11 @@ pub enum ConnectionEnd {
     /// A server refused to make a new session.
     #[error("the server refused to make a session")]
     Refused,
+    /// The server answered a request or a ping by saying that the session has expired. That is no
+    /// proof: a leader of the ensemble that was deposed, and does not know it yet, says so of
+    /// sessions that live on. The next handshake decides.
+    #[error("the server says that the session has expired; the next handshake decides")]
+    ExpiryClaimed,
     /// The peer broke the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
@@ -270,7 +277,8 @@ pub enum End {
     /// [ticket](crate::SessionTicket), until a server expires it.
     #[error("session handed over")]
     Detached,
-    /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them.
+    /// Expired: its ephemeral znodes are gone, or will be as soon as a server can delete them; see
+    /// [`Expiry::Refused`] for when that may take longer.
     #[error("session expired: {0}")]
     Expired(Expiry),
     /// The server refused the credentials.
@@ -306,7 +314,11 @@ impl fmt::Display for Refusal {
 /// Who said that a session is expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Expiry {
-    /// A server refused to go on with it, in the handshake or in a reply.
+    /// A server refused to go on with it in a handshake.
+    ///
+    /// A leader of the ensemble that was deposed, and does not know it yet, may refuse a session
+    /// that lives on. Then its ephemeral znodes outlive this, at most by the longest timeout that
+    /// was granted to it.
     #[error("a server refused to go on with it")]
     Refused,
     /// A server answered with another session (C-15).

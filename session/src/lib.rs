@@ -28,7 +28,7 @@ pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, Server
 pub use event::{
     Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
 };
-pub use lease::{Grade, Margin};
+pub use lease::{Grade, LeaseOutlook, Margin};
 pub use path::{PathError, ZnodePath, check_path};
 #[cfg(feature = "sasl-digest-md5")]
 pub use sasl::{DigestMd5, ServerProof};

@@ -18,18 +18,25 @@ use crate::secret::Secret;
 pub struct SessionTicket {
     session: SessionId,
     password: Secret,
-    timeout: Duration,
+    timeouts: Timeouts,
     last_zxid: Zxid,
+}
+
+/// What the servers granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    pub(crate) last: Duration,
+    pub(crate) least: Duration,
 }
 
 impl SessionTicket {
     pub(crate) const fn new(
         session: SessionId,
         password: Secret,
-        timeout: Duration,
+        timeouts: Timeouts,
         last_zxid: Zxid,
     ) -> Self {
-        Self { session, password, timeout, last_zxid }
+        Self { session, password, timeouts, last_zxid }
     }
 
     /// The session.
@@ -40,7 +47,14 @@ impl SessionTicket {
     /// The timeout that the servers granted last: so long after the last sign of life they keep the
     /// session, and its ephemeral znodes.
     pub const fn timeout(&self) -> Duration {
-        self.timeout
+        self.timeouts.last
+    }
+
+    /// The least timeout that any server ever granted to the session, its creation included: what
+    /// its lease counts with, since a server that restarts, or a new ZooKeeper leader, goes by the
+    /// one of the creation.
+    pub const fn least_timeout(&self) -> Duration {
+        self.timeouts.least
     }
 
     /// What a server has to have applied before it may go on with the session: nothing that was
@@ -58,10 +72,10 @@ impl SessionTicket {
     /// caller's to look after.
     pub fn expose(&self) -> String {
         let (session, zxid) = (self.session.get(), self.last_zxid.get());
-        let timeout = self.timeout.as_millis();
+        let (timeout, least) = (self.timeouts.last.as_millis(), self.timeouts.least.as_millis());
         let mut text = String::with_capacity(128);
         // Writing to a `String` cannot fail.
-        let _ = write!(text, "{FORM}.{session:016x}.{timeout}.");
+        let _ = write!(text, "{FORM}.{session:016x}.{timeout}.{least}.");
         for byte in self.password.expose() {
             let _ = write!(text, "{byte:02x}");
         }
@@ -72,13 +86,17 @@ impl SessionTicket {
 }
 
 /// The first word of the text: what follows may change with it.
-const FORM: &str = "zks1";
+///
+/// `zks1` did not tell the least timeout. Without it the lease could be longer than what the servers
+/// remember of the session, so such a text is refused.
+const FORM: &str = "zks2";
 
 impl fmt::Debug for SessionTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionTicket")
             .field("session", &self.session)
-            .field("timeout", &self.timeout)
+            .field("timeout", &self.timeouts.last)
+            .field("least_timeout", &self.timeouts.least)
             .field("last_zxid", &self.last_zxid)
             .finish_non_exhaustive()
     }
@@ -100,15 +118,28 @@ impl FromStr for SessionTicket {
             return Err(ParseTicketError);
         }
         let session = SessionId::new(hexadecimal(next()?)?.cast_signed());
-        let millis: u32 = next()?.parse().map_err(|_| ParseTicketError)?;
+        let timeouts = Timeouts { last: millis(next()?)?, least: millis(next()?)? };
         let password = password(next()?)?;
         let last_zxid = Zxid::new(hexadecimal(next()?)?.cast_signed());
         let is_whole = fields.next().is_none();
-        if !is_whole || session == SessionId::NONE || last_zxid < Zxid::ZERO || millis == 0 {
+        let is_possible = session != SessionId::NONE
+            && last_zxid >= Zxid::ZERO
+            && !timeouts.least.is_zero()
+            && timeouts.least <= timeouts.last;
+        if !is_whole || !is_possible {
             return Err(ParseTicketError);
         }
-        Ok(Self::new(session, password, Duration::from_millis(millis.into()), last_zxid))
+        Ok(Self::new(session, password, timeouts, last_zxid))
     }
+}
+
+fn millis(digits: &str) -> Result<Duration, ParseTicketError> {
+    // `parse` alone would take a sign too.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ParseTicketError);
+    }
+    let millis: u32 = digits.parse().map_err(|_| ParseTicketError)?;
+    Ok(Duration::from_millis(millis.into()))
 }
 
 fn hexadecimal(digits: &str) -> Result<u64, ParseTicketError> {
@@ -142,7 +173,7 @@ mod tests {
         SessionTicket::new(
             SessionId::new(-2),
             Secret::new(b"sixteen bytes ok"),
-            Duration::from_secs(6),
+            Timeouts { last: Duration::from_secs(6), least: Duration::from_secs(4) },
             Zxid::new(0x1_0000_0007),
         )
     }
@@ -152,9 +183,10 @@ mod tests {
         let text = ticket().expose();
         assert_eq!(
             text,
-            "zks1.fffffffffffffffe.6000.7369787465656e206279746573206f6b.0000000100000007"
+            "zks2.fffffffffffffffe.6000.4000.7369787465656e206279746573206f6b.0000000100000007"
         );
         assert_eq!(text.parse(), Ok(ticket()));
+        assert_eq!(ticket().least_timeout(), Duration::from_secs(4));
     }
 
     #[test]
@@ -171,12 +203,20 @@ mod tests {
             assert_eq!(text[..end].parse::<SessionTicket>(), Err(ParseTicketError), "{end}");
         }
         for (part, other) in [
-            ("zks1", "zks2"),
+            ("zks2", "zks1"),
+            // As the form before had it, without the least.
+            ("zks2.fffffffffffffffe.6000.4000", "zks1.fffffffffffffffe.6000"),
+            (".4000", ""),
             ("fffffffffffffffe", "0000000000000000"),
             ("fffffffffffffffe", "+000000000000001"),
             ("fffffffffffffffe", "1fffffffffffffffe"),
             ("6000", "0"),
             ("6000", "-1"),
+            ("6000", "+6000"),
+            ("6000", "3999"),
+            ("4000", "0"),
+            ("4000", ""),
+            ("4000", "6001"),
             ("0000000100000007", "ffffffffffffffff"),
             ("6f6b", "6f6x"),
             ("6f6b", "6f6b0"),

@@ -84,11 +84,12 @@ impl Laws {
     pub(crate) fn follow(&mut self, event: &Event<u32, u32>, server: &mut Server) {
         self.automaton.follow(event);
         match event {
-            Event::Connected { read_only: true, .. } => server.cut_off = true,
+            Event::Connected { read_only: true, timeout, .. } => {
+                server.cut_off = true;
+                server.granted_read_only(*timeout);
+            }
             Event::Connected { timeout, read_only: false, .. } => {
-                let sent_at = server.handshake_at.expect("a handshake was sent");
-                server.lease = *timeout * 9 / 10;
-                server.bound = sent_at + server.lease;
+                server.granted(*timeout);
                 self.lapse = Lapse::Possible;
             }
             Event::LeaseLapsed => {

@@ -14,6 +14,7 @@ use super::state::{
 };
 use crate::config::ReadOnlyServers;
 use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
+use crate::lease::Handshake;
 use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
 use crate::search::Search;
@@ -113,35 +114,45 @@ impl<R, W: Clone> Session<R, W> {
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
         let read_only = response.read_only.unwrap_or(false);
-        let (grant, last_received) = match self.identity.granted() {
-            Some(granted) => (Grant::Resumed(session), granted.last_received),
-            None => (Grant::Made(session), now),
+        let (grant, last_received, least_timeout) = match self.identity.granted() {
+            Some(granted) => {
+                let least_timeout = granted.least_timeout.min(timeout);
+                (Grant::Resumed(session), granted.last_received, least_timeout)
+            }
+            None => (Grant::Made(session), now, timeout),
         };
         self.identity = match (grant, read_only) {
             (Grant::Made(session), true) => Identity::Makeshift { session },
             // There are releases that let a read-only server go on with a session of the ensemble.
             (Grant::Made(session), false) | (Grant::Resumed(session), _) => {
                 let password = Secret::new(response.password.unwrap_or_default());
-                Identity::Granted(Granted { session, password, timeout, last_received })
+                Identity::Granted(Granted {
+                    session,
+                    password,
+                    timeout,
+                    least_timeout,
+                    last_received,
+                })
             }
         };
-        self.lease.shorten(sent_at, timeout);
-        Welcome { sent_at, timeout, read_only, session: grant }
+        let handshake = Handshake { sent_at, answered_at: now, least_timeout };
+        self.lease.accepted(handshake);
+        Welcome { handshake, timeout, read_only, session: grant }
     }
 
     /// The connection is one to work with. An exchange between the handshake and this is nothing
     /// that the server's clock for the session counts: that runs from the handshake.
     pub(super) fn establish(&mut self, now: Instant, welcome: Welcome) {
-        let Welcome { sent_at, timeout, read_only, session: grant } = welcome;
+        let Welcome { handshake, timeout, read_only, session: grant } = welcome;
         match (grant, read_only) {
             (_, true) => self.lease.cut_off(),
-            (Grant::Made(_), false) => self.lease.begin(sent_at, timeout),
-            (Grant::Resumed(_), false) => self.lease.resume(sent_at, timeout),
+            (Grant::Made(_), false) => self.lease.begin(handshake),
+            (Grant::Resumed(_), false) => self.lease.resume(now, handshake),
         }
         let (Grant::Made(session) | Grant::Resumed(session)) = grant;
         self.state = State::Live(Live {
             timeout,
-            last_sent: sent_at,
+            last_sent: handshake.sent_at,
             last_received: now,
             server: if read_only {
                 Server::ReadOnly(Search::new(now))
@@ -150,6 +161,7 @@ impl<R, W: Clone> Session<R, W> {
             },
             ping: Ping::Answered,
             heartbeat: Heartbeat::DueAt(now),
+            refusals: 0,
             closing: Closing::NotAsked,
         });
         self.events.push_back(Event::Connected { session, timeout, read_only });

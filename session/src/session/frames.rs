@@ -6,8 +6,9 @@ use zk_jute::{Decode, ErrorCode, Oversized, ReplyHeader, Xid, Zxid};
 
 use super::Session;
 use super::connection::too_long;
+use super::heartbeat::heartbeat_outcome;
 use super::state::{Live, Ping, State};
-use crate::event::{Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError};
+use crate::event::{Completion, ConnectionEnd, End, Event, Failure, ProtocolError};
 use crate::requests::Purpose;
 use crate::time::Instant;
 use crate::watches::{Answered, Told};
@@ -91,17 +92,22 @@ impl<R, W: Clone> Session<R, W> {
         self.remove_unwanted(now);
     }
 
-    /// A ping may be what a server without the authentication that it demands refuses.
+    /// A ping may be what a server without the authentication that it demands refuses, and what
+    /// ZooKeeper's leader finds to belong to a session that is closing. One that was refused proves
+    /// nothing.
     fn handle_ping_reply(&mut self, now: Instant, header: ReplyHeader) {
         self.note_reply(header.zxid);
-        if refuses_identity(header.error) {
-            return self.end(End::AuthFailed(header.error));
-        }
-        if let State::Live(live) = &mut self.state
-            && let Ping::SentAt(sent_at) = live.ping
-        {
-            live.ping = Ping::Answered;
-            self.lease.answered(now, sent_at);
+        let State::Live(live) = &mut self.state else {
+            return;
+        };
+        let sent_at = match live.ping {
+            Ping::SentAt(sent_at) => Some(sent_at),
+            Ping::Answered => None,
+        };
+        live.ping = Ping::Answered;
+        match (header.error, sent_at) {
+            (ErrorCode::OK, Some(sent_at)) => self.lease.ping_answered(now, sent_at),
+            (error, _) => self.heed_refusal(now, error),
         }
     }
 
@@ -120,23 +126,29 @@ impl<R, W: Clone> Session<R, W> {
         if header.error == ErrorCode::UNIMPLEMENTED && header.zxid == UNKNOWN_OPCODE {
             self.requests.refuse(pending.opcode);
         }
+        let mut outcome = header.error;
         match (pending.purpose, header.error) {
             (Purpose::Close, ErrorCode::OK | ErrorCode::SESSION_EXPIRED) => {
                 return self.end(End::Closed);
             }
             (Purpose::Close, _) => return self.end(End::Abandoned),
-            (Purpose::Sasl, ErrorCode::OK) => {}
             (Purpose::SetWatches, ErrorCode::OK) => self.watches_are_set(),
-            (Purpose::SetWatches, error) if refuses_identity(error) => {}
+            (Purpose::SetWatches, error) if concerns_the_session(error) => {}
+            (Purpose::Heartbeat, error) => {
+                outcome = match heartbeat_outcome(pending.opcode, error, &body) {
+                    Ok(outcome) => outcome,
+                    Err(error) => return self.broken(now, error.into()),
+                };
+                self.heartbeat_answered(now, pending.sent_at, outcome);
+            }
+            (Purpose::Confirmation, error) => {
+                self.confirmation_answered(now, pending.sent_at, error);
+            }
+            // A removal may also find none: the event is on its way, or the server too old (C-48).
+            (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
-            (Purpose::Heartbeat, error) => {
-                self.handle_heartbeat_reply(now, pending.sent_at, error, &body);
-            }
-            (Purpose::Confirmation, ErrorCode::OK) => self.lease.confirmed(now),
-            // A removal may also find none: the event is on its way, or the server too old (C-48).
-            (Purpose::RemoveWatches | Purpose::Confirmation, _) => {}
             (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
                 let answered = self.watches.answer(watch, error);
@@ -147,13 +159,24 @@ impl<R, W: Clone> Session<R, W> {
                 self.remove_unwanted(now);
             }
         }
-        // Some refusals concern more than the request (protocol section 6, mark K), and are no
-        // evidence that the session lives.
-        match header.error {
-            ErrorCode::SESSION_EXPIRED => self.end(End::Expired(Expiry::Refused)),
-            error if refuses_identity(error) => self.end(End::AuthFailed(error)),
+        if concerns_the_session(outcome) {
+            self.heed_refusal(now, outcome);
+        } else {
+            self.lease.answered(now, pending.sent_at);
+        }
+    }
+
+    /// Some refusals concern more than the request, and are no evidence that the session lives.
+    fn heed_refusal(&mut self, now: Instant, error: ErrorCode) {
+        match error {
+            // The answer to the close is on its way, and decides.
+            ErrorCode::SESSION_EXPIRED if self.is_closing() => {}
+            // No proof that it is over: a leader of the ensemble that was deposed unawares says so
+            // of sessions that live on. The next handshake tells.
+            ErrorCode::SESSION_EXPIRED => self.connection_ended(now, ConnectionEnd::ExpiryClaimed),
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
-            _ => self.lease.answered(now, pending.sent_at),
+            error if refuses_identity(error) => self.end(End::AuthFailed(error)),
+            _ => {}
         }
     }
 
@@ -201,6 +224,12 @@ impl<R, W: Clone> Session<R, W> {
 /// In place of a transaction, where a server did not know the request and closes the connection;
 /// one that knows it but has it switched off says up to where it is.
 const UNKNOWN_OPCODE: Zxid = Zxid::new(-1);
+
+/// Whether an error concerns the session or its connection, whatever was asked.
+const fn concerns_the_session(error: ErrorCode) -> bool {
+    matches!(error, ErrorCode::SESSION_EXPIRED | ErrorCode::SESSION_MOVED)
+        || refuses_identity(error)
+}
 
 /// Whether an error means that the connection lacks an identity that the server accepts, whatever
 /// it answers (protocol section 10.5).

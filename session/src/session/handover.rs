@@ -4,7 +4,7 @@ use super::Session;
 use super::state::{Granted, Identity};
 use crate::config::Config;
 use crate::event::End;
-use crate::ticket::SessionTicket;
+use crate::ticket::{SessionTicket, Timeouts};
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
@@ -12,14 +12,16 @@ impl<R, W: Clone> Session<R, W> {
     /// connect begins at once; the configured timeout is asked for.
     ///
     /// Its ephemeral znodes stand as they did, its watches do not, and its lease has to be proved
-    /// anew. If it is gone, the end is [`End::Expired`]. A session whose password is wrong counts as
-    /// gone, too, and the connection that it has elsewhere is closed by that (protocol section
-    /// 2.3): use a ticket once.
+    /// anew: it counts with the least timeout that the ticket knows of, or less if less is granted
+    /// now. If the session is gone, the end is [`End::Expired`]. A session whose password is wrong
+    /// counts as gone, too, and the connection that it has elsewhere is closed by that: use a ticket
+    /// once.
     pub fn resume(ticket: &SessionTicket, config: Config, seed: u64, now: Instant) -> Self {
         let identity = Identity::Granted(Granted {
             session: ticket.session(),
             password: ticket.password().clone(),
             timeout: ticket.timeout(),
+            least_timeout: ticket.least_timeout(),
             last_received: now,
         });
         let mut session = Self::beginning_as(identity, config, seed, now);
@@ -43,7 +45,7 @@ impl<R, W: Clone> Session<R, W> {
         let ticket = SessionTicket::new(
             granted.session,
             granted.password.clone(),
-            granted.timeout,
+            Timeouts { last: granted.timeout, least: granted.least_timeout },
             self.seen,
         );
         self.end(End::Detached);

@@ -7,6 +7,7 @@ use zk_jute::SessionId;
 use zk_jute::records::{AuthPacket, Credential};
 
 use crate::event::End;
+use crate::lease::Handshake;
 use crate::search::Search;
 use crate::secret::Secret;
 use crate::servers::ServerIndex;
@@ -36,8 +37,8 @@ pub(super) enum State {
 /// What the answer to a handshake said of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Welcome {
-    /// When the handshake was sent.
-    pub(super) sent_at: Instant,
+    pub(super) handshake: Handshake,
+    /// What was negotiated for this connection.
     pub(super) timeout: Duration,
     pub(super) read_only: bool,
     pub(super) session: Grant,
@@ -77,6 +78,8 @@ pub(super) struct Live {
     pub(super) server: Server,
     pub(super) ping: Ping,
     pub(super) heartbeat: Heartbeat,
+    /// How many heartbeats were refused since the last one that was not.
+    pub(super) refusals: u32,
     pub(super) closing: Closing,
 }
 
@@ -98,7 +101,18 @@ pub(super) enum Ping {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heartbeat {
     DueAt(Instant),
-    Unanswered,
+    /// The last one was refused: with the same znode, the next one is due then.
+    RefusedUntil(Instant),
+    /// It, or its confirmation, is on its way.
+    Unanswered(Named),
+}
+
+/// Which znode the heartbeat on its way names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Present,
+    /// One that the caller has replaced meanwhile.
+    Former,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -108,12 +122,10 @@ pub(super) enum Closing {
 }
 
 impl Live {
-    /// A ping is due when nothing was sent for a third of the timeout.
-    pub(super) fn ping_at(&self) -> Option<Instant> {
-        match self.ping {
-            Ping::Answered => Some(self.last_sent + self.timeout / 3),
-            Ping::SentAt(_) => None,
-        }
+    /// A ping is due when nothing was sent for a third of the timeout; for the connection's sake,
+    /// that is.
+    pub(super) fn ping_at(&self) -> Instant {
+        self.last_sent + self.timeout / 3
     }
 
     /// The connection is given up when nothing came for two thirds of the timeout (C-57).
@@ -167,7 +179,10 @@ impl Identity {
 pub(super) struct Granted {
     pub(super) session: SessionId,
     pub(super) password: Secret,
+    /// What was negotiated last.
     pub(super) timeout: Duration,
+    /// The least that any server ever granted to the session, its creation included.
+    pub(super) least_timeout: Duration,
     /// When the last connection was last heard of; not kept up while there is one. An accepted
     /// handshake alone does not count where an exchange has to follow: a session that is refused
     /// it for ever has to die.

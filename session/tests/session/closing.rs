@@ -93,6 +93,20 @@ fn a_refused_close_is_no_close() {
     }
 }
 
+/// What was asked before the close may be refused so; the close's own answer decides.
+#[test]
+fn an_expiry_that_is_claimed_while_closing_leaves_the_close_to_be_answered() {
+    let mut lab = Lab::connected();
+    let read = GetDataRequest { path: "/a", watch: false };
+    lab.session.submit(lab.now, 1, &read).expect("accepted");
+    lab.session.close(lab.now);
+    let [asked, close] = lab.sent().try_into().expect("two requests");
+    lab.reply(asked.xid, 3, ErrorCode::SESSION_EXPIRED);
+    assert_eq!(lab.session.ended(), None);
+    lab.reply(close.xid, 3, ErrorCode::SESSION_EXPIRED);
+    assert_eq!(lab.session.ended(), Some(End::Closed));
+}
+
 #[test]
 fn nothing_moves_a_session_that_is_over() {
     let mut lab = Lab::new();

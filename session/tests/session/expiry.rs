@@ -1,10 +1,12 @@
 //! Sessions that end without being asked to.
 
 use zk_jute::records::{ConnectResponse, GetDataRequest};
-use zk_jute::{ErrorCode, SessionId};
-use zk_session::{End, Event, Expiry, Failure, SubmitError, Transport, Watching};
+use zk_jute::{ErrorCode, SessionId, Xid};
+use zk_session::{
+    ConnectionEnd, End, Event, Expiry, Failure, Grade, SubmitError, Transport, Watching,
+};
 
-use crate::lab::{Lab, TIMEOUT, after};
+use crate::lab::{Lab, SESSION, TIMEOUT, after};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
@@ -94,9 +96,10 @@ fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
     assert!((10..200).contains(&attempts), "{attempts} attempts");
 }
 
-/// A request may arrive while the server closes the session (protocol section 6).
+/// A leader of the ensemble that was deposed, and does not know it, says so of sessions that live
+/// on: the next handshake decides.
 #[test]
-fn a_reply_may_tell_the_expiry() {
+fn a_reply_that_tells_the_expiry_ends_the_connection_alone() {
     let mut lab = Lab::connected();
     lab.session.submit(lab.now, 1, &READ).expect("accepted");
     lab.session.submit(lab.now, 2, &READ).expect("accepted");
@@ -104,14 +107,51 @@ fn a_reply_may_tell_the_expiry() {
     lab.events();
     lab.reply(sent.xid, 9, ErrorCode::SESSION_EXPIRED);
     let completed = |tag, failure| Event::Completed { tag, outcome: Err(failure) };
+    let end = ConnectionEnd::ExpiryClaimed;
     assert_eq!(
         lab.events(),
         [
             completed(1, Failure::Refused(ErrorCode::SESSION_EXPIRED)),
+            Event::Disconnected { end, lease_deadline: Some(after(5400)) },
             completed(2, Failure::ConnectionLoss),
-            Event::Ended(End::Expired(Expiry::Refused)),
         ]
     );
+    assert_eq!(lab.connect().session, SESSION);
+    assert!(matches!(*lab.events(), [Event::Connected { session: SESSION, .. }]));
+}
+
+#[test]
+fn a_ping_that_tells_the_expiry_ends_the_connection_alone() {
+    for grade in [Grade::Contact, Grade::Quorum] {
+        let mut lab = Lab::connected_with(|config| config.grade = grade);
+        lab.events();
+        lab.pass(2000);
+        lab.reply(Xid::PING, 1, ErrorCode::SESSION_EXPIRED);
+        let end = ConnectionEnd::ExpiryClaimed;
+        let lease_deadline = Some(after(5400));
+        assert_eq!(lab.events(), [Event::Disconnected { end, lease_deadline }]);
+        lab.open();
+        lab.events();
+        lab.receive(&ConnectResponse::REFUSED);
+        assert_eq!(lab.events(), [Event::Ended(End::Expired(Expiry::Refused))]);
+    }
+}
+
+/// `setWatches` passes the leader's check of the session as well.
+#[test]
+fn watches_that_are_not_set_since_the_session_is_said_to_be_expired_are_kept() {
+    let mut lab = Lab::connected();
+    lab.watch(Watching::GetData("/a"), 1, 5);
+    lab.close_by_server();
+    lab.connect();
+    let set = lab.sent_one();
+    lab.events();
+    lab.reply(set.xid, 9, ErrorCode::SESSION_EXPIRED);
+    let events = lab.events();
+    let end = ConnectionEnd::ExpiryClaimed;
+    assert!(matches!(*events, [Event::Disconnected { end: e, .. }] if e == end), "{events:?}");
+    lab.connect();
+    assert_eq!(lab.sent_one().opcode, set.opcode);
 }
 
 /// Without a session there is nothing to lose: the search goes on.

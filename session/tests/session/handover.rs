@@ -1,7 +1,9 @@
 //! A session that another process goes on with (D-8).
 
-use zk_jute::Zxid;
+use core::time::Duration;
+
 use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
+use zk_jute::{ErrorCode, OpCode, Zxid};
 use zk_session::{
     Config, End, Event, Expiry, Failure, Grade, Session, SessionTicket, Transport, Watching,
 };
@@ -83,7 +85,8 @@ fn the_session_is_resumed_with_all_that_the_ticket_holds() {
     assert_eq!(lab.sent(), [], "no watch is set again");
 }
 
-/// C-5: the handshake alone does not show that the server has its leader.
+/// The handshake alone does not show that the server has its leader; and what a heartbeat then
+/// shows may come while the session is being closed, so a later one has to follow.
 #[test]
 fn the_lease_of_a_resumed_session_is_proved_anew() {
     let (lab, ticket) = detached();
@@ -94,7 +97,73 @@ fn the_lease_of_a_resumed_session_is_proved_anew() {
     assert_eq!(lab.session.lease_deadline(), None);
     let heartbeat = lab.sent_one();
     lab.answer_heartbeat(&heartbeat, 42, MultiResult::Check);
+    let confirmation = lab.sent_one();
+    lab.reply(confirmation.xid, 42, ErrorCode::OK);
+    assert_eq!(lab.session.lease_deadline(), None);
+    lab.pass(500);
+    let settling = lab.sent_one();
+    lab.answer_heartbeat(&settling, 42, MultiResult::Check);
     assert_eq!(lab.session.lease_deadline(), Some(sent_at + LEASE));
+}
+
+/// A server that restarts, or a new leader of the ensemble, goes by the timeout that the session
+/// was made with.
+#[test]
+fn a_resumed_session_counts_with_the_least_timeout_that_it_ever_had() {
+    for grade in [Grade::Contact, Grade::Quorum] {
+        let mut lab = Lab::connected_with(|config| config.grade = grade);
+        lab.close_by_server();
+        lab.open();
+        lab.accept_as(SESSION, Duration::from_secs(20));
+        let ticket = lab.session.detach(lab.now).expect("a session");
+        assert_eq!(ticket.timeout(), Duration::from_secs(20));
+        assert_eq!(ticket.least_timeout(), TIMEOUT);
+        let ticket = ticket.expose().parse().expect("a ticket");
+        let mut lab = resumed(&lab, &ticket, grade);
+        lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
+        let sent_at = lab.now;
+        assert_eq!(lab.open().timeout, 20_000);
+        lab.accept_as(SESSION, Duration::from_secs(20));
+        settle(&mut lab);
+        let sent_later =
+            sent_at + Duration::from_millis(if grade == Grade::Contact { 500 } else { 0 });
+        assert_eq!(lab.session.lease_deadline(), Some(sent_later + LEASE), "{grade:?}");
+    }
+}
+
+/// Answers whatever comes within a settling time, at once.
+fn settle(lab: &mut Lab) {
+    for wait in [0, 500] {
+        lab.pass(wait);
+        loop {
+            let sent = lab.sent();
+            if sent.is_empty() {
+                break;
+            }
+            for request in sent {
+                match request.opcode {
+                    OpCode::MULTI => lab.answer_heartbeat(&request, 42, MultiResult::Check),
+                    _ => lab.reply(request.xid, 42, ErrorCode::OK),
+                }
+            }
+        }
+    }
+}
+
+/// A pause between two connections of one session: what the first server granted still counts.
+#[test]
+fn a_ticket_that_was_handed_on_twice_knows_the_least_of_all() {
+    let (lab, ticket) = detached();
+    let mut second = resumed(&lab, &ticket, Grade::Quorum);
+    second.open();
+    second.accept_as(SESSION, Duration::from_secs(4));
+    let ticket = second.session.detach(second.now).expect("a session");
+    let mut third = resumed(&second, &ticket, Grade::Quorum);
+    third.open();
+    third.accept_as(SESSION, Duration::from_secs(9));
+    let ticket = third.session.detach(third.now).expect("a session");
+    assert_eq!(ticket.timeout(), Duration::from_secs(9));
+    assert_eq!(ticket.least_timeout(), Duration::from_secs(4));
 }
 
 #[test]

@@ -1,61 +1,13 @@
-//! The grades of evidence that need more than an answer (design, section 3.4).
+//! The grades of evidence that need more than an answer.
 
 use core::time::Duration;
 
-use zk_jute::records::{
-    CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, MultiResult, SyncRequest,
-};
+use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{Config, ConnectionEnd, Event, Grade, ProtocolError, SubmitError};
+use zk_session::{ConnectionEnd, Event, Grade, LeaseOutlook, ProtocolError, SubmitError};
 
-use crate::lab::{LEASE, Lab, SESSION, Sent, TIMEOUT, after};
-
-const ZNODE: &str = "/election/a-latch-0000000007";
-/// Between the answer to a heartbeat and the next one.
-const INTERVAL: u64 = 2000;
-
-fn quorum(config: &mut Config) {
-    config.grade = Grade::Quorum;
-}
-
-fn sync(config: &mut Config) {
-    config.grade = Grade::Sync;
-}
-
-/// A session that has been going on for longer than its first lease, with heartbeats.
-fn old_session(grade: fn(&mut Config)) -> Lab {
-    let mut lab = Lab::connected_with(grade);
-    for _ in 0..3 {
-        lab.pass(INTERVAL);
-        lab.pong(1);
-    }
-    lab.events();
-    lab.sent();
-    lab
-}
-
-fn start(lab: &mut Lab) {
-    lab.session.start_heartbeats(lab.now, ZNODE).expect("short enough");
-}
-
-fn heartbeat(lab: &mut Lab) -> Sent {
-    let sent = lab.sent_one();
-    assert_eq!(sent.opcode, OpCode::MULTI);
-    sent
-}
-
-fn confirmation(lab: &mut Lab) -> Sent {
-    let sent = lab.sent_one();
-    assert_eq!(sent.opcode, OpCode::SYNC);
-    sent
-}
-
-fn answer(lab: &mut Lab, request: &Sent) {
-    match request.opcode {
-        OpCode::MULTI => lab.answer_heartbeat(request, 1, MultiResult::Check),
-        _ => lab.reply(request.xid, 1, ErrorCode::OK),
-    }
-}
+use crate::beats::*;
+use crate::lab::{LEASE, Lab, TIMEOUT, after};
 
 #[test]
 fn the_default_is_quorum() {
@@ -115,23 +67,27 @@ fn pings_and_reads_prove_nothing() {
     }
 }
 
-/// The heartbeat rule: one heartbeat, another a third of the timeout later, a confirmation: then
-/// the first one counts, from its sending.
+/// The evidence rule: a heartbeat with its confirmation, and a third of the timeout later another
+/// pair: then the first one counts, from its sending.
 #[test]
-fn two_heartbeats_and_a_confirmation_prove_the_first() {
-    let mut lab = old_session(quorum);
+fn two_confirmed_heartbeats_prove_the_first() {
+    let mut lab = Lab::connected_with(quorum);
+    lab.sleep(1000);
     start(&mut lab);
     let first_sent_at = lab.now;
     lab.sleep(30);
     let first = heartbeat(&mut lab);
     answer(&mut lab, &first);
-    assert_eq!(lab.session.lease_deadline(), None, "the server may have kept it to itself");
+    let paired = confirmation(&mut lab);
+    lab.sleep(30);
+    answer(&mut lab, &paired);
+    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "the server may keep it to itself");
 
-    lab.pass(INTERVAL);
+    lab.pass(INTERVAL - 30);
     lab.sleep(40);
     let second = heartbeat(&mut lab);
     answer(&mut lab, &second);
-    assert_eq!(lab.session.lease_deadline(), None, "what it handed over may have been lost");
+    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "it may be lost on its way");
 
     let confirmation = confirmation(&mut lab);
     lab.sleep(20);
@@ -139,15 +95,44 @@ fn two_heartbeats_and_a_confirmation_prove_the_first() {
     assert_eq!(lab.session.lease_deadline(), Some(first_sent_at + LEASE));
 }
 
+/// The server may lose one touch of a pair: without the second, a heartbeat is no evidence.
+#[test]
+fn a_heartbeat_without_its_confirmation_is_no_evidence() {
+    let mut lab = Lab::connected_with(quorum);
+    start(&mut lab);
+    let first = heartbeat(&mut lab);
+    answer(&mut lab, &first);
+    let paired = confirmation(&mut lab);
+    lab.reply(paired.xid, 1, ErrorCode::THROTTLED_OP);
+    lab.pass(INTERVAL);
+    beat(&mut lab);
+    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "there was no pair before");
+}
+
+/// Half a tick passes between the pair and what shows that it was handed over, however late the
+/// confirmation is answered.
+#[test]
+fn the_next_heartbeat_comes_a_quarter_of_the_timeout_after_a_late_confirmation() {
+    let mut lab = Lab::connected_with(quorum);
+    start(&mut lab);
+    let first = heartbeat(&mut lab);
+    answer(&mut lab, &first);
+    let paired = confirmation(&mut lab);
+    lab.sleep(800);
+    answer(&mut lab, &paired);
+    lab.pass(1499);
+    assert_eq!(lab.sent(), []);
+    lab.pass(1);
+    heartbeat(&mut lab);
+}
+
 #[test]
 fn the_lease_goes_on_as_long_as_heartbeats_are_answered() {
-    let mut lab = old_session(quorum);
+    let mut lab = Lab::connected_with(quorum);
+    lab.events();
     start(&mut lab);
     for _ in 0..100 {
-        for request in lab.sent() {
-            answer(&mut lab, &request);
-            lab.sent().iter().for_each(|confirmation| answer(&mut lab, confirmation));
-        }
+        beat(&mut lab);
         lab.pass(INTERVAL);
     }
     assert_eq!(lab.events(), []);
@@ -158,7 +143,7 @@ fn the_lease_goes_on_as_long_as_heartbeats_are_answered() {
 /// Nothing is sent twice as often as needed: a heartbeat, its confirmation, and no ping.
 #[test]
 fn heartbeats_take_the_place_of_pings() {
-    let mut lab = old_session(quorum);
+    let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     let mut sent = Vec::new();
     for _ in 0..10 {
@@ -172,9 +157,7 @@ fn heartbeats_take_the_place_of_pings() {
         }
         lab.pass(INTERVAL);
     }
-    let heartbeats = sent.iter().filter(|&&opcode| opcode == OpCode::MULTI).count();
-    let confirmations = sent.iter().filter(|&&opcode| opcode == OpCode::SYNC).count();
-    assert_eq!((heartbeats, confirmations, sent.len()), (10, 9, 19));
+    assert_eq!(sent, [OpCode::MULTI, OpCode::SYNC].repeat(10));
 }
 
 /// A heartbeat that is not answered is not repeated: the connection is what has to go.
@@ -189,18 +172,19 @@ fn an_unanswered_heartbeat_is_followed_by_pings_and_then_by_silence() {
     assert!(matches!(lab.events().as_slice(), [Event::Disconnected { .. }]));
 }
 
-/// The handshake rule: the leader was asked about the session; that it still was the leader, a
-/// heartbeat shows.
+/// The handshake rule: the leader was asked about it; that it still was the leader, a heartbeat
+/// shows.
 #[test]
-fn a_resumed_session_has_its_lease_from_the_handshake_once_a_heartbeat_is_answered() {
-    let mut lab = old_session(quorum);
+fn a_heartbeat_after_the_handshake_extends_a_lease_that_holds() {
+    let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     lab.close_by_server();
     lab.open();
     let opened_at = lab.now;
+    assert!(opened_at > after(0));
     lab.sleep(50);
     lab.accept();
-    assert_eq!(lab.session.lease_deadline(), None);
+    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "not yet more");
     let first = heartbeat(&mut lab);
     lab.sleep(50);
     answer(&mut lab, &first);
@@ -209,19 +193,17 @@ fn a_resumed_session_has_its_lease_from_the_handshake_once_a_heartbeat_is_answer
 
 #[test]
 fn evidence_of_one_connection_does_not_count_on_the_next() {
-    let mut lab = old_session(quorum);
+    let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
-    let first = heartbeat(&mut lab);
-    answer(&mut lab, &first);
+    beat(&mut lab);
     lab.pass(INTERVAL);
     lab.close_by_server();
     lab.open();
-    lab.accept();
     let opened_at = lab.now;
-    let second = heartbeat(&mut lab);
-    answer(&mut lab, &second);
+    lab.sleep(10);
+    lab.accept();
+    beat(&mut lab);
     assert_eq!(lab.session.lease_deadline(), Some(opened_at + LEASE));
-    assert_eq!(lab.sent(), [], "there is nothing to confirm");
 }
 
 #[test]
@@ -236,36 +218,27 @@ fn what_was_proved_lasts_over_a_reconnect() {
     assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "not yet more");
 }
 
-/// From the handshake on, the servers go by the timeout that it brought.
+/// Sooner than a third of the timeout after the last evidence, a heartbeat shows nothing new.
 #[test]
-fn a_shorter_timeout_shortens_what_was_proved() {
-    let mut lab = Lab::connected_with(quorum);
-    lab.close_by_server();
-    lab.open();
-    let opened_at = lab.now;
-    lab.accept_as(SESSION, Duration::from_secs(2));
-    assert_eq!(lab.session.lease_deadline(), Some(opened_at + Duration::from_millis(1800)));
-}
-
-/// Protocol section 4.6: by its header alone, a multi always succeeds. A server that is too busy to
-/// look at one says so in the header.
-#[test]
-fn a_refused_heartbeat_is_reported_and_proves_nothing() {
-    for error in [ErrorCode::NO_NODE, ErrorCode::NO_AUTH, ErrorCode::THROTTLED_OP] {
-        let mut lab = old_session(quorum);
-        start(&mut lab);
-        let first = heartbeat(&mut lab);
-        match error {
-            ErrorCode::THROTTLED_OP => lab.reply(first.xid, 1, error),
-            _ => lab.answer_heartbeat(&first, 1, MultiResult::Error(error)),
-        }
-        assert_eq!(lab.events(), [Event::HeartbeatRefused { error }]);
-        lab.pass(INTERVAL);
-        let second = heartbeat(&mut lab);
-        answer(&mut lab, &second);
-        assert_eq!(lab.sent(), [], "it is the first that counts");
-        assert_eq!(lab.session.lease_deadline(), None);
-    }
+fn a_heartbeat_that_comes_early_is_no_evidence() {
+    let mut lab = old_session(quorum);
+    start(&mut lab);
+    let proved_at = lab.now;
+    beat(&mut lab);
+    lab.pass(INTERVAL);
+    beat(&mut lab);
+    // What settles the first proof comes after a twelfth.
+    lab.pass(500);
+    let settling = heartbeat(&mut lab);
+    answer(&mut lab, &settling);
+    assert_eq!(lab.session.lease_deadline(), Some(proved_at + LEASE));
+    assert_eq!(lab.sent(), [], "there is nothing to confirm");
+    lab.pass(1499);
+    assert_eq!(lab.sent(), []);
+    lab.pass(1);
+    beat(&mut lab);
+    let second_sent_at = proved_at + Duration::from_millis(INTERVAL);
+    assert_eq!(lab.session.lease_deadline(), Some(second_sent_at + LEASE));
 }
 
 #[test]
@@ -283,33 +256,49 @@ fn an_answer_that_says_nothing_of_the_check_breaks_the_connection() {
 
 #[test]
 fn heartbeats_stop_and_go_on_with_another_znode() {
-    let mut lab = old_session(quorum);
+    let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
-    let first = heartbeat(&mut lab);
-    answer(&mut lab, &first);
+    let sent_at = lab.now;
+    beat(&mut lab);
     lab.session.stop_heartbeats();
     lab.pass(INTERVAL);
     assert_eq!(lab.sent_one().opcode, OpCode::PING);
     lab.pong(1);
-    lab.session.start_heartbeats(lab.now, "/election/other").expect("short enough");
+    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
     let second = heartbeat(&mut lab);
-    let operations =
-        [MultiOp::Check(CheckVersionRequest { path: "/election/other", version: Version::ANY })];
-    assert_eq!(MultiRequest::decode_exact(&second.body), Ok(MultiRequest::new(&operations)));
+    assert_eq!(MultiRequest::decode_exact(&second.body), Ok(checks_other()));
     answer(&mut lab, &second);
     let confirmation = confirmation(&mut lab);
     answer(&mut lab, &confirmation);
-    assert!(lab.session.lease_deadline().is_some(), "one session has one lease");
+    assert_eq!(lab.session.lease_deadline(), Some(sent_at + LEASE), "one session has one lease");
+}
+
+#[test]
+fn heartbeats_that_stop_before_an_answer_begin_anew() {
+    let mut lab = Lab::connected_with(quorum);
+    start(&mut lab);
+    let first = heartbeat(&mut lab);
+    lab.session.stop_heartbeats();
+    answer(&mut lab, &first);
+    assert_eq!(lab.sent(), []);
+    lab.pass(INTERVAL);
+    assert_eq!(lab.sent_one().opcode, OpCode::PING);
+    lab.pong(1);
+    start(&mut lab);
+    beat(&mut lab);
+    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "the first was no pair");
+    lab.pass(INTERVAL);
+    beat(&mut lab);
+    assert_eq!(lab.session.lease_deadline(), Some(after(INTERVAL) + LEASE));
 }
 
 #[test]
 fn another_znode_does_not_bring_the_next_heartbeat_forward() {
     let mut lab = old_session(quorum);
     start(&mut lab);
-    let first = heartbeat(&mut lab);
-    answer(&mut lab, &first);
+    beat(&mut lab);
     lab.sleep(10);
-    lab.session.start_heartbeats(lab.now, "/election/other").expect("short enough");
+    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
     assert_eq!(lab.sent(), []);
 }
 
@@ -326,8 +315,7 @@ fn heartbeats_begin_with_the_connection() {
 fn nothing_follows_the_close() {
     let mut lab = old_session(quorum);
     start(&mut lab);
-    let first = heartbeat(&mut lab);
-    answer(&mut lab, &first);
+    beat(&mut lab);
     lab.pass(INTERVAL);
     let second = heartbeat(&mut lab);
     lab.session.close(lab.now);
@@ -351,40 +339,33 @@ fn a_lease_is_secure_if_the_next_proof_comes_in_time() {
     let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     assert!(lab.session.lease_is_secure(lab.now));
-    let first = heartbeat(&mut lab);
     lab.sleep(2790);
     assert!(lab.session.lease_is_secure(lab.now));
     lab.sleep(20);
     assert!(!lab.session.lease_is_secure(lab.now), "two answers are missing");
-    lab.sleep(100);
-    answer(&mut lab, &first);
-    lab.pass(INTERVAL);
-    let second = heartbeat(&mut lab);
-    answer(&mut lab, &second);
-    let confirmation = confirmation(&mut lab);
-    answer(&mut lab, &confirmation);
-    assert_eq!(lab.session.lease_deadline(), Some(after(5400)), "it was sent at the start");
+    assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::AwaitsProof);
 }
 
 #[test]
 fn a_warm_lease_is_secure() {
     let mut lab = old_session(quorum);
     start(&mut lab);
-    let first = heartbeat(&mut lab);
-    answer(&mut lab, &first);
+    let sent_at = lab.now;
+    beat(&mut lab);
     lab.pass(INTERVAL);
-    assert!(!lab.session.lease_is_secure(lab.now), "nothing is proved yet");
-    let second = heartbeat(&mut lab);
-    answer(&mut lab, &second);
-    let confirmation = confirmation(&mut lab);
-    answer(&mut lab, &confirmation);
-    assert!(lab.session.lease_is_secure(lab.now));
+    beat(&mut lab);
+    assert!(!lab.session.lease_is_secure(lab.now), "it is tentative");
+    lab.pass(500);
+    let settling = heartbeat(&mut lab);
+    answer(&mut lab, &settling);
+    let until = sent_at + LEASE;
+    assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::Secure { until });
 }
 
 /// What a leader costs an hour, at a timeout of 6 s; an heir costs the same, everybody else pings.
 #[test]
 fn the_cost_of_an_hour() {
-    let mut lab = old_session(quorum);
+    let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     let end = lab.now + Duration::from_secs(3600);
     let (mut requests, mut bytes) = (0_usize, 0_usize);
@@ -403,8 +384,8 @@ fn the_cost_of_an_hour() {
         lab.pass(INTERVAL);
     }
     let intervals = usize::try_from(3600 / (TIMEOUT.as_secs() / 3)).expect("few");
-    assert_eq!(requests, 2 * intervals - 1);
+    assert_eq!(requests, 2 * intervals);
     let heartbeat = 4 + 8 + 9 + 4 + ZNODE.len() + 4 + 9;
     let confirmation = 4 + 8 + 4 + ZNODE.len();
-    assert_eq!(bytes, intervals * heartbeat + (intervals - 1) * confirmation);
+    assert_eq!(bytes, intervals * (heartbeat + confirmation));
 }

@@ -2,6 +2,7 @@
 
 mod auth;
 mod automaton;
+mod beats;
 mod closing;
 mod expiry;
 mod handover;
@@ -9,15 +10,19 @@ mod handshake;
 mod heartbeats;
 mod lab;
 mod lease;
+mod least_timeout;
 mod limits;
 mod persistent;
 mod properties;
 mod read_only;
 mod reconnect;
+mod refusals;
 mod replies;
+mod round_trips;
 mod sasl;
 mod server;
 mod servers;
+mod settling;
 mod timing;
 mod watches;
 mod world;

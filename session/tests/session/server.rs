@@ -21,16 +21,33 @@ pub(crate) struct Server {
     pub(crate) ping_at: Option<Instant>,
     /// It has no leader: nothing that it says proves anything.
     pub(crate) cut_off: bool,
-    pub(crate) lease: Duration,
+    /// The least timeout that was granted to the session, if a server of the ensemble made it.
+    pub(crate) least: Option<Duration>,
     pub(crate) bound: Instant,
 }
 
 impl Server {
+    /// A handshake was accepted: the server's clock starts again, but counts with the least.
+    pub(crate) fn granted(&mut self, timeout: Duration) {
+        let sent_at = self.handshake_at.expect("a handshake was sent");
+        self.least = Some(self.least.map_or(timeout, |least| least.min(timeout)));
+        self.bound = sent_at + self.lease();
+    }
+
+    /// A session of its own that a read-only server makes is replaced by the next one.
+    pub(crate) fn granted_read_only(&mut self, timeout: Duration) {
+        self.least = self.least.map(|least| least.min(timeout));
+    }
+
+    fn lease(&self) -> Duration {
+        self.least.unwrap_or_default() * 9 / 10
+    }
+
     pub(crate) fn prove(&mut self, sent_at: Option<Instant>) {
         if let Some(sent_at) = sent_at
             && !self.cut_off
         {
-            self.bound = self.bound.max(sent_at + self.lease);
+            self.bound = self.bound.max(sent_at + self.lease());
         }
     }
 
@@ -64,6 +81,6 @@ impl Server {
     }
 
     pub(crate) fn disconnect(&mut self) {
-        *self = Self { lease: self.lease, bound: self.bound, ..Self::default() };
+        *self = Self { least: self.least, bound: self.bound, ..Self::default() };
     }
 }

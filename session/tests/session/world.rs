@@ -445,14 +445,13 @@ impl World {
     fn check_event(&mut self, event: &Event<u32, u32>) {
         self.automaton.follow(event);
         match event {
-            Event::Connected { read_only: true, .. } => {
+            Event::Connected { read_only: true, timeout, .. } => {
                 assert!(self.session.is_read_only());
                 self.server.cut_off = true;
+                self.server.granted_read_only(*timeout);
             }
             Event::Connected { timeout, read_only: false, .. } => {
-                let sent_at = self.server.handshake_at.expect("a handshake was sent");
-                self.server.lease = *timeout * 9 / 10;
-                self.server.bound = sent_at + self.server.lease;
+                self.server.granted(*timeout);
                 self.lapse = Lapse::Possible;
             }
             Event::LeaseLapsed => {

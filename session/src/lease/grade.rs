@@ -1,0 +1,97 @@
+//! What a lease rests on, and how much of the timeout it leaves to the clocks.
+
+use core::time::Duration;
+
+/// What a lease deadline rests on: which answers count as proof that ZooKeeper's leader, whose
+/// clock ends sessions, knows that this one is alive.
+///
+/// Every grade holds on these conditions; what each one survives beyond them is said below.
+///
+/// - The clocks of the client and of the servers run at rates within the [`Margin`], and the
+///   client's goes on while its machine sleeps.
+/// - The least timeout that was ever granted to the session is two ticks of the ensemble's leader
+///   or more; three behind an observer that follows an `ObserverMaster` (ZooKeeper 3.6 and later).
+///   So `minSessionTimeout` is not set below that: by default it is two ticks.
+/// - All members have the same bounds for session timeouts, and nobody lowers them while sessions
+///   live. (The lease counts with the least timeout that *this* client was granted.)
+/// - ZooKeeper's leader does not stall in such a way that it serves requests, but sends no pings to
+///   its followers meanwhile.
+/// - The leader works off the sessions that expire together in less than a twelfth of the timeout.
+/// - No administrator restores a snapshot (ZooKeeper 3.9) under running sessions.
+/// - Nobody else takes the session over: its id is no secret, and its password follows from it.
+///
+/// How fast answers have to come so that the lease goes on, [`LeaseOutlook`](crate::LeaseOutlook)
+/// says; where they come later, it lapses, and nothing else breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Grade {
+    /// Any answered request, pings included: the deadline is its send time plus the timeout.
+    ///
+    /// Holds with one server. In an ensemble the session's server answers by itself, and tells the
+    /// leader with its answer to the leader's next ping. Cut off from the leader it goes on
+    /// answering, while the leader's clock for the session runs out; and even if all members reach
+    /// each other, a client that was silent for nearly the timeout may be answered too late for the
+    /// leader to hear of it (the simulation shows both).
+    Contact,
+    /// Heartbeats that the ensemble's leader answers: a `sync`, in place of the ping.
+    ///
+    /// Holds also while the session's server is cut off from the leader. It does not hold while
+    /// the leader is cut off from its quorum: it goes on answering, while the others elect a new
+    /// one.
+    Sync,
+    /// Heartbeats that a quorum commits: a `multi` that checks a znode, in place of the ping.
+    ///
+    /// Holds under every failure of the ensemble and its network.
+    #[default]
+    Quorum,
+}
+
+/// How much earlier than the server's clock the lease ends, to allow for clocks that do not run
+/// at the same rate: a part of the session timeout. For the grades with heartbeats, up to a
+/// [fifth](Margin::suits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Margin {
+    percent: u8,
+}
+
+impl Margin {
+    /// The whole timeout counts: only right if both clocks run at the same rate.
+    pub const NONE: Self = Self { percent: 0 };
+
+    /// This many hundredths of the timeout; more than 90 counts as 90.
+    pub const fn percent(percent: u8) -> Self {
+        Self { percent: if percent > 90 { 90 } else { percent } }
+    }
+
+    /// The part of the timeout, in hundredths.
+    pub const fn as_percent(self) -> u8 {
+        self.percent
+    }
+
+    /// Whether heartbeats can keep a lease of this grade alive. Their proof is at best a third of
+    /// the timeout old, and the next one comes another third later; the rest is for the margin and
+    /// for the answers to arrive.
+    ///
+    /// Of `Contact` every margin is allowed: above half of the timeout the pings come too rarely to
+    /// keep a lease, and the caller's own requests have to.
+    pub const fn suits(self, grade: Grade) -> bool {
+        matches!(grade, Grade::Contact) || self.percent <= 20
+    }
+
+    /// What is left of `timeout`.
+    pub(crate) fn shorten(self, timeout: Duration) -> Duration {
+        timeout * self.rest() / 100
+    }
+
+    /// The part of the timeout that is left, in hundredths.
+    pub(super) const fn rest(self) -> u32 {
+        100 - self.percent as u32
+    }
+}
+
+/// A tenth.
+impl Default for Margin {
+    fn default() -> Self {
+        Self::percent(10)
+    }
+}

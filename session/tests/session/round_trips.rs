@@ -1,0 +1,202 @@
+//! Leases on slow links: what is called secure does not lapse while answers take no longer.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use zk_jute::records::MultiResult;
+use zk_jute::{ErrorCode, OpCode};
+use zk_session::{Event, Grade, Instant, LeaseOutlook, Margin};
+
+use crate::beats::*;
+use crate::lab::{Lab, Sent, TIMEOUT, after};
+
+/// A session, and a server that answers everything so much later.
+struct Link {
+    lab: Lab,
+    round_trip: Duration,
+    in_flight: VecDeque<(Instant, Sent)>,
+}
+
+impl Link {
+    fn connect(grade: Grade, margin: Margin, round_trip: Duration) -> Self {
+        let mut lab = Lab::with(1, |config| {
+            config.grade = grade;
+            config.margin = margin;
+        });
+        start(&mut lab);
+        lab.open();
+        lab.now = lab.now + round_trip;
+        lab.accept();
+        Self { lab, round_trip, in_flight: VecDeque::new() }
+    }
+
+    /// Goes on to the next moment at which anything is due; returns the answer that came, if one
+    /// did.
+    fn step(&mut self) -> Option<Sent> {
+        let arrived_at = self.lab.now + self.round_trip;
+        self.in_flight.extend(self.lab.sent().into_iter().map(|sent| (arrived_at, sent)));
+        let answered_at = self.in_flight.front().map(|&(at, _)| at);
+        let due_at = self.lab.session.poll_timeout();
+        let next = [answered_at, due_at].into_iter().flatten().min().expect("a session goes on");
+        self.lab.now = self.lab.now.max(next);
+        if answered_at.is_none_or(|at| next < at) {
+            self.lab.tick();
+            return None;
+        }
+        let (_, sent) = self.in_flight.pop_front()?;
+        self.answer(&sent);
+        Some(sent)
+    }
+
+    fn answer(&mut self, sent: &Sent) {
+        match sent.opcode {
+            OpCode::MULTI => self.lab.answer_heartbeat(sent, 1, MultiResult::Check),
+            _ => self.lab.reply(sent.xid, 1, ErrorCode::OK),
+        }
+    }
+
+    fn outlook(&self) -> LeaseOutlook {
+        self.lab.session.lease_outlook(self.lab.now)
+    }
+
+    /// Goes on for that long; returns whether the lease was called secure, having seen that it
+    /// does not lapse then.
+    fn run(&mut self, span: Duration) -> bool {
+        let end = self.lab.now + span;
+        let mut was_secure = false;
+        while self.lab.now < end {
+            self.step();
+            let lapsed = self.lab.events().contains(&Event::LeaseLapsed);
+            assert!(!(was_secure && lapsed), "it was called secure, at {:?}", self.round_trip);
+            let outlook = self.outlook();
+            let is_secure = matches!(outlook, LeaseOutlook::Secure { .. });
+            assert_eq!(is_secure, self.lab.session.lease_is_secure(self.lab.now));
+            if let LeaseOutlook::Secure { until } = outlook {
+                assert_eq!(Some(until), self.lab.session.lease_deadline());
+            }
+            was_secure |= is_secure;
+        }
+        was_secure
+    }
+}
+
+/// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th.
+fn round_trips(grade: Grade) -> impl Iterator<Item = Duration> {
+    let longest = if grade == Grade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
+    (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= longest)
+}
+
+/// The bound, as the documentation has it.
+fn longest(grade: Grade, percent: u32) -> Duration {
+    let rest = f64::from(100 - percent) / 100.0;
+    let part = match grade {
+        Grade::Contact => (rest - 1.0 / 3.0) / 3.0,
+        _ => ((rest - 2.0 / 3.0 - 0.1) / 2.0).min((rest - 2.0 / 3.0) / 5.0),
+    };
+    TIMEOUT.mul_f64(part)
+}
+
+const CASES: [(Grade, u8); 8] = [
+    (Grade::Quorum, 10),
+    (Grade::Quorum, 0),
+    (Grade::Quorum, 20),
+    (Grade::Sync, 10),
+    (Grade::Sync, 1),
+    (Grade::Contact, 10),
+    (Grade::Contact, 0),
+    (Grade::Contact, 50),
+];
+
+/// Either the lease is never secure, or it never lapses once it was: from the session's creation
+/// on, and after a lapse.
+#[test]
+fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
+    for (grade, percent) in CASES {
+        for round_trip in round_trips(grade) {
+            let mut link = Link::connect(grade, Margin::percent(percent), round_trip);
+            let at_first = link.run(8 * TIMEOUT);
+            while link.step().is_none() {}
+            link.lab.close_by_server();
+            link.in_flight.clear();
+            // It is tried again when its lease has lapsed, and before it is given up.
+            link.lab.sleep(6010);
+            link.lab.session.handle_timeout(link.lab.now);
+            link.lab.open();
+            link.lab.now = link.lab.now + round_trip;
+            link.lab.accept();
+            link.lab.events();
+            let after_a_lapse = link.run(8 * TIMEOUT);
+            let is_short = round_trip < longest(grade, percent.into());
+            let said = (grade, percent, round_trip);
+            assert_eq!((at_first, after_a_lapse), (is_short, is_short), "{said:?}");
+        }
+    }
+}
+
+/// Where it is never secure, the outlook says so, and how short round trips have to be.
+#[test]
+fn round_trips_that_are_too_long_are_named_with_their_bound() {
+    for (grade, percent) in CASES {
+        for round_trip in round_trips(grade) {
+            let mut link = Link::connect(grade, Margin::percent(percent), round_trip);
+            link.run(2 * TIMEOUT);
+            let bound = longest(grade, percent.into());
+            match link.outlook() {
+                LeaseOutlook::RoundTripTooLong { round_trip: measured, timeout, longest } => {
+                    assert!(round_trip >= bound, "{grade:?} {percent} {round_trip:?}");
+                    assert_eq!((measured, timeout), (round_trip, TIMEOUT));
+                    let off = longest.abs_diff(bound);
+                    assert!(off < Duration::from_micros(1), "{longest:?} {bound:?}");
+                }
+                outlook => assert!(round_trip < bound, "{grade:?} {round_trip:?} {outlook:?}"),
+            }
+        }
+    }
+}
+
+/// A margin of a tenth leaves heartbeats a 21st of the timeout, and pings almost a fifth.
+#[test]
+fn the_bounds_that_the_documentation_names() {
+    let cases = [(Grade::Quorum, 21, 22), (Grade::Sync, 21, 22), (Grade::Contact, 5, 6)];
+    for (grade, too_long, short) in cases {
+        let run =
+            |part: u32| Link::connect(grade, Margin::default(), TIMEOUT / part).run(3 * TIMEOUT);
+        assert!(!run(too_long) && run(short), "{grade:?}");
+    }
+}
+
+/// Once answers come faster, the lease is secure, too.
+#[test]
+fn round_trips_that_get_shorter_are_noticed() {
+    for grade in [Grade::Contact, Grade::Sync, Grade::Quorum] {
+        let mut link = Link::connect(grade, Margin::default(), TIMEOUT / 4);
+        assert!(!link.run(5 * TIMEOUT));
+        assert!(matches!(link.outlook(), LeaseOutlook::RoundTripTooLong { .. }));
+        link.round_trip = TIMEOUT / 40;
+        assert!(link.run(3 * TIMEOUT), "{grade:?}");
+    }
+}
+
+/// What a margin leaves no time for is never called secure, but for `Contact`, where the caller's
+/// requests may do what pings cannot.
+#[test]
+fn margins_that_leave_no_time() {
+    let none = Duration::ZERO;
+    let mut link = Link::connect(Grade::Quorum, Margin::percent(40), none);
+    assert!(!link.run(3 * TIMEOUT));
+    let (round_trip, longest, timeout) = (none, none, TIMEOUT);
+    let too_long = LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest };
+    assert_eq!(link.outlook(), too_long);
+
+    let link = Link::connect(Grade::Contact, Margin::percent(90), none);
+    assert_eq!(link.outlook(), LeaseOutlook::Secure { until: after(600) });
+}
+
+#[test]
+fn without_a_connection_a_proof_is_awaited() {
+    let mut link = Link::connect(Grade::Quorum, Margin::default(), Duration::ZERO);
+    assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }));
+    link.lab.close_by_server();
+    assert_eq!(link.outlook(), LeaseOutlook::AwaitsProof);
+    assert!(link.lab.session.lease_deadline().is_some());
+}
