@@ -163,9 +163,20 @@ impl Client {
         path: &'a str,
         request: &'a Q,
     ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
+        self.call_if(path, request, || Ok(()))
+    }
+
+    /// Like [`Client::call`], if `admit` has nothing against it at the moment at which the request is
+    /// submitted, after all waiting. It is asked under the hub's lock: nothing comes between.
+    pub(crate) fn call_if<'a, Q: Request, E: From<Error>, F: Fn() -> Result<(), E>>(
+        &'a self,
+        path: &'a str,
+        request: &'a Q,
+        admit: F,
+    ) -> impl Future<Output = Result<Completion, E>> + use<'a, Q, E, F> {
         let mut call = PendingCall::new(self.shared(), Q::OPCODE);
         poll_fn(move |cx| {
-            let named = |kind| Error::new(Q::OPCODE, path, kind);
+            let named = |kind| Error::new(Q::OPCODE, path, kind).into();
             if let Stage::Sent(_) = call.stage {
                 return call
                     .poll_outcome(cx)
@@ -173,18 +184,29 @@ impl Client {
             }
             let (submitted, replaced) = self.shared().with(|hub, now| {
                 let caller = call.caller(cx);
-                hub.calls.submit(&mut hub.session, now, request, caller)
+                match admit() {
+                    Ok(()) => {
+                        let (submitted, replaced) =
+                            hub.calls.submit(&mut hub.session, now, request, caller);
+                        (Ok(submitted), replaced)
+                    }
+                    Err(refused) => (Err(refused), hub.calls.give_up(caller)),
+                }
             });
             drop(replaced);
             match submitted {
-                Poll::Ready(Err(error)) => {
+                Ok(Poll::Ready(Err(error))) => {
                     Poll::Ready(Err(named(call.not_sent(Q::OPCODE, path, error))))
                 }
-                Poll::Ready(Ok(())) => {
+                Ok(Poll::Ready(Ok(()))) => {
                     call.sent(Q::OPCODE, path);
                     Poll::Pending
                 }
-                Poll::Pending => Poll::Pending,
+                Ok(Poll::Pending) => Poll::Pending,
+                Err(refused) => {
+                    call.meter.finished(Outcome::NotSent);
+                    Poll::Ready(Err(refused))
+                }
             }
         })
     }

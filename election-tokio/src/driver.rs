@@ -75,6 +75,8 @@ struct Outputs {
     probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
     ended: Option<End>,
+    /// Whether the hub has more to do, and has only let others go first.
+    more: Progress,
 }
 
 impl Outputs {
@@ -83,8 +85,9 @@ impl Outputs {
             transport: hub.poll_transport(),
             challenge: hub.session.poll_sasl(),
             probe: hub.poll_probe(),
-            timeout: hub.session.poll_timeout(),
+            timeout: hub.poll_timeout(),
             ended: hub.ended(),
+            more: if hub.has_more_to_do() { Progress::Some } else { Progress::None },
         }
     }
 }
@@ -113,8 +116,8 @@ impl Driver {
             return Progress::None;
         }
         let next = self.shared.drive(&mut self.wakers, |hub, now| {
-            hub.session.handle_timeout(now);
-            hub.session.poll_timeout()
+            hub.handle_timeout(now);
+            hub.poll_timeout()
         });
         let Some(next) = next else {
             return Progress::None;
@@ -222,7 +225,10 @@ impl Driver {
         if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = self.bring_timer_forward(outputs.timeout);
+        let brought_forward = match self.bring_timer_forward(outputs.timeout) {
+            Progress::None => outputs.more,
+            progress => progress,
+        };
         let probed = match outputs.probe {
             Some((index, server)) => {
                 self.probe.ask(Arc::clone(&self.way.connector), index, server);

@@ -5,6 +5,9 @@
 
 mod calls;
 mod dispatch;
+mod heartbeats;
+mod lists;
+mod looks;
 mod nomination;
 mod perform;
 mod servers;
@@ -15,10 +18,10 @@ mod watches;
 
 use core::fmt;
 use core::task::Waker;
+use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use election_core::CandidateName;
-use tokio::sync::watch;
 use tracing::{info, warn};
 use zk_session::{
     Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
@@ -26,6 +29,7 @@ use zk_session::{
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
+pub(crate) use lists::ListKey;
 pub(crate) use nomination::{Nomination, NominationKey};
 pub(crate) use perform::Step;
 pub(crate) use servers::Servers;
@@ -34,10 +38,14 @@ pub(crate) use target::{AclList, Target};
 pub(crate) use tenure::Tenure;
 pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 
+use crate::broadcast::Sender;
 use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::{CONNECTION, ConnectionObserver};
+use heartbeats::Heartbeats;
+use lists::Lists;
+use looks::Looks;
 
 /// The session of a client.
 pub(crate) type Session = zk_session::Session<Tag, Watcher>;
@@ -46,7 +54,16 @@ pub(crate) type Session = zk_session::Session<Tag, Watcher>;
 #[derive(Debug)]
 pub(crate) enum Tag {
     Call(CallKey),
-    Nomination { key: NominationKey, ticket: election_core::Ticket, step: Step },
+    Nomination {
+        key: NominationKey,
+        ticket: election_core::Ticket,
+        step: Step,
+    },
+    /// Of the election with this path on the server.
+    List {
+        election: Arc<str>,
+        key: ListKey,
+    },
 }
 
 /// Whom a watch event is for.
@@ -85,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) identities: Vec<Identity>,
     pub(crate) on_expiry: OnExpiry,
     pub(crate) seed: u64,
+    /// How often nominees look whether an event was lost, unless it follows from the timeout.
+    pub(crate) look_interval: Option<Duration>,
     pub(crate) resumption: Option<Resumption>,
 }
 
@@ -105,23 +124,28 @@ pub(crate) struct Hub {
     pub(crate) nominations: BTreeMap<NominationKey, Nomination>,
     /// Nominations that end with the session, which is being closed.
     ending: Vec<Nomination>,
-    pub(crate) connection: watch::Sender<ConnectionState>,
+    lists: Lists,
+    looks: Looks,
+    pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
     transport_error: Option<String>,
     last_nomination: u64,
     /// Nominations whose leadership is announced once the lease is proved.
     awaiting_lease: Vec<NominationKey>,
-    /// Whose candidate the session's heartbeats check. One serves all: the lease is the session's.
-    heartbeats: Option<(NominationKey, CandidateName)>,
+    heartbeats: Heartbeats,
     /// Sessions before this one.
     sessions: u64,
+    /// Connections so far.
+    connections: u64,
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
     first_transport: Option<Transport>,
     driver: Driver,
     /// To be woken once the lock is released.
     wakers: Vec<Waker>,
+    /// To be dropped then: what a nomination holds may be a caller's, such as its data.
+    retired: Vec<Nomination>,
 }
 
 /// Whether the driver looks at the hub again by itself.
@@ -148,14 +172,15 @@ impl Hub {
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         Ok(Self {
             session: first_session(&settings, clock.now())?,
-            settings,
             servers,
             clock,
             calls: Calls::new(limits),
             watches: Watches::new(),
             nominations: BTreeMap::new(),
             ending: Vec::new(),
-            connection: watch::Sender::new(ConnectionState::Connecting {
+            lists: Lists::default(),
+            looks: Looks::new(settings.look_interval, settings.seed),
+            connection: Sender::new(ConnectionState::Connecting {
                 failures: 0,
                 last_failure: None,
             }),
@@ -163,11 +188,14 @@ impl Hub {
             transport_error: None,
             last_nomination: 0,
             awaiting_lease: Vec::new(),
-            heartbeats: None,
+            heartbeats: Heartbeats::default(),
             sessions: 0,
+            connections: 0,
             first_transport: None,
             driver: Driver::Awake,
             wakers: Vec::new(),
+            retired: Vec::new(),
+            settings,
         })
     }
 
@@ -210,6 +238,22 @@ impl Hub {
         self.first_transport.is_some()
     }
 
+    /// The clock of the session, and that of the hub.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+        self.look_if_due(now);
+    }
+
+    /// When [`Hub::handle_timeout`] is to be called next.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.session.poll_timeout().into_iter().chain(self.looks.next()).min()
+    }
+
+    /// Whether there is more to do without anything having come in.
+    pub(crate) fn has_more_to_do(&self) -> bool {
+        self.lists.has_undelivered()
+    }
+
     /// A server that the session wants to be asked whether it takes writes.
     pub(crate) fn poll_probe(&mut self) -> Option<(ServerIndex, ServerAddress)> {
         let index = self.session.poll_probe()?;
@@ -219,6 +263,11 @@ impl Hub {
     /// The watch of this number in the present session.
     pub(crate) const fn session_watch(&self, id: WatchId) -> SessionWatch {
         SessionWatch { session: self.sessions, id }
+    }
+
+    /// How many connections there were: it stays the same for as long as one lasts.
+    pub(crate) const fn connections(&self) -> u64 {
+        self.connections
     }
 
     /// Drops a watch, if its session is the present one: those of others went with them.
@@ -254,13 +303,13 @@ impl Hub {
     pub(crate) fn close(&mut self, now: Instant) {
         self.settings.on_expiry = OnExpiry::Close;
         self.session.close(now);
-        self.heartbeats = None;
+        self.heartbeats.stop();
         let (leaving, ending) = core::mem::take(&mut self.nominations)
             .into_iter()
             .partition::<BTreeMap<_, _>, _>(|(_, nomination)| nomination.is_leaving());
         self.nominations = leaving;
         for (_, mut nomination) in ending {
-            nomination.client_closes();
+            nomination.client_closes(&mut self.wakers);
             self.ending.push(nomination);
         }
     }

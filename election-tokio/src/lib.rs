@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod broadcast;
 mod client;
 mod clock;
 mod codec;

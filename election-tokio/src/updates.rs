@@ -1,12 +1,12 @@
 //! Something that changes, and its changes.
 
 use core::fmt;
-use core::future::Future;
-use core::pin::{Pin, pin};
-use core::task::{Context, Poll, ready};
+use core::pin::Pin;
+use core::task::{Context, Poll};
 
 use futures_core::Stream;
-use tokio::sync::watch;
+
+use crate::broadcast::Receiver;
 
 /// The latest value of something that changes, and notice of its changes. Whoever is slow sees the
 /// latest value, not each.
@@ -18,29 +18,27 @@ use tokio::sync::watch;
 /// them where there were several since the last poll.
 #[must_use = "nothing is awaited until it is polled"]
 pub struct Updates<T> {
-    receiver: watch::Receiver<T>,
-    /// Wakes the task that polls the stream.
-    change: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
+    receiver: Receiver<T>,
 }
 
 impl<T: Clone> Updates<T> {
-    pub(crate) const fn new(receiver: watch::Receiver<T>) -> Self {
-        Self { receiver, change: None }
+    pub(crate) const fn new(receiver: Receiver<T>) -> Self {
+        Self { receiver }
     }
 
     /// The latest value. It stays unseen for [`Updates::next`].
     pub fn latest(&self) -> T {
-        self.receiver.borrow().clone()
+        self.receiver.latest()
     }
 
     /// The latest value, which counts as seen from now on.
     pub fn see(&mut self) -> T {
-        self.receiver.borrow_and_update().clone()
+        self.receiver.see()
     }
 
     /// Whether there is a value that was not seen.
     pub fn has_unseen(&self) -> bool {
-        self.receiver.has_changed().unwrap_or(false)
+        self.receiver.has_unseen()
     }
 
     /// Waits for a value that was not seen, and sees it. `None`: it is over, the latest value was
@@ -48,8 +46,7 @@ impl<T: Clone> Updates<T> {
     ///
     /// Cancel safe: a value is seen only when it is returned.
     pub async fn next(&mut self) -> Option<T> {
-        self.receiver.changed().await.ok()?;
-        Some(self.see())
+        self.receiver.next().await
     }
 
     /// Waits for a value that is as `wanted`; the latest one counts. `None`: it is over, and the
@@ -65,39 +62,24 @@ impl<T: Clone> Updates<T> {
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> Stream for Updates<T> {
+impl<T: Clone> Stream for Updates<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        loop {
-            let changed = pin!(self.receiver.changed()).poll(cx);
-            if let Poll::Ready(changed) = changed {
-                return Poll::Ready(changed.ok().map(|()| self.see()));
-            }
-            // That one is gone, and would wake nobody.
-            let mut receiver = self.receiver.clone();
-            let change = self.change.get_or_insert_with(|| {
-                Box::pin(async move {
-                    // An error is seen above.
-                    let _ = receiver.changed().await;
-                })
-            });
-            ready!(change.as_mut().poll(cx));
-            self.change = None;
-        }
+        self.receiver.poll_next(cx)
     }
 }
 
 /// The copy has not seen what this one has not.
 impl<T> Clone for Updates<T> {
     fn clone(&self) -> Self {
-        Self { receiver: self.receiver.clone(), change: None }
+        Self { receiver: self.receiver.clone() }
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Updates<T> {
+impl<T: Clone + fmt::Debug> fmt::Debug for Updates<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Updates").field(&*self.receiver.borrow()).finish()
+        f.debug_tuple("Updates").field(&self.latest()).finish()
     }
 }
 
@@ -108,15 +90,22 @@ mod tests {
     use futures_util::StreamExt as _;
 
     use super::*;
+    use crate::broadcast::Sender;
+
+    fn set(sender: &Sender<u32>, value: u32) {
+        let mut wakers = Vec::new();
+        sender.set(value, &mut wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
 
     #[tokio::test]
     async fn the_latest_value_counts_and_the_last_one_is_seen() {
-        let (sender, receiver) = watch::channel(1);
-        let mut updates = Updates::new(receiver);
+        let sender = Sender::new(1);
+        let mut updates = Updates::new(sender.subscribe());
         assert_eq!((updates.latest(), updates.has_unseen()), (1, false));
         assert_eq!(updates.until(|&value| value == 1).await, Some(1));
-        sender.send_replace(2);
-        sender.send_replace(3);
+        set(&sender, 2);
+        set(&sender, 3);
         assert_eq!((updates.latest(), updates.has_unseen()), (3, true));
         drop(sender);
         assert_eq!(updates.next().await, Some(3));
@@ -127,13 +116,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_ends_with_the_last_value() {
-        let (sender, receiver) = watch::channel(1);
-        let collected = tokio::spawn(Updates::new(receiver).collect::<Vec<_>>());
+        let sender = Sender::new(1);
+        let collected = tokio::spawn(Updates::new(sender.subscribe()).collect::<Vec<_>>());
         tokio::task::yield_now().await;
-        sender.send_replace(2);
+        set(&sender, 2);
         tokio::task::yield_now().await;
-        sender.send_replace(3);
-        sender.send_replace(4);
+        set(&sender, 3);
+        set(&sender, 4);
         drop(sender);
         assert_eq!(collected.await.unwrap(), [2, 4]);
     }
@@ -142,13 +131,13 @@ mod tests {
     #[test]
     fn a_stream_yields_no_value_twice() {
         let mut cx = Context::from_waker(Waker::noop());
-        let (sender, receiver) = watch::channel(1);
-        let mut updates = Updates::new(receiver);
+        let sender = Sender::new(1);
+        let mut updates = Updates::new(sender.subscribe());
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
-        sender.send_replace(2);
+        set(&sender, 2);
         assert_eq!(updates.see(), 2);
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
-        sender.send_replace(3);
+        set(&sender, 3);
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Ready(Some(3)));
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
     }
@@ -157,11 +146,11 @@ mod tests {
     #[test]
     fn a_stream_that_waits_holds_no_borrow() {
         let mut cx = Context::from_waker(Waker::noop());
-        let (sender, receiver) = watch::channel(1);
-        let mut updates = Updates::new(receiver);
+        let sender = Sender::new(1);
+        let mut updates = Updates::new(sender.subscribe());
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
-        let changes = std::thread::spawn(move || sender.send_replace(2));
-        assert_eq!(changes.join().unwrap(), 1);
+        let changes = std::thread::spawn(move || set(&sender, 2));
+        changes.join().unwrap();
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Ready(Some(2)));
     }
 }

@@ -36,6 +36,7 @@ pub struct ClientBuilder {
     resumption: Option<Resumption>,
     max_reply: usize,
     seed: Option<u64>,
+    look_interval: Option<Duration>,
     connector: Arc<dyn Connector>,
     #[cfg(feature = "tls")]
     tls: Option<TlsOptions>,
@@ -68,6 +69,7 @@ impl ClientBuilder {
             resumption: None,
             max_reply: DEFAULT_MAX_REPLY,
             seed: None,
+            look_interval: None,
             connector: Arc::new(TcpConnector),
             #[cfg(feature = "tls")]
             tls: None,
@@ -130,6 +132,20 @@ impl ClientBuilder {
     /// clients with one seed would all come back at the same moments.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// How often each nominee looks whether a server has kept an event from it (default: every ten
+    /// session timeouts, but not more than once a minute). Each time is drawn anew, between three and
+    /// five quarters of it.
+    ///
+    /// Some servers (3.8.4, 3.9.2 and later, and Debian's 3.8.0) tell nobody of the end of a znode
+    /// that the watcher may not read, and take the watch with it (ZOOKEEPER-4799): a follower whose
+    /// predecessor has such an access list would never be woken. By looking it is, after five quarters
+    /// of this at the latest. The price: one list of the candidates for each election that nominees
+    /// of this client follow in, and one read for each that they lead.
+    pub fn look_interval(mut self, interval: Duration) -> Self {
+        self.look_interval = Some(interval);
         self
     }
 
@@ -278,6 +294,7 @@ impl ClientBuilder {
             identities: self.identities,
             on_expiry: self.on_expiry,
             seed,
+            look_interval: self.look_interval,
             resumption: self.resumption,
         };
         let shared = Shared::new(settings, Servers::new(known), chroot);

@@ -1,10 +1,10 @@
 //! Handing a session from one process to another.
 
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 use zk_session::SessionTicket;
 
 use super::Client;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
 
 /// What follows if a session is gone that was to be resumed.
@@ -50,15 +50,15 @@ impl Client {
     /// # Errors
     ///
     /// Those of [`Client::ephemerals`] and of [`Client::delete`]; what was deleted before stays so.
-    /// A znode that is gone meanwhile is no error.
+    /// A znode that is gone meanwhile is no error. `ConnectionLoss`, too, if the client went to another
+    /// server while it asked what there is: ask again. A server that is cut off from its ensemble does
+    /// not answer.
     pub async fn delete_ephemerals(
         &self,
         prefix: &str,
         mut unwanted: impl FnMut(&str) -> bool,
     ) -> Result<Vec<String>, Error> {
-        // The server may not know yet what the session has created elsewhere.
-        self.sync("/").await?;
-        let mut paths = self.ephemerals(prefix).await?;
+        let mut paths = self.ephemerals_behind_barrier(prefix).await?;
         paths.retain(|path| unwanted(path));
         for path in &paths {
             match self.delete(path, Version::ANY).await {
@@ -67,5 +67,20 @@ impl Client {
             }
         }
         Ok(paths)
+    }
+
+    /// What the session has, with certainty: the server may not know yet what the session has created
+    /// elsewhere, and one that has lost its ensemble never will.
+    async fn ephemerals_behind_barrier(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let connections = || self.shared().look(|hub| (hub.connections(), None));
+        let before = connections();
+        self.barrier().await?;
+        let paths = self.ephemerals(prefix).await?;
+        if connections() == before {
+            Ok(paths)
+        } else {
+            let kind = ErrorKind::ConnectionLoss;
+            Err(Error::new(OpCode::GET_EPHEMERALS, prefix, kind))
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use zk_jute::records::{
-    DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request, GetChildren2Response,
-    GetDataRequest, GetDataResponse, SetDataRequest, SetDataResponse, Stat, SyncRequest,
+    CheckVersionRequest, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
+    GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
+    SetDataResponse, Stat, SyncRequest,
 };
 use zk_jute::{Decode, ErrorCode, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
@@ -163,8 +164,13 @@ impl Client {
         Ok((children(path, outcome?)?, OneshotWatch::new(holder)))
     }
 
-    /// Waits until the server has applied all that its leader had committed: a read that follows
-    /// sees it.
+    /// Waits until the server has applied what ZooKeeper's leader, as this server knows it, had
+    /// committed: a read that follows sees it.
+    ///
+    /// This orders, and proves nothing. A leader that was deposed, and has not noticed, answers for up
+    /// to `syncLimit` ticks, and so do the servers behind it: what others have written meanwhile is
+    /// missing there. What shows that a read sees all is a write before it that was answered on the
+    /// same connection, even one that failed: a quorum has committed it.
     ///
     /// Cancel safe: nothing is changed.
     ///
@@ -174,6 +180,16 @@ impl Client {
     pub async fn sync(&self, path: &str) -> Result<(), Error> {
         let server_path = self.server_path::<SyncRequest<'_>>(path)?;
         self.call(path, &SyncRequest { path: &server_path }).await.map(|_| ())
+    }
+
+    /// Waits for a quorum to commit something that changes nothing: a read that follows on the same
+    /// connection sees all that was committed before this call. Whatever the check finds, it is
+    /// committed; only an error of the request as a whole is none of a quorum's.
+    pub(super) async fn barrier(&self) -> Result<(), Error> {
+        const ROOT: &str = "/";
+        let path = self.server_path::<MultiRequest<'_>>(ROOT)?;
+        let check = CheckVersionRequest { path: &path, version: Version::ANY };
+        self.call(ROOT, &MultiRequest::new(&[MultiOp::Check(check)])).await.map(drop)
     }
 }
 

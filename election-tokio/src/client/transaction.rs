@@ -67,8 +67,8 @@ pub enum TransactionError {
         /// Why.
         code: ErrorCode,
     },
-    /// The candidate znode that guards the transaction is gone: this nominee does not lead any
-    /// more. Nothing was applied.
+    /// The leadership that guards the transaction is over: it was lost or resigned, its lease deadline
+    /// has passed, or the candidate znode is gone. Nothing was applied.
     #[error("nothing was applied: this nominee does not lead any more")]
     NotLeader,
     /// The transaction as a whole failed.
@@ -139,6 +139,10 @@ impl Transaction {
         self.with(path, Kind::Check { version })
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     fn with(mut self, path: &str, kind: Kind) -> Self {
         self.operations.push(Operation { path: path.to_owned(), kind });
         self
@@ -155,6 +159,14 @@ impl Transaction {
     /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
     /// or an access list that no server would take, is of that kind: nothing is sent then.
     pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+        self.commit_if(|| Ok(())).await
+    }
+
+    /// Like [`Transaction::commit`], if `admit` has nothing against it when it is submitted.
+    pub(crate) async fn commit_if(
+        self,
+        admit: impl Fn() -> Result<(), TransactionError>,
+    ) -> Result<Vec<OperationResult>, TransactionError> {
         let first = self.operations.first().map_or("", |operation| &operation.path);
         let mut paths = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
@@ -169,7 +181,7 @@ impl Transaction {
         for ((operation, path), acl) in self.operations.iter().zip(&paths).zip(&acls) {
             operations.push(operation.wire(path, acl)?);
         }
-        let answer = self.client.call(first, &MultiRequest::new(&operations)).await?;
+        let answer = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
         let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
         if let Some((index, code)) = response.error() {
             // A server that refuses one that is not there is taken to refuse the whole.

@@ -59,7 +59,7 @@ impl Leadership {
     /// the lease deadline lies ahead. Asks the clock first, so a process that was paused reads
     /// "no" before anything else has noticed. Takes no lock and does no IO.
     pub fn is_valid(&self) -> bool {
-        self.client().shared().holds_lease() && self.tenure.lost().is_none()
+        is_valid(self.client(), &self.tenure)
     }
 
     /// Until when no other nominee can lead, if nothing more is heard from a server; it moves on
@@ -107,7 +107,7 @@ impl Leadership {
     }
 
     /// Starts a transaction that is applied only while the candidate znode of this leadership
-    /// stands.
+    /// stands, and is not even sent once the leadership is over.
     pub fn transaction(&self) -> GuardedTransaction {
         let candidate = self.seat.target.client_child(self.candidate());
         GuardedTransaction {
@@ -202,13 +202,14 @@ impl GuardedTransaction {
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotLeader`] if the leadership is over: nothing was applied. Otherwise as
+    /// [`TransactionError::NotLeader`] if the leadership was over by the time at which the transaction
+    /// could be sent, or when the server came to it: nothing was applied. Otherwise as
     /// [`Transaction::commit`]; the index counts the operations that were added.
     pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
-        if self.tenure.lost().is_some() {
-            return Err(TransactionError::NotLeader);
-        }
-        match self.transaction.commit().await {
+        let Self { tenure, transaction } = self;
+        let client = transaction.client().clone();
+        let admit = || is_valid(&client, &tenure).then_some(()).ok_or(TransactionError::NotLeader);
+        match transaction.commit_if(admit).await {
             Ok(mut results) => {
                 results.remove(0);
                 Ok(results)
@@ -223,4 +224,9 @@ impl GuardedTransaction {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Takes no lock.
+fn is_valid(client: &Client, tenure: &Tenure) -> bool {
+    client.shared().holds_lease() && tenure.lost().is_none()
 }

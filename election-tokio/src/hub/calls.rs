@@ -160,6 +160,11 @@ impl Calls {
         }
     }
 
+    /// The call is not to be made after all. The waker is to be dropped outside of the lock.
+    pub(crate) fn give_up(&mut self, caller: Caller<'_, '_>) -> Option<Waker> {
+        self.abandon(core::mem::replace(caller.stage, Stage::Over))
+    }
+
     /// Nobody waits for the call any more.
     pub(crate) fn abandon(&mut self, stage: Stage) -> Option<Waker> {
         let key = match stage {

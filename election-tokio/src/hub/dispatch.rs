@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use election_core::{Nominee, Ticket};
-use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::EventType;
 use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
 
-use super::nomination::{Happening, Stimulus};
+use super::lists::{Delivery, Next, Turn};
+use super::nomination::{Happening, Stimulus, Surroundings};
+use super::perform::{failure_of, submit_list};
 use super::watches::{Change, WatchOutcome};
 use super::{
     Hub, Nomination, NominationKey, OnExpiry, Resumption, Session, Tag, Target, Watcher,
     new_session,
 };
+use crate::broadcast::Receiver;
 use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
 use crate::telemetry::{CONNECTION, Outcome, metrics};
@@ -25,12 +27,13 @@ impl Hub {
         now: Instant,
         nominee: Nominee,
         target: Arc<Target>,
-    ) -> (NominationKey, watch::Receiver<Status>) {
+    ) -> (NominationKey, Receiver<Status>) {
         self.last_nomination += 1;
         let key = NominationKey(self.last_nomination);
         let (mut nomination, status) = Nomination::new(key, self.clock.clone(), nominee, target);
         if let Some(end) = self.session.ended() {
-            nomination.client_ended(end);
+            nomination.client_ended(end, &mut self.wakers);
+            self.retired.push(nomination);
             return (key, status);
         }
         self.nominations.insert(key, nomination);
@@ -38,6 +41,7 @@ impl Hub {
             && self.session.is_connected()
             && !self.session.is_read_only()
         {
+            self.start_looks(now);
             self.stimulate(now, key, Stimulus::Happened(Happening::Connected(session)));
         }
         (key, status)
@@ -62,6 +66,12 @@ impl Hub {
                     metrics::election_request(step.name(), Outcome::of(&outcome));
                     self.stimulate(now, key, Stimulus::Completed { ticket, step, outcome });
                 }
+                Event::Completed { tag: Tag::List { election, key }, outcome } => {
+                    completed = true;
+                    metrics::election_request("list", Outcome::of(&outcome));
+                    let listed = outcome.map(|completion| completion.body);
+                    self.lists.answered(&election, key, listed);
+                }
                 Event::Fired { watcher: Watcher::Watch(key), kind, zxid } => {
                     let outcome = WatchOutcome::Fired { kind, zxid };
                     self.watches.fired(key, outcome, &mut self.wakers);
@@ -85,6 +95,7 @@ impl Hub {
                 event => self.dispatch_connection(now, &event),
             }
         }
+        self.deliver_lists(now);
         if completed {
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
@@ -98,15 +109,15 @@ impl Hub {
             Event::Connected { session, timeout, read_only } => {
                 info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
                 self.servers.connected();
+                self.connections += 1;
+                self.heartbeats.connected();
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
-                self.connection.send_replace(ConnectionState::Connected {
-                    session,
-                    timeout,
-                    read_only,
-                });
+                let state = ConnectionState::Connected { session, timeout, read_only };
+                self.connection.set(state, &mut self.wakers);
                 // A read-only server is cut off from the ensemble: nobody leads by it (C-73).
                 if !read_only {
+                    self.start_looks(now);
                     self.stimulate_all(now, Happening::Connected(session));
                 }
                 self.calls.announce_room(&self.session, &mut self.wakers);
@@ -115,7 +126,7 @@ impl Hub {
                 let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
                 let failure = Arc::new(self.servers.failed(reason));
                 debug!(target: CONNECTION, %failure, "no connection");
-                self.connection.send_modify(|state| state.attempt_failed(failure));
+                self.connection.modify(|state| state.attempt_failed(failure), &mut self.wakers);
             }
             Event::Disconnected { end, .. } => {
                 let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
@@ -124,17 +135,12 @@ impl Hub {
                     session = self.session.id().map(tracing::field::display),
                     reason, "connection lost"
                 );
-                self.connection.send_modify(ConnectionState::connection_lost);
+                self.connection.modify(ConnectionState::connection_lost, &mut self.wakers);
+                self.void_requests();
                 self.stimulate_all(now, Happening::Disconnected);
             }
             Event::LeaseLapsed => self.stimulate_all(now, Happening::LeaseLapsed),
-            Event::HeartbeatRefused { error } => {
-                let candidate = self.heartbeats.as_ref().map(|(_, name)| name.as_str());
-                warn!(
-                    target: CONNECTION, candidate, %error,
-                    "heartbeat refused: the lease is not renewed by it"
-                );
-            }
+            Event::HeartbeatRefused { error } => self.heartbeat_refused(now, error),
             Event::Ended(end) => self.session_ended(now, end),
             // Of calls and watches, which were handed out; no nomination keeps a persistent watch.
             Event::Completed { .. }
@@ -143,7 +149,7 @@ impl Hub {
             | Event::ChangesMissed { .. }
             | Event::WatchLost { .. } => {}
         }
-        self.observer.observe(&self.connection.borrow());
+        self.connection.read(|state| self.observer.observe(state));
     }
 
     /// While the session lives, a watch is only lost where it relied on another one of the same path
@@ -164,20 +170,29 @@ impl Hub {
             }
             _ => warn!(target: CONNECTION, session, %end, "session ended"),
         }
+        self.void_requests();
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
             self.first_transport = Some(zk_session::Transport::Disconnect);
-            self.connection.send_replace(ConnectionState::Expired { expiry });
+            self.connection.set(ConnectionState::Expired { expiry }, &mut self.wakers);
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();
             let ending = core::mem::take(&mut self.ending);
             for mut nomination in nominations.chain(ending) {
-                nomination.client_ended(end);
+                nomination.client_ended(end, &mut self.wakers);
+                self.retired.push(nomination);
             }
-            self.connection.send_replace(ConnectionState::Closed { end });
+            self.connection.set(ConnectionState::Closed { end }, &mut self.wakers);
             self.calls.announce_room(&self.session, &mut self.wakers);
         }
+    }
+
+    /// Without a connection nothing that nominees asked for is answered, and there is nothing to look
+    /// at.
+    fn void_requests(&mut self) {
+        self.lists.clear();
+        self.looks.stop();
     }
 
     /// The session that follows one that expired, if there is to be one.
@@ -196,40 +211,74 @@ impl Hub {
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }
 
-    fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
-        let Some(nomination) = self.nominations.get_mut(&key) else {
+    pub(super) fn stimulate(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
+        let Some(nomination) = self.nominations.get(&key) else {
             return;
         };
-        nomination.handle(&mut self.session, now, stimulus);
+        if let Some(delivery) = self.lists.claim(&nomination.target.server_path, key) {
+            self.deliver(now, delivery);
+        }
+        self.step(now, key, stimulus);
+    }
+
+    fn step(&mut self, now: Instant, key: NominationKey, stimulus: Stimulus) {
+        let Self { nominations, session, lists, wakers, .. } = self;
+        let Some(nomination) = nominations.get_mut(&key) else {
+            return;
+        };
+        nomination.handle(Surroundings { session, now, lists, wakers }, stimulus);
         if nomination.awaits_lease() && !self.awaiting_lease.contains(&key) {
             self.awaiting_lease.push(key);
         }
-        if nomination.is_over() {
-            self.nominations.remove(&key);
+        if nomination.is_over()
+            && let Some(nomination) = self.nominations.remove(&key)
+        {
+            self.retired.push(nomination);
         }
         self.tend_heartbeats(now, key);
     }
 
-    /// After a step of the nomination `key`: heartbeats name a candidate that leads or is about to,
-    /// if there is one.
-    fn tend_heartbeats(&mut self, now: Instant, key: NominationKey) {
-        let wanted = self.nominations.get(&key).and_then(Nomination::heartbeat);
-        let next = match (&self.heartbeats, wanted) {
-            (Some((holder, _)), _) if *holder != key => return,
-            (Some((_, checked)), Some(candidate)) if checked == candidate => return,
-            (None, None) => return,
-            (_, Some(candidate)) => Some((key, candidate.clone())),
-            (Some(_), None) => self.nominations.iter().find_map(|(&other, nomination)| {
-                nomination.heartbeat().map(|candidate| (other, candidate.clone()))
-            }),
-        };
-        self.heartbeats = next;
-        let started = self.heartbeats.as_ref().and_then(|(key, candidate)| {
-            let znode = self.nominations.get(key)?.target.child(candidate.as_str());
-            self.session.start_heartbeats(now, &znode).ok()
-        });
-        if started.is_none() {
-            self.session.stop_heartbeats();
+    /// Hands lists to the nominees that they were asked for by, as many as fit one turn, and asks for
+    /// the next ones.
+    fn deliver_lists(&mut self, now: Instant) {
+        let mut turn = Turn::new();
+        while let Some(next) = self.lists.next(&mut turn) {
+            match next {
+                Next::Deliver(delivery) => self.deliver(now, delivery),
+                Next::Submit { election, key } => {
+                    let submitted = submit_list(&mut self.session, now, &election, key);
+                    if let Err(error) = submitted {
+                        for customer in self.lists.not_sent(&election) {
+                            let not_sent = (customer.ticket, failure_of(error));
+                            let happening = Happening::NotSent(not_sent);
+                            self.step(now, customer.key, Stimulus::Happened(happening));
+                        }
+                    }
+                }
+                Next::Done => {}
+            }
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, delivery: Delivery) {
+        let Delivery { to, listed } = delivery;
+        self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
+    }
+
+    /// Lets all nominees look at the same moment: the lists serve all of one election.
+    pub(super) fn look_if_due(&mut self, now: Instant) {
+        if self.looks.is_due(now) {
+            self.start_looks(now);
+            self.stimulate_all(now, Happening::Look);
+        }
+    }
+
+    /// Nominees with a connection look now and then.
+    fn start_looks(&mut self, now: Instant) {
+        if let ConnectionState::Connected { timeout, .. } = self.connection.read(Clone::clone)
+            && !self.nominations.is_empty()
+        {
+            self.looks.start(now, timeout);
         }
     }
 
@@ -242,10 +291,10 @@ impl Hub {
 
     /// An answer may have proved the lease that a leadership waits for.
     fn announce_leaders(&mut self, now: Instant) {
-        let Self { nominations, session, .. } = self;
+        let Self { nominations, session, lists, wakers, .. } = self;
         self.awaiting_lease.retain(|key| match nominations.get_mut(key) {
             Some(nomination) => {
-                nomination.lease_proved(session, now);
+                nomination.lease_proved(Surroundings { session, now, lists, wakers });
                 nomination.awaits_lease()
             }
             None => false,

@@ -1,19 +1,21 @@
 //! One nomination in the hub: its nominee, its watches, and what its holder is shown.
 
+use core::task::Waker;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{
     CandidateName, Change, Event, Failure, Nominee, Notice, Reply, Role as CoreRole, Ticket, Token,
 };
-use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use zk_jute::records::{CreateResponse, EventType, GetChildrenResponse, GetDataResponse, Stat};
 use zk_jute::{Decode, SessionId};
 use zk_session::{Completion, End, Instant};
 
+use super::lists::{Listed, Lists};
 use super::perform::{NotSent, Performer, Step, WatchSlots};
 use super::{Session, Target, Tenure};
+use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::election::{EndReason, LostReason, Role, Status};
 use crate::telemetry::ELECTION;
@@ -27,6 +29,7 @@ pub(crate) struct NominationKey(pub(super) u64);
 pub(super) enum Stimulus {
     Happened(Happening),
     Completed { ticket: Ticket, step: Step, outcome: Result<Completion, zk_session::Failure> },
+    Listed { ticket: Ticket, listed: Listed },
     Withdraw,
 }
 
@@ -37,6 +40,7 @@ pub(super) enum Happening {
     Disconnected,
     SessionExpired,
     LeaseLapsed,
+    Look,
     Fired { ticket: Ticket, kind: EventType },
     NotSent(NotSent),
 }
@@ -50,6 +54,7 @@ impl Happening {
             Self::Disconnected => Event::Disconnected,
             Self::SessionExpired => Event::SessionExpired,
             Self::LeaseLapsed => Event::LeaseLapsed,
+            Self::Look => Event::Look,
             Self::Fired { ticket, kind: EventType::NODE_DELETED } => {
                 Event::Changed { ticket, change: Change::Deleted }
             }
@@ -57,6 +62,15 @@ impl Happening {
             Self::NotSent((ticket, failure)) => Event::Reply { ticket, result: Err(failure) },
         }
     }
+}
+
+/// What a nomination has at hand while it takes a step.
+pub(super) struct Surroundings<'h> {
+    pub(super) session: &'h mut Session,
+    pub(super) now: Instant,
+    pub(super) lists: &'h mut Lists,
+    /// To be woken once the hub's lock is released.
+    pub(super) wakers: &'h mut Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -68,7 +82,7 @@ pub(crate) struct Nomination {
     slots: WatchSlots,
     session: Option<SessionId>,
     leadership: Leadership,
-    status: watch::Sender<Status>,
+    status: Sender<Status>,
 }
 
 /// A leadership is announced only while the lease is proved, and can be proved again in time: until
@@ -87,8 +101,9 @@ impl Nomination {
         clock: Clock,
         nominee: Nominee,
         target: Arc<Target>,
-    ) -> (Self, watch::Receiver<Status>) {
-        let (status, receiver) = watch::channel(Status::new());
+    ) -> (Self, Receiver<Status>) {
+        let status = Sender::new(Status::new());
+        let receiver = status.subscribe();
         let nomination = Self {
             key,
             clock,
@@ -123,45 +138,59 @@ impl Nomination {
         matches!(self.leadership, Leadership::AwaitsLease(_))
     }
 
+    /// Whether there is nothing left to do: it has ended, and left nothing behind that is still to be
+    /// cleaned up.
     pub(super) fn is_over(&self) -> bool {
+        self.has_ended() && !self.nominee.owes_cleanup()
+    }
+
+    /// Whether its holder was told that it has ended.
+    pub(super) fn has_ended(&self) -> bool {
         matches!(self.nominee.role(), CoreRole::Ended(_))
     }
 
     /// Takes in what happened, submits what follows from it, and shows the new status.
-    pub(super) fn handle(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) {
+    pub(super) fn handle(&mut self, mut around: Surroundings<'_>, stimulus: Stimulus) {
+        let around = &mut around;
         match stimulus {
             Stimulus::Happened(Happening::Connected(id)) => self.session = Some(id),
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.slots.forget_all(session, now);
+                self.slots.forget_all(around.session, around.now);
             }
             // Nobody has relied on the lease yet.
             Stimulus::Happened(Happening::LeaseLapsed) if !self.is_announced() => return,
-            Stimulus::Happened(_) | Stimulus::Completed { .. } | Stimulus::Withdraw => {}
+            Stimulus::Happened(_)
+            | Stimulus::Completed { .. }
+            | Stimulus::Listed { .. }
+            | Stimulus::Withdraw => {}
         }
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
-            let Outcome { notice, not_sent } = self.step(session, now, stimulus);
+            let Outcome { notice, not_sent } = self.step(around, stimulus);
             if let Some(notice) = notice {
-                self.heed(notice, session, now);
+                self.heed(notice, around);
             }
             next = not_sent.map(|not_sent| Stimulus::Happened(Happening::NotSent(not_sent)));
         }
         if matches!(self.nominee.role(), CoreRole::Leaving | CoreRole::Ended(_)) {
-            self.slots.forget_all(session, now);
-            self.end_leadership(LostReason::Resigned);
+            self.slots.forget_all(around.session, around.now);
+            self.end_leadership(LostReason::Resigned, around.wakers);
         }
-        self.show(session);
+        self.show(around);
+        if self.has_ended() {
+            self.retire(around.wakers);
+        }
     }
 
     /// Announces a leadership that waited for the lease, unless it is in doubt for another reason:
     /// a handshake proves the lease, but not that the candidate still stands.
-    pub(super) fn lease_proved(&mut self, session: &Session, now: Instant) {
+    pub(super) fn lease_proved(&mut self, mut around: Surroundings<'_>) {
         if let (Leadership::AwaitsLease(token), CoreRole::Leading { .. }) =
             (&self.leadership, self.nominee.role())
         {
             let token = *token;
-            self.elected(token, session, now);
-            self.show(session);
+            self.elected(token, &around);
+            self.show(&mut around);
         }
     }
 
@@ -170,30 +199,38 @@ impl Nomination {
     }
 
     /// The session is being closed: what is heard of the candidate from now on is its end by that.
-    pub(super) fn client_closes(&mut self) {
-        self.end_leadership(LostReason::ClientClosed(End::Closed));
-        self.publish(Role::Leaving);
+    pub(super) fn client_closes(&mut self, wakers: &mut Vec<Waker>) {
+        self.end_leadership(LostReason::ClientClosed(End::Closed), wakers);
+        self.publish(Role::Leaving, wakers);
     }
 
     /// The client is over, and the nomination with it.
-    pub(super) fn client_ended(&mut self, end: End) {
-        self.end_leadership(LostReason::ClientClosed(end));
+    pub(super) fn client_ended(&mut self, end: End, wakers: &mut Vec<Waker>) {
+        if self.has_ended() {
+            return;
+        }
+        self.end_leadership(LostReason::ClientClosed(end), wakers);
         info!(
             target: ELECTION, election = %self.target.path, nominee = %self.nominee.id(), %end,
             "nomination ended"
         );
-        self.publish(Role::Ended(EndReason::ClientClosed(end)));
+        self.publish(Role::Ended(EndReason::ClientClosed(end)), wakers);
+        self.retire(wakers);
+    }
+
+    /// The status is the last one.
+    fn retire(&self, wakers: &mut Vec<Waker>) {
+        self.status.end(wakers);
     }
 
     /// One step of the nominee. The borrow of its output ends here.
-    fn step(&mut self, session: &mut Session, now: Instant, stimulus: Stimulus) -> Outcome {
+    fn step(&mut self, around: &mut Surroundings<'_>, stimulus: Stimulus) -> Outcome {
         let Self { key, nominee, target, slots, .. } = self;
-        let performer = Performer { session, now, key: *key, target, slots };
+        let Surroundings { session, now, lists, .. } = around;
+        let performer = Performer { session, now: *now, key: *key, target, slots, lists };
         match stimulus {
             Stimulus::Completed { step: Step::Ancestor, .. } => Outcome::default(),
-            Stimulus::Completed { ticket, step: Step::List, outcome: Ok(completion) } => {
-                list(nominee, performer, ticket, &completion.body)
-            }
+            Stimulus::Listed { ticket, listed } => list(nominee, performer, ticket, listed),
             Stimulus::Completed { ticket, step: Step::Create, outcome: Ok(completion) } => {
                 created(nominee, performer, ticket, &completion.body)
             }
@@ -211,12 +248,12 @@ impl Nomination {
         }
     }
 
-    fn heed(&mut self, notice: Notice, session: &Session, now: Instant) {
+    fn heed(&mut self, notice: Notice, around: &mut Surroundings<'_>) {
         let election = &*self.target.path;
         let nominee = self.nominee.id();
         let candidate = self.nominee.candidate().map(CandidateName::as_str);
         let zk_session = self.session.map(tracing::field::display);
-        let zxid = tracing::field::display(session.last_zxid());
+        let zxid = tracing::field::display(around.session.last_zxid());
         match notice {
             Notice::Following => {
                 debug!(
@@ -230,7 +267,7 @@ impl Nomination {
                     "following a predecessor that may not be read: its end shows at the next look"
                 );
             }
-            Notice::Elected(token) => self.elected(token, session, now),
+            Notice::Elected(token) => self.elected(token, around),
             Notice::Suspended => {
                 warn!(
                     target: ELECTION, election, %nominee, candidate, session = zk_session, zxid,
@@ -249,7 +286,7 @@ impl Nomination {
                     target: ELECTION, election, %nominee, session = zk_session, zxid, %cause,
                     "leadership lost"
                 );
-                self.end_leadership(cause.into());
+                self.end_leadership(cause.into(), around.wakers);
             }
             Notice::Unseated(cause) => {
                 warn!(
@@ -262,15 +299,16 @@ impl Nomination {
                     target: ELECTION, election, %nominee, session = zk_session, zxid, ?end,
                     "nomination ended"
                 );
-                self.end_leadership(LostReason::of(end));
+                self.end_leadership(LostReason::of(end), around.wakers);
             }
         }
     }
 
-    fn elected(&mut self, token: Token, session: &Session, now: Instant) {
+    fn elected(&mut self, token: Token, around: &Surroundings<'_>) {
+        let Surroundings { session, now, .. } = around;
         let candidate = self.nominee.candidate().cloned();
         self.leadership = match candidate {
-            Some(candidate) if session.lease_is_secure(now) => {
+            Some(candidate) if session.lease_is_secure(*now) => {
                 let election = &*self.target.path;
                 let zk_session = self.session.map(tracing::field::display);
                 let zxid = tracing::field::display(session.last_zxid());
@@ -285,19 +323,19 @@ impl Nomination {
         };
     }
 
-    fn end_leadership(&mut self, reason: LostReason) {
+    fn end_leadership(&mut self, reason: LostReason, wakers: &mut Vec<Waker>) {
         if let Leadership::Announced(tenure) =
             core::mem::replace(&mut self.leadership, Leadership::None)
         {
-            tenure.end(reason);
+            tenure.end(reason, wakers);
         }
     }
 
-    fn show(&self, session: &Session) {
+    fn show(&self, around: &mut Surroundings<'_>) {
         let announced = self.is_announced();
-        self.publish(match self.nominee.role() {
+        let role = match self.nominee.role() {
             CoreRole::Suspended { token } if announced => {
-                Role::Suspended { token, valid_until: self.valid_until(session) }
+                Role::Suspended { token, valid_until: self.valid_until(around.session) }
             }
             CoreRole::Leading { token } if announced => Role::Leading { token },
             CoreRole::Standing | CoreRole::Leading { .. } => Role::Standing,
@@ -307,21 +345,18 @@ impl Nomination {
             }
             CoreRole::Leaving => Role::Leaving,
             CoreRole::Ended(end) => Role::Ended(EndReason::of(end)),
-        });
+        };
+        self.publish(role, around.wakers);
     }
 
     fn valid_until(&self, session: &Session) -> Option<tokio::time::Instant> {
         session.lease_deadline().map(|deadline| self.clock.to_tokio(deadline))
     }
 
-    fn publish(&self, role: Role) {
+    fn publish(&self, role: Role, wakers: &mut Vec<Waker>) {
         let new =
             Status { role, candidate: self.nominee.candidate().cloned(), session: self.session };
-        self.status.send_if_modified(|status| {
-            let modified = *status != new;
-            *status = new;
-            modified
-        });
+        self.status.show(new, wakers);
     }
 }
 
@@ -337,8 +372,20 @@ fn react<'a>(nominee: &'a mut Nominee, performer: Performer<'_>, event: Event<'a
     Outcome { notice: output.notice, not_sent: performer.carry_out(&output) }
 }
 
-fn list(nominee: &mut Nominee, performer: Performer<'_>, ticket: Ticket, body: &Bytes) -> Outcome {
-    let response = GetChildrenResponse::decode_prefix(body);
+fn list(
+    nominee: &mut Nominee,
+    performer: Performer<'_>,
+    ticket: Ticket,
+    listed: Listed,
+) -> Outcome {
+    let body = match listed {
+        Ok(body) => body,
+        Err(failure) => {
+            let result = Err(core_failure(failure));
+            return react(nominee, performer, Event::Reply { ticket, result });
+        }
+    };
+    let response = GetChildrenResponse::decode_prefix(&body);
     let mut names = response.ok().into_iter().flat_map(|response| response.children);
     let result = match response {
         Ok(_) => Ok(Reply::Children(&mut names)),
@@ -370,7 +417,7 @@ fn read_reply<'a>(step: Step, body: &Bytes) -> Result<Reply<'a>, Failure> {
             Ok(response) => Ok(Reply::Read(core_stat(&response.stat))),
             Err(_) => Err(Failure::Unreadable),
         },
-        Step::Create | Step::List => Err(Failure::Unreadable),
+        Step::Create => Err(Failure::Unreadable),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Carrying out what a nominee commands, and reading the answers.
 
+use std::sync::Arc;
+
 use election_core::{CandidatePrefix, Command, Failure, Op, Output, Ticket, Watch};
 use zk_jute::records::{
     CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,
@@ -8,7 +10,8 @@ use zk_jute::records::{
 use zk_jute::{ErrorCode, Vector, Version};
 use zk_session::{Instant, SubmitError, WatchId, Watching};
 
-use super::{NominationKey, Session, Tag, Target, Watcher};
+use super::lists::{Customer, Lists};
+use super::{ListKey, NominationKey, Session, Tag, Target, Watcher};
 
 /// Which answer a request of a nominee will bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,6 @@ pub(crate) enum Step {
     Ancestor,
     ElectionNode,
     Barrier,
-    List,
     Read,
     Delete,
 }
@@ -31,7 +33,6 @@ impl Step {
             Self::Ancestor => "create_ancestor",
             Self::ElectionNode => "create_election_node",
             Self::Barrier => "barrier",
-            Self::List => "list",
             Self::Read => "read",
             Self::Delete => "delete",
         }
@@ -74,6 +75,7 @@ pub(super) struct Performer<'h> {
     pub(super) key: NominationKey,
     pub(super) target: &'h Target,
     pub(super) slots: &'h mut WatchSlots,
+    pub(super) lists: &'h mut Lists,
 }
 
 impl Performer<'_> {
@@ -81,18 +83,7 @@ impl Performer<'_> {
     /// nominee is told that the connection is gone.
     pub(super) fn carry_out(mut self, output: &Output<'_>) -> Option<NotSent> {
         let Command { ticket, op } = output.command?;
-        match self.perform(ticket, op) {
-            Ok(()) => None,
-            Err(SubmitError::TooLarge { .. }) => {
-                Some((ticket, Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get())))
-            }
-            Err(SubmitError::Unsupported(_)) => {
-                Some((ticket, Failure::Rejected(ErrorCode::UNIMPLEMENTED.get())))
-            }
-            Err(SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full) => {
-                Some((ticket, Failure::ConnectionLoss))
-            }
-        }
+        self.perform(ticket, op).err().map(|error| (ticket, failure_of(error)))
     }
 
     fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<(), SubmitError> {
@@ -106,8 +97,8 @@ impl Performer<'_> {
                 self.session.submit(self.now, tag, &MultiRequest::new(&check))
             }
             Op::List => {
-                let request = GetChildrenRequest { path: &self.target.server_path, watch: false };
-                self.session.submit(self.now, self.tag(ticket, Step::List), &request)
+                self.lists.ask(&self.target.server_path, Customer { key: self.key, ticket });
+                Ok(())
             }
             Op::Read { name, watch } => self.read(ticket, name, watch),
             Op::Inspect { name } => {
@@ -176,5 +167,27 @@ impl Performer<'_> {
 
     fn tag(&self, ticket: Ticket, step: Step) -> Tag {
         Tag::Nomination { key: self.key, ticket, step }
+    }
+}
+
+/// Asks for the children of an election node.
+pub(super) fn submit_list(
+    session: &mut Session,
+    now: Instant,
+    election: &Arc<str>,
+    key: ListKey,
+) -> Result<(), SubmitError> {
+    let tag = Tag::List { election: Arc::clone(election), key };
+    session.submit(now, tag, &GetChildrenRequest { path: election, watch: false })
+}
+
+/// What a nominee is told of a command that was not submitted.
+pub(super) const fn failure_of(error: SubmitError) -> Failure {
+    match error {
+        SubmitError::TooLarge { .. } => Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()),
+        SubmitError::Unsupported(_) => Failure::Rejected(ErrorCode::UNIMPLEMENTED.get()),
+        SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full => {
+            Failure::ConnectionLoss
+        }
     }
 }

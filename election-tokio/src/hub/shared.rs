@@ -64,6 +64,9 @@ impl Shared {
         if !hub.wakers.is_empty() {
             core::mem::swap(&mut hub.wakers, wakers);
         }
+        let retired = core::mem::take(&mut hub.retired);
+        drop(hub);
+        drop(retired);
         result
     }
 

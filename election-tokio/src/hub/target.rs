@@ -1,6 +1,7 @@
 //! Where a nomination creates its candidate znode, and with what in it.
 
 use core::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use zk_jute::records::{Acl, CreateMode, Permissions};
@@ -13,7 +14,7 @@ pub(crate) struct Target {
     /// The election node's path as the client says it.
     pub(crate) path: Box<str>,
     /// Its path on the server.
-    pub(crate) server_path: Box<str>,
+    pub(crate) server_path: Arc<str>,
     /// Bytes of the server path that are the chroot, whose znodes are not ours to create.
     chroot_len: usize,
     pub(crate) data: Bytes,
@@ -69,7 +70,7 @@ impl Target {
     ) -> Self {
         Self {
             path: path.into(),
-            server_path: chroot.enter(path).into(),
+            server_path: Arc::from(&*chroot.enter(path)),
             chroot_len: chroot.as_str().len(),
             data,
             acl,

@@ -1,10 +1,11 @@
 //! One leadership, as its holder and the hub share it.
 
+use core::task::Waker;
 use std::sync::OnceLock;
 
 use election_core::{CandidateName, Token};
-use tokio::sync::Notify;
 
+use crate::broadcast::Sender;
 use crate::election::LostReason;
 use crate::telemetry::metrics::TenureMeter;
 
@@ -14,20 +15,21 @@ pub(crate) struct Tenure {
     pub(crate) token: Token,
     pub(crate) candidate: CandidateName,
     lost: OnceLock<LostReason>,
-    ended: Notify,
+    /// Ends with the leadership.
+    ended: Sender<()>,
     meter: TenureMeter,
 }
 
 impl Tenure {
     pub(super) fn new(token: Token, candidate: CandidateName) -> Self {
         let meter = TenureMeter::start();
-        Self { token, candidate, lost: OnceLock::new(), ended: Notify::new(), meter }
+        Self { token, candidate, lost: OnceLock::new(), ended: Sender::new(()), meter }
     }
 
-    /// The first reason stays.
-    pub(super) fn end(&self, reason: LostReason) {
+    /// The first reason stays; `wakers` are to be woken.
+    pub(super) fn end(&self, reason: LostReason, wakers: &mut Vec<Waker>) {
         if self.lost.set(reason).is_ok() {
-            self.ended.notify_waiters();
+            self.ended.end(wakers);
             self.meter.ended(reason);
         }
     }
@@ -38,12 +40,12 @@ impl Tenure {
 
     /// Cancel safe.
     pub(crate) async fn until_lost(&self) -> LostReason {
+        let mut ended = self.ended.subscribe();
         loop {
-            let ended = self.ended.notified();
             if let Some(reason) = self.lost() {
                 return reason;
             }
-            ended.await;
+            ended.next().await;
         }
     }
 }

@@ -108,6 +108,8 @@ impl Queue {
         let (mut clients, mut nominations) = (Vec::new(), Vec::new());
         for _ in PARTS {
             let builder = server.builder().session_timeout(timeout).lease_grade(grade);
+            // Looks are counted by themselves.
+            let builder = builder.look_interval(HOUR * 100);
             let client = builder.connect().await.expect("a session");
             let nomination = client.election(ELECTION).nominate().expect("a nomination");
             let mut status = nomination.watch();

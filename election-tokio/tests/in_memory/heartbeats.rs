@@ -115,7 +115,9 @@ async fn a_follower_that_was_near_takes_over_at_once_and_one_that_was_not_later(
     let server = Server::new();
     let mut queue = Vec::new();
     for ahead in 0..=NEAR + 1 {
-        let client = client(&server).await;
+        // A look would tell that there are fewer ahead by then.
+        let builder = server.builder().session_timeout(TIMEOUT);
+        let client = builder.look_interval(TIMEOUT * 1000).connect().await.unwrap();
         let nomination = match ahead {
             0 => client.election(ELECTION).nominate().unwrap(),
             _ => follower(&client).await,

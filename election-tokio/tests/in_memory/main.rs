@@ -15,15 +15,23 @@ mod cost;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod guarded;
+#[cfg(test)]
 mod handover;
 #[cfg(test)]
 mod heartbeats;
 #[cfg(test)]
 mod lease;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod old_servers;
+#[cfg(test)]
+mod refusals;
 #[cfg(test)]
 mod sasl;
 #[cfg(test)]
@@ -36,5 +44,7 @@ mod spans;
 mod tree;
 #[cfg(test)]
 mod trees;
+#[cfg(test)]
+mod wakers;
 #[cfg(test)]
 mod wrong_answers;

@@ -1,0 +1,306 @@
+//! A value that changes under the hub's lock, and is waited for outside of it.
+//!
+//! What changes it hands out the wakers of those that wait, and wakes nobody: a waker may run
+//! anything, a call on the same client included, so it is woken, and dropped, where no lock is held.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll, Waker};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The end that changes the value. The value is over when this is dropped.
+pub(crate) struct Sender<T> {
+    channel: Arc<Channel<T>>,
+}
+
+/// An end that sees the latest value.
+pub(crate) struct Receiver<T> {
+    channel: Arc<Channel<T>>,
+    /// The version that was seen last.
+    seen: u64,
+    place: Place,
+}
+
+/// Where a receiver waits; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u64);
+
+struct Channel<T> {
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    value: T,
+    version: u64,
+    phase: Phase,
+    last_place: Place,
+    waiting: BTreeMap<Place, Waker>,
+}
+
+/// Whether there are more values to come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Over,
+}
+
+impl<T> Channel<T> {
+    /// For a few steps that run nothing of a caller's.
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> State<T> {
+    fn changed(&mut self, wakers: &mut Vec<Waker>) {
+        self.version += 1;
+        wakers.extend(core::mem::take(&mut self.waiting).into_values());
+    }
+
+    fn new_place(&mut self) -> Place {
+        self.last_place.0 += 1;
+        self.last_place
+    }
+}
+
+impl<T> Sender<T> {
+    pub(crate) fn new(value: T) -> Self {
+        let state = State {
+            value,
+            version: 0,
+            phase: Phase::Open,
+            last_place: Place(0),
+            waiting: BTreeMap::new(),
+        };
+        Self { channel: Arc::new(Channel { state: Mutex::new(state) }) }
+    }
+
+    /// A receiver that has seen the latest value.
+    pub(crate) fn subscribe(&self) -> Receiver<T> {
+        let mut state = self.channel.lock();
+        let (seen, place) = (state.version, state.new_place());
+        drop(state);
+        Receiver { channel: Arc::clone(&self.channel), seen, place }
+    }
+
+    /// Replaces the value; `wakers` are to be woken. After the [end](Sender::end) it changes nothing.
+    pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) {
+        let mut state = self.channel.lock();
+        if state.phase == Phase::Over {
+            return;
+        }
+        let before = core::mem::replace(&mut state.value, value);
+        state.changed(wakers);
+        drop(state);
+        drop(before);
+    }
+
+    /// Like [`Sender::set`], but an equal value is no change.
+    pub(crate) fn show(&self, value: T, wakers: &mut Vec<Waker>)
+    where
+        T: PartialEq,
+    {
+        if self.channel.lock().value != value {
+            self.set(value, wakers);
+        }
+    }
+
+    /// Changes the value in place; `wakers` are to be woken.
+    pub(crate) fn modify(&self, change: impl FnOnce(&mut T), wakers: &mut Vec<Waker>) {
+        let mut state = self.channel.lock();
+        change(&mut state.value);
+        state.changed(wakers);
+    }
+
+    /// Reads the value.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&T) -> R) -> R {
+        read(&self.channel.lock().value)
+    }
+
+    /// The latest value is the last one; `wakers` are to be woken.
+    pub(crate) fn end(&self, wakers: &mut Vec<Waker>) {
+        let mut state = self.channel.lock();
+        state.phase = Phase::Over;
+        wakers.extend(core::mem::take(&mut state.waiting).into_values());
+    }
+}
+
+/// For senders that go without a word, with all that holds them: nobody may wait for ever. What drops
+/// a sender under a lock [ends](Sender::end) it first.
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let mut wakers = Vec::new();
+        self.end(&mut wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl<T: Clone> Receiver<T> {
+    /// The latest value, which stays unseen.
+    pub(crate) fn latest(&self) -> T {
+        self.channel.lock().value.clone()
+    }
+
+    /// The latest value, which is seen from now on.
+    pub(crate) fn see(&mut self) -> T {
+        let state = self.channel.lock();
+        self.seen = state.version;
+        state.value.clone()
+    }
+
+    /// A value that was not seen, which then is; `None` if the last one was.
+    pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
+        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        let waker = cx.waker().clone();
+        let mut state = self.channel.lock();
+        if state.version != self.seen {
+            self.seen = state.version;
+            return Poll::Ready(Some(state.value.clone()));
+        }
+        if state.phase == Phase::Over {
+            return Poll::Ready(None);
+        }
+        let replaced = state.waiting.insert(self.place, waker);
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// Cancel safe: a value is seen only when it is returned, and no waker stays behind.
+    pub(crate) async fn next(&mut self) -> Option<T> {
+        let waiting = Waiting(self);
+        poll_fn(|cx| waiting.0.poll_next(cx)).await
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.channel.lock().version != self.seen
+    }
+
+    fn stop_waiting(&self) {
+        let waker = self.channel.lock().waiting.remove(&self.place);
+        drop(waker);
+    }
+}
+
+/// The copy has not seen what this one has not.
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        let place = self.channel.lock().new_place();
+        Self { channel: Arc::clone(&self.channel), seen: self.seen, place }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.stop_waiting();
+    }
+}
+
+/// A receiver that waits for as long as a future lives.
+struct Waiting<'a, T>(&'a mut Receiver<T>);
+
+impl<T> Drop for Waiting<'_, T> {
+    fn drop(&mut self) {
+        self.0.stop_waiting();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::pin::pin;
+    use std::task::Wake;
+
+    use super::*;
+
+    /// Reads the value when it is woken, and when it is dropped.
+    struct Reader(Receiver<u32>, Mutex<Vec<u32>>);
+
+    impl Wake for Reader {
+        fn wake(self: Arc<Self>) {
+            self.1.lock().unwrap().push(self.0.latest());
+        }
+    }
+
+    impl Drop for Reader {
+        fn drop(&mut self) {
+            self.0.latest();
+        }
+    }
+
+    fn wake_all(wakers: &mut Vec<Waker>) -> usize {
+        let count = wakers.len();
+        wakers.drain(..).for_each(Waker::wake);
+        count
+    }
+
+    #[test]
+    fn a_change_hands_out_each_waker_once() {
+        let sender = Sender::new(1);
+        let mut receivers = [sender.subscribe(), sender.subscribe()];
+        let reader = Arc::new(Reader(sender.subscribe(), Mutex::default()));
+        let waker = Waker::from(Arc::clone(&reader));
+        let mut cx = Context::from_waker(&waker);
+        for receiver in &mut receivers {
+            for _ in 0..2 {
+                assert_eq!(receiver.poll_next(&cx), Poll::Pending);
+            }
+        }
+        let mut wakers = Vec::new();
+        sender.show(1, &mut wakers);
+        assert_eq!(wake_all(&mut wakers), 0, "nothing has changed");
+        sender.show(2, &mut wakers);
+        assert_eq!(wake_all(&mut wakers), 2);
+        assert_eq!(*reader.1.lock().unwrap(), [2, 2], "the value is there before the waker runs");
+        sender.modify(|value| *value += 1, &mut wakers);
+        assert_eq!(wake_all(&mut wakers), 0, "nobody waits any more");
+        for receiver in &mut receivers {
+            assert_eq!(receiver.poll_next(&cx), Poll::Ready(Some(3)));
+            let mut next = pin!(receiver.next());
+            assert!(next.as_mut().poll(&mut cx).is_pending());
+        }
+        sender.end(&mut wakers);
+        assert_eq!(wake_all(&mut wakers), 0, "who gave up waits no more");
+        assert!(receivers.iter_mut().all(|receiver| receiver.poll_next(&cx) == Poll::Ready(None)));
+    }
+
+    #[test]
+    fn a_sender_that_is_dropped_leaves_nobody_waiting() {
+        let sender = Sender::new(1);
+        let mut receiver = sender.subscribe();
+        let mut copy = receiver.clone();
+        let reader = Arc::new(Reader(receiver.clone(), Mutex::default()));
+        let waker = Waker::from(Arc::clone(&reader));
+        let cx = Context::from_waker(&waker);
+        assert_eq!(receiver.poll_next(&cx), Poll::Pending);
+        sender.set(2, &mut Vec::new());
+        assert_eq!(receiver.poll_next(&cx), Poll::Ready(Some(2)));
+        assert_eq!(receiver.poll_next(&cx), Poll::Pending);
+        drop(sender);
+        assert_eq!(*reader.1.lock().unwrap(), [2]);
+        assert_eq!(receiver.poll_next(&cx), Poll::Ready(None));
+        assert_eq!(copy.poll_next(&cx), Poll::Ready(Some(2)), "the last value is seen");
+        assert_eq!(copy.poll_next(&cx), Poll::Ready(None));
+    }
+
+    /// What it runs when it is dropped may read the value.
+    #[test]
+    fn wakers_are_dropped_outside_of_the_lock() {
+        let sender = Sender::new(1);
+        let mut receiver = sender.subscribe();
+        for _ in 0..3 {
+            let reader = Arc::new(Reader(sender.subscribe(), Mutex::default()));
+            let waker = Waker::from(reader);
+            assert_eq!(receiver.poll_next(&Context::from_waker(&waker)), Poll::Pending);
+        }
+        drop(receiver);
+    }
+}

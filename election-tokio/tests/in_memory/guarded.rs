@@ -1,0 +1,54 @@
+//! Guarded writes look at the leadership where they are submitted, however long they waited.
+
+use core::pin::pin;
+use core::task::{Context, Waker};
+
+use election_tokio::{Client, CreateMode, Grade, Limits, OnLoss, SessionId, TransactionError};
+use zk_jute::OpCode;
+use zk_jute::records::CreateMode as WireMode;
+
+use crate::server::{Server, settle, wait};
+
+const ELECTION: &str = "/election";
+const WRITTEN: &str = "/written";
+
+/// One call at a time, and no heartbeats, which are transactions, too.
+async fn client(server: &Server) -> Client {
+    let limits = Limits { max_in_flight: 1, ..Limits::default() };
+    let builder = server.builder().limits(limits).lease_grade(Grade::Contact);
+    builder.connect().await.expect("a session")
+}
+
+/// A guarded write waits for room, and the leadership ends meanwhile. A candidate of the same name
+/// is there when there is room: the check alone would let the write pass.
+#[tokio::test(start_paused = true)]
+async fn a_guarded_write_that_waited_for_room_is_not_sent_after_the_leadership() {
+    let server = Server::new();
+    let (client, other) = (client(&server).await, server.client().await);
+    let mut nomination = client.election(ELECTION).on_loss(OnLoss::End).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    let candidate = format!("{ELECTION}/{}", leadership.candidate());
+
+    server.read_only_next(0);
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut read = pin!(client.exists("/"));
+    assert!(read.as_mut().poll(&mut cx).is_pending());
+    let write = leadership.transaction().create(WRITTEN, "", CreateMode::Persistent);
+    let mut write = pin!(write.commit());
+    assert!(write.as_mut().poll(&mut cx).is_pending(), "it waits for room");
+    drop(nomination);
+    assert!(!leadership.is_valid());
+
+    server.read_only_next(2);
+    wait(1).await;
+    assert_eq!(server.children(ELECTION), [""; 0], "the candidate has gone");
+    let made = server.state().tree.create(&candidate, None, WireMode::PERSISTENT, SessionId::NONE);
+    made.expect("there is none");
+    server.read_freely();
+    read.await.unwrap();
+    assert_eq!(write.await, Err(TransactionError::NotLeader));
+    settle().await;
+    assert_eq!(server.requests(OpCode::MULTI), 0, "nothing was sent");
+    assert_eq!(other.exists(WRITTEN).await, Ok(None));
+    assert_eq!(client.exists(WRITTEN).await, Ok(None), "the room is free");
+}
