@@ -131,7 +131,7 @@ impl Replica {
                 Progress::Wait
             };
         }
-        if is_forwarded(header.opcode) {
+        if is_forwarded(header.opcode, self.mode) {
             return if self.mode == Mode::ReadOnly {
                 self.refuse_write(id, header);
                 Progress::Done
@@ -276,9 +276,9 @@ fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError>
     }
 }
 
-/// Whether the leader has to see a request.
-fn is_forwarded(opcode: OpCode) -> bool {
-    is_write(opcode) || opcode == OpCode::SYNC
+/// Whether the leader has to see a request. To its own clients a `sync` is a read.
+fn is_forwarded(opcode: OpCode, mode: Mode) -> bool {
+    is_write(opcode) || (opcode == OpCode::SYNC && !matches!(mode, Mode::Leader | Mode::Standalone))
 }
 
 /// Whether a request may change something.
@@ -302,7 +302,7 @@ fn is_write(opcode: OpCode) -> bool {
 /// not: it costs the connection, as ever.
 fn is_throttleable(opcode: OpCode) -> bool {
     !matches!(opcode, OpCode::PING | OpCode::CLOSE_SESSION)
-        && (is_forwarded(opcode) || Reads::knows(opcode))
+        && (is_write(opcode) || Reads::knows(opcode))
 }
 
 fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {

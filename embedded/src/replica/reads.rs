@@ -56,6 +56,7 @@ impl<'a> Reads<'a> {
                 | OpCode::CHECK_WATCHES
                 | OpCode::REMOVE_WATCHES
                 | OpCode::WHO_AM_I
+                | OpCode::SYNC
         )
     }
 
@@ -83,6 +84,7 @@ impl<'a> Reads<'a> {
             OpCode::ADD_WATCH => self.add_watch(xid, body),
             OpCode::CHECK_WATCHES => self.check_watches(xid, body),
             OpCode::REMOVE_WATCHES => self.remove_watches(xid, body),
+            OpCode::SYNC => self.sync(xid, body),
             OpCode::WHO_AM_I => {
                 self.who_am_i(xid);
                 Ok(())
@@ -99,6 +101,14 @@ impl<'a> Reads<'a> {
     pub(super) fn reply(&mut self, xid: Xid, body: &impl Encode) {
         let zxid = self.database.last_zxid();
         self.connection.reply(xid, zxid, body);
+    }
+
+    /// For a client of the leader's own: a read like others, behind the connection's writes and
+    /// nobody else's. The path may be null.
+    fn sync(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
+        let path: Option<&str> = decode(body)?;
+        self.reply(xid, &path);
+        Ok(())
     }
 
     /// The watch is left whether or not the znode is there.

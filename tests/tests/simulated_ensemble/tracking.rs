@@ -171,3 +171,22 @@ fn a_stale_touch_makes_a_session_end_earlier() {
         assert!(lasted < TICK * 6, "{lasted:?}, with 15 ticks at its server");
     }
 }
+
+/// Recorded of Apache's in `server_recordings`: what is proposed and not committed holds back the
+/// `sync` of a learner's client, and that of the session that asked for it, and no other.
+#[test]
+fn a_leader_answers_sync_while_its_quorum_is_silent() {
+    for seed in 0..20 {
+        let mut network = Network::new(3, seed);
+        let leader = network.settle();
+        let [writer, reader] = [network.established(leader), network.established(leader)];
+        network.isolate(leader);
+        network.create(writer, "/late", CreateMode::PERSISTENT);
+        network.sync(writer);
+        network.sync(reader);
+        let synced = network.reply(reader).expect("at once");
+        assert_eq!(synced.error, ErrorCode::OK);
+        network.pass(STEP);
+        assert_eq!(network.reply(writer), None);
+    }
+}
