@@ -22,6 +22,11 @@ struct SleepMeter {
     seen_micros: AtomicU64,
 }
 
+/// What the two clocks may seem to differ by because they are read one after the other. No machine
+/// sleeps and wakes within it. Counted, it would shift a session's timers by what the scheduler did:
+/// no two runs of a test in virtual time would go the same way.
+const NOISE: Duration = Duration::from_millis(20);
+
 impl Clock {
     pub(crate) fn start() -> Self {
         Self::start_with(slept_since_boot)
@@ -40,6 +45,9 @@ impl Clock {
     /// Looks whether the machine has slept, at the price of two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
         let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);
+        if slept < NOISE {
+            return;
+        }
         let micros = u64::try_from(slept.as_micros()).unwrap_or(u64::MAX);
         self.sleep.seen_micros.fetch_max(micros, Ordering::Relaxed);
     }

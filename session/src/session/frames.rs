@@ -122,7 +122,13 @@ impl<R, W: Clone> Session<R, W> {
             Ok(pending) => pending,
             Err(unexpected) => return self.broken(now, unexpected),
         };
-        self.note_reply(header.zxid);
+        match (&pending.purpose, header.error) {
+            // The events that its watches are owed are still to come, on the next connection.
+            (Purpose::SetWatches, error) if error != ErrorCode::OK => {
+                self.seen = self.seen.max(header.zxid);
+            }
+            _ => self.note_reply(header.zxid),
+        }
         if header.error == ErrorCode::UNIMPLEMENTED && header.zxid == UNKNOWN_OPCODE {
             self.requests.refuse(pending.opcode);
         }

@@ -299,6 +299,22 @@ fn a_server_that_will_not_set_watches_again_is_left() {
     assert_eq!(lab.opcodes_sent(), [OpCode::SET_WATCHES]);
 }
 
+/// A server that has too much to do refuses the `setWatches` unread, and says how far it is. What
+/// the watches would have told until then is still to come.
+#[test]
+fn what_a_refused_set_watches_says_does_not_count_as_delivered() {
+    let mut lab = Lab::connected();
+    lab.watch(Watching::GetData("/a"), 1, 5);
+    lab.close_by_server();
+    lab.connect();
+    let sent = lab.sent_one();
+    lab.reply(sent.xid, 9, ErrorCode::THROTTLED_OP);
+    assert!(!lab.session.is_connected());
+    assert_eq!(lab.connect().last_zxid_seen, Zxid::new(9));
+    let request = SetWatches::decode_exact(&lab.sent_one().body).expect("a setWatches");
+    assert_eq!(request.relative_zxid, Zxid::new(5));
+}
+
 #[test]
 fn an_undecodable_notification_breaks_the_connection() {
     let mut lab = Lab::connected();

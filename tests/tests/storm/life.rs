@@ -1,136 +1,26 @@
-//! A process: a client, a nomination, and what a service does beside it.
+//! What a process does, from its start to its end.
 
 use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
 use election_tokio::{
-    Acl, Client, ClientBuilder, ConnectionState, CreateMode, EndReason, Error, ErrorKind, IfGone,
-    Leadership, Nomination, NomineeId, Version, WatchMode,
+    Acl, Client, ConnectionState, CreateMode, EndReason, Error, ErrorCode, ErrorKind, Leadership,
+    Nomination, NominationError, NomineeId, TransactionError, Version, WatchMode,
 };
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::laws::{ELECTION, LEDGER, Laws, NOTICE, number_in};
-use crate::network::Way;
-
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
+use crate::laws::{self, ELECTIONS, Laws, NOTICE, ledger, number_in};
+use crate::setting::LONGEST;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
-/// thirds of the session timeout.
-const LONG: Duration = TIMEOUT.saturating_mul(2);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// The nominee resigns, and stands again.
-    Resign,
-    /// The process closes its client.
-    Close,
-    /// It drops all that it has.
-    Drop,
-    /// It is gone, and the server hears nothing of it.
-    Crash,
-    /// The next process goes on with its session and its nomination.
-    HandOver,
-}
-
-pub(crate) struct Process {
-    pub(crate) number: usize,
-    pub(crate) laws: Laws,
-    pub(crate) rng: fastrand::Rng,
-    pub(crate) way: Way,
-}
-
-/// What a successor gets.
-struct Inheritance {
-    ticket: election_tokio::SessionTicket,
-    nominee: NomineeId,
-}
-
-impl Process {
-    /// Lives and lives again, until there are no more orders.
-    pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
-        let mut inheritance = None;
-        while !orders.is_closed() || !orders.is_empty() {
-            inheritance = self.live(inheritance, &mut orders).await;
-            sleep(Duration::from_millis(self.rng.u64(0..300))).await;
-        }
-    }
-
-    fn builder(&mut self) -> ClientBuilder {
-        let builder = Client::builder("in-memory").connector(self.way.connector());
-        builder.session_timeout(TIMEOUT).seed(self.rng.u64(..))
-    }
-
-    async fn live(
-        &mut self,
-        inheritance: Option<Inheritance>,
-        orders: &mut mpsc::Receiver<Order>,
-    ) -> Option<Inheritance> {
-        let mut builder = self.builder();
-        let mut predecessor = None;
-        if let Some(Inheritance { ticket, nominee }) = inheritance {
-            builder = builder.resume(ticket, IfGone::StartAnew);
-            predecessor = Some(nominee);
-        }
-        let client = builder.start().expect("the options are good");
-        let election = client.election(ELECTION);
-        let nomination = match predecessor {
-            Some(nominee) => election.take_over(nominee),
-            None => election.nominate(),
-        };
-        let nomination = nomination.expect("the path is good");
-        let nominee = watch::Sender::new(nomination.id());
-        let resign = Arc::new(Notify::new());
-        let life = Life { number: self.number, client: client.clone(), laws: self.laws.clone() };
-        let mut tasks = JoinSet::new();
-        tasks.spawn(life.clone().stand(nomination, nominee.clone(), Arc::clone(&resign)));
-        tasks.spawn(life.clone().follow());
-        tasks.spawn(life.clone().follow_by_reading());
-        tasks.spawn(life.clone().work(self.rng.fork()));
-        drop(life);
-        let order = loop {
-            match orders.recv().await {
-                Some(Order::Resign) => resign.notify_one(),
-                order => break order,
-            }
-        };
-        match order {
-            Some(Order::HandOver) => match client.detach() {
-                Ok(ticket) => {
-                    tasks.shutdown().await;
-                    self.laws.count(|tally| tally.handed_over += 1);
-                    return Some(Inheritance { ticket, nominee: *nominee.borrow() });
-                }
-                Err(_) => tasks.shutdown().await,
-            },
-            Some(Order::Crash) => {
-                self.way.cut_off_this_life();
-                drop(client);
-                tasks.shutdown().await;
-            }
-            Some(Order::Drop | Order::Resign) => {
-                drop(client);
-                tasks.shutdown().await;
-            }
-            None | Some(Order::Close) => {
-                // Without a server to confirm it, that is an error; the session is over for good.
-                let _ = self.in_time("close", client.close()).await;
-                let ended = async { while tasks.join_next().await.is_some() {} };
-                self.in_time("the tasks of a closed client", ended).await;
-            }
-        }
-        None
-    }
-
-    async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Option<T> {
-        in_time(&self.laws, self.number, what, work).await
-    }
-}
+/// thirds of the session timeout, and a member that is cut off from its ensemble drops its clients
+/// after two seconds.
+const LONG: Duration = LONGEST.saturating_mul(2);
 
 /// What never ends is told, and given up.
-async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     laws: &Laws,
     process: usize,
     what: &str,
@@ -145,20 +35,38 @@ async fn in_time<T>(
 
 /// The tasks of a process, from its start to its end.
 #[derive(Clone)]
-struct Life {
-    number: usize,
-    client: Client,
-    laws: Laws,
+pub(crate) struct Life {
+    pub(crate) number: usize,
+    /// Which lives of the process go on with what the one before has seen: those of one number.
+    pub(crate) line: u64,
+    pub(crate) client: Client,
+    pub(crate) laws: Laws,
+}
+
+/// What a nomination shares with its process.
+#[derive(Clone)]
+pub(crate) struct Post {
+    pub(crate) election: usize,
+    /// The nominee that stands now.
+    pub(crate) nominee: watch::Sender<NomineeId>,
+    /// It is to resign, and to stand again.
+    pub(crate) resign: Arc<Notify>,
+}
+
+/// The error code of a server that has too much to do. A service stands again.
+const THROTTLED: i32 = ErrorCode::THROTTLED_OP.get();
+
+/// What the names of all candidates of a nominee have in common: they count on from its id.
+fn family(nominee: NomineeId) -> String {
+    let mut name = nominee.to_string();
+    name.truncate(name.len() - 3);
+    name
 }
 
 impl Life {
     /// Stands for election, and writes the ledger for as long as it leads.
-    async fn stand(
-        self,
-        mut nomination: Nomination,
-        nominee: watch::Sender<NomineeId>,
-        resign: Arc<Notify>,
-    ) {
+    pub(crate) async fn stand(self, mut nomination: Nomination, post: Post) {
+        let Post { election, nominee, resign } = post;
         let mut is_polite = true;
         loop {
             let leadership = tokio::select! {
@@ -167,26 +75,34 @@ impl Life {
                 elected = nomination.elected() => match elected {
                     Ok(leadership) => Some(Arc::new(leadership)),
                     Err(EndReason::ClientClosed(_)) => return,
+                    Err(EndReason::Failed(NominationError::Rejected(THROTTLED))) => {
+                        let (number, id) = (self.number, nomination.id());
+                        self.laws.tell(|| format!("{number}: {id:?} was throttled"));
+                        sleep(Duration::from_millis(50)).await;
+                        None
+                    }
                     Err(reason) => {
                         return self.laws.broken(format!("{}: {reason}", self.number));
                     }
                 },
             };
             if let Some(leadership) = &leadership {
-                self.laws.elected(self.number, nomination.id(), leadership);
+                self.laws.elected((self.number, election), nomination.id(), leadership);
                 tokio::select! {
                     biased;
                     _ = leadership.lost() => {
                         self.is_over(leadership);
                         continue;
                     }
-                    () = self.keep_ledger(leadership) => continue,
+                    () = self.keep_ledger(election, leadership) => continue,
                     () = resign.notified() => {}
                 }
             }
             if is_polite {
-                // That may take until the session is over, or somebody ends the client first.
-                let _ = nomination.resign().await;
+                // That may take until the session is over, or the process ends the client first.
+                let id = nomination.id();
+                let outcome = nomination.resign().await;
+                self.laws.tell(|| format!("{}: {id:?} resigned: {outcome:?}", self.number));
             } else {
                 drop(nomination);
             }
@@ -194,8 +110,9 @@ impl Life {
             if let Some(leadership) = &leadership {
                 self.is_over(leadership);
             }
-            match self.client.election(ELECTION).nominate() {
+            match self.client.election(&laws::election(election)).nominate() {
                 Ok(again) => {
+                    self.laws.tell(|| format!("{}: {:?} stands again", self.number, again.id()));
                     nominee.send_replace(again.id());
                     nomination = again;
                 }
@@ -211,13 +128,14 @@ impl Life {
     }
 
     /// Ends when the leadership does.
-    async fn keep_ledger(&self, leadership: &Leadership) {
+    async fn keep_ledger(&self, election: usize, leadership: &Leadership) {
+        let path = ledger(election);
         let token = leadership.token().get().to_string();
         loop {
-            let write = leadership.transaction().set_data(LEDGER, token.clone(), Version::ANY);
+            let write = leadership.transaction().set_data(&path, token.clone(), Version::ANY);
             match in_time(&self.laws, self.number, "a guarded write", write.commit()).await {
                 Some(Ok(_)) => self.laws.count(|tally| tally.guarded_writes += 1),
-                Some(Err(election_tokio::TransactionError::NotLeader)) | None => {
+                Some(Err(TransactionError::NotLeader)) | None => {
                     // The news of it may still be on its way.
                     let lost = leadership.lost();
                     in_time(&self.laws, self.number, "a leadership that is over", lost).await;
@@ -229,8 +147,27 @@ impl Life {
         }
     }
 
+    /// Deletes what a predecessor was about to delete when it handed its session over: candidates of
+    /// nominations that it had given up. Its successor knows those that it kept.
+    pub(crate) async fn tidy(self, posts: Vec<Post>) {
+        let is_unwanted = |path: &str| {
+            let is_kept = |post: &Post| path.contains(&family(*post.nominee.borrow()));
+            !posts.iter().any(is_kept)
+        };
+        while self.connected().await.is_some() {
+            let tidied = self.client.delete_ephemerals(ELECTIONS, is_unwanted);
+            match in_time(&self.laws, self.number, "tidying up", tidied).await {
+                Some(Ok(unwanted)) => {
+                    return self.laws.tell(|| format!("{}: deleted {unwanted:?}", self.number));
+                }
+                Some(Err(_)) => sleep(Duration::from_millis(50)).await,
+                None => return,
+            }
+        }
+    }
+
     /// Follows the notice by a watch that stays.
-    async fn follow(self) {
+    pub(crate) async fn follow(self) {
         loop {
             let Ok(mut watch) = self.client.watch(NOTICE, WatchMode::Persistent).await else {
                 match self.connected().await {
@@ -241,7 +178,7 @@ impl Life {
             loop {
                 match self.client.get_data(NOTICE).await {
                     Ok((data, _)) => {
-                        self.laws.view(self.number, "by a watch that stays", number_in(&data));
+                        self.view("by a watch that stays", number_in(&data));
                     }
                     Err(error) if passes(&error) => {}
                     Err(_) => break,
@@ -254,11 +191,11 @@ impl Life {
     }
 
     /// Follows the notice by watches that fire once.
-    async fn follow_by_reading(self) {
+    pub(crate) async fn follow_by_reading(self) {
         loop {
             match self.client.get_data_and_watch(NOTICE).await {
                 Ok((data, _, watch)) => {
-                    self.laws.view(self.number, "by watches that fire once", number_in(&data));
+                    self.view("by watches that fire once", number_in(&data));
                     // A watch that is lost with its session is as good as one that fires.
                     let _ = watch.await;
                 }
@@ -268,6 +205,10 @@ impl Life {
                 },
             }
         }
+    }
+
+    fn view(&self, how: &'static str, number: i64) {
+        self.laws.view(self.number, self.line, how, number);
     }
 
     /// Waits for a connection; `None` once the client is closed.
@@ -284,7 +225,7 @@ impl Life {
     }
 
     /// Operations of all kinds, some of which are dropped before they end.
-    async fn work(self, mut rng: fastrand::Rng) {
+    pub(crate) async fn work(self, mut rng: fastrand::Rng) {
         let own = format!("/work/{}", self.number);
         while self.connected().await.is_some() {
             let patience = match rng.u64(0..4) {

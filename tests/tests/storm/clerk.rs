@@ -1,0 +1,53 @@
+//! A client that is spared what befalls the others, but for what befalls the servers: it changes
+//! what they follow.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use election_tokio::{Client, CreateMode, Version};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::laws::{NOTICE, ledger};
+use crate::network::Way;
+use crate::servers::TICK;
+
+pub(crate) struct Clerk {
+    client: Client,
+    rng: fastrand::Rng,
+}
+
+impl Clerk {
+    /// Makes what everything is written to, before anything is broken.
+    pub(crate) async fn begin(way: &Way, elections: usize, mut rng: fastrand::Rng) -> Self {
+        let builder = Client::builder(&way.addresses()).connector(way.connector());
+        let client = builder.seed(rng.u64(..)).connect().await.expect("nothing is broken yet");
+        let ledgers = (0..elections).map(ledger);
+        for path in ledgers.chain([NOTICE.to_owned()]) {
+            let created = client.create(&path, b"0", CreateMode::Persistent).await;
+            created.expect("nothing is broken yet");
+        }
+        Self { client, rng }
+    }
+
+    /// Changes the notice now and then, until it is to close.
+    pub(crate) async fn keep_notice(mut self, closing_time: Arc<Notify>) {
+        let client = self.client;
+        let mut number = 0;
+        let written = async {
+            loop {
+                sleep(Duration::from_millis(self.rng.u64(0..4000))).await;
+                number += 1;
+                let text = number.to_string();
+                while client.set_data(NOTICE, text.as_bytes(), Version::ANY).await.is_err() {
+                    sleep(TICK).await;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = written => {}
+            () = closing_time.notified() => {}
+        }
+    }
+}

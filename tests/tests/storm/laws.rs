@@ -1,0 +1,240 @@
+//! What must hold, whatever happens.
+
+use core::ops::AddAssign;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use election_tokio::{Leadership, NomineeId, Token};
+
+use crate::story::Story;
+
+/// What the paths of all elections begin with.
+pub(crate) const ELECTIONS: &str = "/election-";
+
+/// Where the candidates stand.
+pub(crate) fn election(number: usize) -> String {
+    format!("{ELECTIONS}{number}")
+}
+
+/// What the leaders of an election write, each its token.
+pub(crate) fn ledger(number: usize) -> String {
+    format!("/ledger-{number}")
+}
+
+/// What every process follows: a number that grows now and then, and for the last time in the storm.
+pub(crate) const NOTICE: &str = "/notice";
+
+/// Shared by all that are bound by them.
+#[derive(Clone, Debug)]
+pub(crate) struct Laws {
+    book: Arc<Mutex<Book>>,
+    story: Story,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    leaders: Vec<Leader>,
+    /// By election.
+    last_elected: BTreeMap<usize, (NomineeId, Token)>,
+    /// What each server shows of the ledger of each election.
+    ledgers: BTreeMap<(usize, usize), i64>,
+    /// What each process has seen last of the notice, by each way to follow it, and in which line of
+    /// lives: a new client may come to a server that lags behind what the one before saw.
+    views: BTreeMap<(usize, &'static str), (u64, i64)>,
+    tally: Tally,
+    broken: Option<String>,
+}
+
+#[derive(Debug)]
+struct Leader {
+    process: usize,
+    election: usize,
+    leadership: Weak<Leadership>,
+    /// It was not valid when it was looked at last.
+    is_over: bool,
+}
+
+/// What there was to see: a storm in which nothing happens proves nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) elected: u64,
+    pub(crate) guarded_writes: u64,
+    pub(crate) views: u64,
+    pub(crate) answers: u64,
+    pub(crate) failures: u64,
+    pub(crate) given_up: u64,
+    pub(crate) handed_over: u64,
+    /// Of runs on an ensemble: times that another member led it.
+    pub(crate) successions: u64,
+    pub(crate) ensembles: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.elected += other.elected;
+        self.guarded_writes += other.guarded_writes;
+        self.views += other.views;
+        self.answers += other.answers;
+        self.failures += other.failures;
+        self.given_up += other.given_up;
+        self.handed_over += other.handed_over;
+        self.successions += other.successions;
+        self.ensembles += other.ensembles;
+    }
+}
+
+impl Tally {
+    /// A storm in which nothing happens proves nothing.
+    pub(crate) fn is_a_storm(self, seeds: u64) -> bool {
+        self.elected > 5 * seeds
+            && self.guarded_writes > 50 * seeds
+            && self.views > 50 * seeds
+            && self.answers > 500 * seeds
+            && self.failures > 50 * seeds
+            && self.given_up > 50 * seeds
+            && self.handed_over > seeds / 2
+            && self.ensembles >= seeds / 2
+            && self.successions > 2 * self.ensembles
+    }
+}
+
+impl Laws {
+    pub(crate) fn new() -> Self {
+        Self { book: Arc::default(), story: Story::begin() }
+    }
+
+    pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
+        self.story.tell(what);
+    }
+
+    /// A nominee is told that it leads. A nomination that is taken over keeps its token.
+    pub(crate) fn elected(
+        &self,
+        (process, election): (usize, usize),
+        id: NomineeId,
+        leadership: &Arc<Leadership>,
+    ) {
+        let token = leadership.token();
+        self.tell(|| format!("process {process} is elected in {election}: {token}, {id:?}"));
+        let mut book = self.book();
+        let last = book.last_elected.insert(election, (id, token));
+        if let Some((last_id, last)) = last
+            && (token < last || (token == last && id != last_id))
+        {
+            book.broken(format!("{process} is elected with token {token}, after {last}"));
+        }
+        if last != Some((id, token)) {
+            book.tally.elected += 1;
+        }
+        let leadership = Arc::downgrade(leadership);
+        book.leaders.push(Leader { process, election, leadership, is_over: false });
+        drop(book);
+        self.one_leader_at_most();
+    }
+
+    /// The elections and processes of those that believe that they lead. One that has ceased to must
+    /// not begin again.
+    pub(crate) fn leaders(&self) -> Vec<(usize, usize, Token)> {
+        let mut book = self.book();
+        let mut leaders = Vec::new();
+        let mut risen = None;
+        book.leaders.retain_mut(|leader| {
+            let Some(leadership) = leader.leadership.upgrade() else {
+                return false;
+            };
+            if leadership.is_valid() {
+                leaders.push((leader.election, leader.process, leadership.token()));
+                risen = risen.or(leader.is_over.then_some(leader.process));
+            } else {
+                leader.is_over = true;
+            }
+            true
+        });
+        leaders.sort_unstable();
+        if let Some(process) = risen {
+            book.broken(format!("{process} leads again by a leadership that was over"));
+        }
+        leaders
+    }
+
+    pub(crate) fn one_leader_at_most(&self) {
+        let leaders = self.leaders();
+        let elections: BTreeSet<usize> = leaders.iter().map(|(election, ..)| *election).collect();
+        if leaders.len() > elections.len() {
+            self.broken(format!("two leaders: {leaders:?} (election, process, token)"));
+        }
+    }
+
+    /// After each step of a server. What a server shows is committed, and stays so when it starts
+    /// again.
+    pub(crate) fn ledger_shows(&self, which: (usize, usize), data: &[u8]) {
+        let token = number_in(data);
+        let mut book = self.book();
+        let before = book.ledgers.insert(which, token).unwrap_or(0);
+        if token < before {
+            let (server, election) = which;
+            let law = format!("{token} is written after {before}");
+            book.broken(format!("{law}, in election {election}, as server {server} shows it"));
+        }
+    }
+
+    /// No client sees the notice go back, whichever servers it reads from. `line` numbers the lives
+    /// of a process that go on with what the one before has seen.
+    pub(crate) fn view(&self, process: usize, line: u64, how: &'static str, number: i64) {
+        let mut book = self.book();
+        book.tally.views += 1;
+        let before = book.views.insert((process, how), (line, number));
+        if let Some((_, before)) =
+            before.filter(|(other, before)| *other == line && number < *before)
+        {
+            book.broken(format!("{process} sees {number} after {before}, {how}"));
+        }
+    }
+
+    /// Once everything is calm, every process has seen the last that was written, in so many views.
+    pub(crate) fn all_have_seen(&self, number: i64, views: usize) {
+        let mut book = self.book();
+        if book.views.len() != views {
+            let law = format!("these alone have seen anything: {:?}", book.views);
+            book.broken(law);
+        }
+        let late = book.views.iter().find(|(_, (_, seen))| *seen != number);
+        if let Some(((process, how), (_, seen))) = late {
+            let law = format!("{process} still sees {seen} instead of {number}, {how}");
+            book.broken(law);
+        }
+    }
+
+    pub(crate) fn broken(&self, law: String) {
+        self.tell(|| format!("broken: {law}"));
+        self.book().broken(law);
+    }
+
+    pub(crate) fn what_is_broken(&self) -> Option<String> {
+        self.book().broken.clone()
+    }
+
+    pub(crate) fn count(&self, what: impl FnOnce(&mut Tally)) {
+        what(&mut self.book().tally);
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.book().tally
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    /// The first one is what the others follow from.
+    fn broken(&mut self, law: String) {
+        self.broken.get_or_insert(law);
+    }
+}
+
+/// What the ledger and the notice hold.
+pub(crate) fn number_in(data: &[u8]) -> i64 {
+    core::str::from_utf8(data).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}

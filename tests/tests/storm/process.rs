@@ -1,0 +1,166 @@
+//! A process: a client, its nominations, and what a service does beside them.
+
+use core::future::Future;
+use core::time::Duration;
+use std::sync::Arc;
+
+use election_tokio::{Client, ClientBuilder, IfGone, Nomination, NomineeId, SessionTicket};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::laws::{self, Laws};
+use crate::life::{self, Life, Post};
+use crate::network::Way;
+use crate::setting::Setting;
+
+/// More often than by default: the calm does not last for a minute. A candidate whose deletion was
+/// throttled is deleted at the next look.
+const LOOKS: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// A nominee resigns, and stands again.
+    Resign,
+    /// The process closes its client.
+    Close,
+    /// It drops all that it has.
+    Drop,
+    /// It is gone, and the servers hear nothing of it.
+    Crash,
+    /// The next process goes on with its session and its nominations.
+    HandOver,
+}
+
+pub(crate) struct Process {
+    pub(crate) number: usize,
+    pub(crate) setting: Setting,
+    pub(crate) laws: Laws,
+    pub(crate) rng: fastrand::Rng,
+    pub(crate) way: Way,
+}
+
+/// What a successor gets.
+struct Inheritance {
+    ticket: SessionTicket,
+    nominees: Vec<NomineeId>,
+}
+
+impl Process {
+    /// Lives and lives again, until there are no more orders.
+    pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let (mut inheritance, mut line) = (None, 0);
+        while !orders.is_closed() || !orders.is_empty() {
+            line += u64::from(inheritance.is_none());
+            inheritance = self.live(line, inheritance, &mut orders).await;
+            sleep(Duration::from_millis(self.rng.u64(0..300))).await;
+        }
+    }
+
+    fn builder(&mut self) -> ClientBuilder {
+        let builder = Client::builder(&self.way.addresses()).connector(self.way.connector());
+        let timeout = self.setting.timeout(&mut self.rng);
+        builder.session_timeout(timeout).look_interval(LOOKS).seed(self.rng.u64(..))
+    }
+
+    async fn live(
+        &mut self,
+        line: u64,
+        inheritance: Option<Inheritance>,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Option<Inheritance> {
+        let mut builder = self.builder();
+        let mut predecessors = Vec::new();
+        if let Some(Inheritance { ticket, nominees }) = inheritance {
+            builder = builder.resume(ticket, IfGone::StartAnew);
+            if let Some(timeout) = self.setting.new_timeout(&mut self.rng) {
+                builder = builder.session_timeout(timeout);
+            }
+            predecessors = nominees;
+        }
+        let client = builder.start().expect("the options are good");
+        self.laws.tell(|| format!("process {} begins a life in line {line}", self.number));
+        let (number, laws) = (self.number, self.laws.clone());
+        let alive = Life { number, line, client: client.clone(), laws };
+        let mut tasks = JoinSet::new();
+        let mut posts = Vec::new();
+        for election in 0..self.setting.elections {
+            let nomination = nominate(&client, election, predecessors.get(election).copied());
+            let nominee = watch::Sender::new(nomination.id());
+            let (number, id) = (self.number, nomination.id());
+            self.laws.tell(|| format!("process {number} stands in {election}: {id:?}"));
+            let post = Post { election, nominee, resign: Arc::new(Notify::new()) };
+            tasks.spawn(alive.clone().stand(nomination, post.clone()));
+            posts.push(post);
+        }
+        if !predecessors.is_empty() {
+            tasks.spawn(alive.clone().tidy(posts.clone()));
+        }
+        tasks.spawn(alive.clone().follow());
+        tasks.spawn(alive.clone().follow_by_reading());
+        tasks.spawn(alive.clone().work(self.rng.fork()));
+        drop(alive);
+        let order = loop {
+            match orders.recv().await {
+                Some(Order::Resign) => {
+                    if let Some(post) = self.rng.choice(&posts) {
+                        post.resign.notify_one();
+                    }
+                }
+                order => break order,
+            }
+        };
+        self.laws.tell(|| format!("process {}: {order:?}", self.number));
+        let ticket = self.end_life(order, client, tasks).await?;
+        self.laws.count(|tally| tally.handed_over += 1);
+        let nominees = posts.iter().map(|post| *post.nominee.borrow()).collect();
+        Some(Inheritance { ticket, nominees })
+    }
+
+    /// What a successor goes on with, if there is one.
+    async fn end_life(
+        &self,
+        order: Option<Order>,
+        client: Client,
+        mut tasks: JoinSet<()>,
+    ) -> Option<SessionTicket> {
+        match order {
+            Some(Order::HandOver) => {
+                // Before the nominations are dropped, which would delete the candidates.
+                let ticket = client.detach();
+                tasks.shutdown().await;
+                return ticket.ok();
+            }
+            Some(Order::Crash) => {
+                self.way.cut_off_this_life();
+                drop(client);
+                tasks.shutdown().await;
+            }
+            Some(Order::Drop | Order::Resign) => {
+                drop(client);
+                tasks.shutdown().await;
+            }
+            None | Some(Order::Close) => {
+                // Without a server to confirm it, that is an error; the session is over for good.
+                let _ = self.in_time("close", client.close()).await;
+                let ended = async { while tasks.join_next().await.is_some() {} };
+                self.in_time("the tasks of a closed client", ended).await;
+            }
+        }
+        None
+    }
+
+    async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Option<T> {
+        life::in_time(&self.laws, self.number, what, work).await
+    }
+}
+
+/// Stands, in the place of the predecessor if there is one.
+fn nominate(client: &Client, election: usize, predecessor: Option<NomineeId>) -> Nomination {
+    let election = client.election(&laws::election(election));
+    let nomination = match predecessor {
+        Some(nominee) => election.take_over(nominee),
+        None => election.nominate(),
+    };
+    nomination.expect("the path is good")
+}

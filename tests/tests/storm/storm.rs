@@ -1,0 +1,190 @@
+//! A run: it storms, it clears up, and everything ends.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
+use zk_embedded::Database;
+
+use crate::clerk::Clerk;
+use crate::laws::{self, Laws, NOTICE, Tally, number_in};
+use crate::network::{Way, Weather};
+use crate::process::{Order, Process};
+use crate::servers::Servers;
+use crate::setting::{LONGEST, Setting};
+
+const PROCESSES: usize = 4;
+/// How long it storms.
+const STORM: Duration = Duration::from_secs(40);
+/// How long it takes, once nothing happens any more, until one leads and every process knows all:
+/// an election of the ensemble, what is left of the sessions of the dead, a lease to prove, and a
+/// backoff.
+const CALM: Duration = Duration::from_secs(25);
+/// How often it is asked who leads.
+const STEP: Duration = Duration::from_millis(3);
+
+pub(crate) struct Storm {
+    pub(crate) rng: fastrand::Rng,
+    pub(crate) servers: Servers,
+    pub(crate) ways: Vec<Way>,
+    pub(crate) orders: Vec<mpsc::Sender<Order>>,
+    /// Each ends a plague in time.
+    pub(crate) healers: JoinSet<()>,
+    setting: Setting,
+    pub(crate) laws: Laws,
+    processes: JoinSet<()>,
+    clerk: JoinHandle<()>,
+    closing_time: Arc<Notify>,
+}
+
+impl Storm {
+    pub(crate) async fn pass(seed: u64) -> Result<Tally, String> {
+        let mut storm = Self::begin(seed).await;
+        let laws = storm.laws.clone();
+        storm.rage().await;
+        storm.clear_up().await;
+        storm.end().await;
+        let setting = &storm.setting;
+        laws.what_is_broken()
+            .map_or_else(|| Ok(laws.tally()), |law| Err(format!("{law} ({setting:?})")))
+    }
+
+    async fn begin(seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let setting = Setting::draw(&mut rng);
+        let laws = Laws::new();
+        let servers = Servers::start(&laws, &setting, rng.fork());
+        let way = Way::to(&servers, rng.fork());
+        let clerk = Clerk::begin(&way, setting.elections, rng.fork()).await;
+        let closing_time = Arc::new(Notify::new());
+        let mut storm = Self {
+            rng,
+            servers,
+            ways: Vec::new(),
+            orders: Vec::new(),
+            healers: JoinSet::new(),
+            setting,
+            laws,
+            processes: JoinSet::new(),
+            clerk: tokio::spawn(clerk.keep_notice(Arc::clone(&closing_time))),
+            closing_time,
+        };
+        for number in 0..PROCESSES {
+            storm.add_process(number);
+        }
+        storm
+    }
+
+    fn add_process(&mut self, number: usize) {
+        let (sender, orders) = mpsc::channel(1);
+        let way = Way::to(&self.servers, self.rng.fork());
+        let (laws, rng) = (self.laws.clone(), self.rng.fork());
+        let process =
+            Process { number, setting: self.setting.clone(), laws, rng, way: way.clone() };
+        self.processes.spawn(process.run(orders));
+        self.ways.push(way);
+        self.orders.push(sender);
+    }
+
+    /// One plague after the other, some at a time.
+    async fn rage(&mut self) {
+        let end = Instant::now() + STORM;
+        let mut next = Instant::now();
+        let mut reign = self.servers.leader();
+        while Instant::now() < end && self.laws.what_is_broken().is_none() {
+            if next <= Instant::now() {
+                self.plague();
+                next = Instant::now() + self.millis(5..1500);
+            }
+            sleep(STEP).await;
+            self.laws.one_leader_at_most();
+            let leader = self.servers.leader();
+            if leader.is_some() && leader != reign {
+                self.laws.count(|tally| tally.successions += 1);
+                self.laws.tell(|| format!("server {leader:?} leads the ensemble"));
+                reign = leader;
+            }
+        }
+        let is_ensemble = self.setting.servers > 1;
+        self.laws.count(|tally| tally.ensembles += u64::from(is_ensemble));
+    }
+
+    /// Once nothing happens any more, one leads each election and goes on leading, and every process
+    /// knows what was written.
+    async fn clear_up(&mut self) {
+        self.laws.tell(|| "it clears up".to_owned());
+        self.closing_time.notify_one();
+        self.healers.shutdown().await;
+        for way in &self.ways {
+            way.change(Weather::clear_up);
+        }
+        self.servers.heal();
+        sleep(CALM).await;
+        let leaders = self.laws.leaders();
+        let elections = leaders.iter().map(|(election, ..)| *election);
+        if !elections.eq(0..self.setting.elections) {
+            self.laws.broken(format!("in the calm these lead: {leaders:?}"));
+        }
+        sleep(LONGEST * 3 / 2).await;
+        let later = self.laws.leaders();
+        if later != leaders {
+            self.laws.broken(format!("in the calm {later:?} lead after {leaders:?}"));
+        }
+        for election in 0..self.setting.elections {
+            let candidates = self.servers.children(&laws::election(election));
+            if candidates.len() != PROCESSES {
+                self.laws.broken(format!("in the calm there are {candidates:?}"));
+            }
+        }
+        if let Err(error) = (&mut self.clerk).await {
+            self.laws.broken(error.to_string());
+        }
+        // Each process follows it in two ways.
+        self.laws.all_have_seen(self.notice(), 2 * PROCESSES);
+    }
+
+    /// Nothing is left behind: no candidate, no session, no task. And the members agree.
+    async fn end(&mut self) {
+        for orders in self.orders.drain(..) {
+            if self.rng.bool() {
+                let _ = orders.try_send(Order::Drop);
+            }
+        }
+        let ended = async { while self.processes.join_next().await.is_some() {} };
+        if timeout(CALM, ended).await.is_err() {
+            self.laws.broken("a process never ends".to_owned());
+        }
+        sleep(CALM).await;
+        for election in 0..self.setting.elections {
+            let candidates = self.servers.children(&laws::election(election));
+            if !candidates.is_empty() {
+                self.laws.broken(format!("these are left behind: {candidates:?}"));
+            }
+        }
+        let sessions = self.servers.sessions();
+        if !sessions.is_empty() {
+            self.laws.broken(format!("sessions are left behind: {sessions:?}"));
+        }
+        let zxids = self.servers.zxids();
+        if zxids.iter().any(|zxid| Some(zxid) != zxids.first()) {
+            self.laws.broken(format!("in the end the members are at {zxids:?}"));
+        }
+        // One is the servers' clock.
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        if tasks != 1 {
+            self.laws.broken(format!("{} tasks are left behind", tasks - 1));
+        }
+    }
+
+    /// The number in the notice.
+    fn notice(&self) -> i64 {
+        let read = |data: &Database| {
+            let notice = data.znode(NOTICE);
+            notice.map_or(0, |znode| number_in(znode.data().unwrap_or_default()))
+        };
+        self.servers.show(read).unwrap_or(0)
+    }
+}
