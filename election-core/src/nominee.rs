@@ -280,7 +280,7 @@ impl Nominee {
 }
 
 /// What a transition leads to, besides the command that follows from the new state.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Reaction<'a> {
     notice: Option<Notice>,
     /// A znode to be deleted that is not in the state: its deletion is commanded once.

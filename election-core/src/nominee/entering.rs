@@ -50,12 +50,11 @@ impl Nominee {
             }
             Ok(_) | Err(_) => NominationError::UnexpectedName,
         };
-        match ChildName::new(name) {
-            Some(name) => self.fail_owing(error, Cleanup::Owed(name)).into(),
-            None => {
-                let notice = Some(self.fail(error));
-                Reaction { notice, discard: Some(name) }
-            }
+        if let Some(name) = ChildName::new(name) {
+            self.fail_owing(error, Cleanup::Owed(name)).into()
+        } else {
+            let notice = Some(self.fail(error));
+            Reaction { notice, discard: Some(name) }
         }
     }
 

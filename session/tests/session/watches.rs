@@ -311,7 +311,8 @@ fn what_a_refused_set_watches_says_does_not_count_as_delivered() {
     lab.reply(sent.xid, 9, ErrorCode::THROTTLED_OP);
     assert!(!lab.session.is_connected());
     assert_eq!(lab.connect().last_zxid_seen, Zxid::new(9));
-    let request = SetWatches::decode_exact(&lab.sent_one().body).expect("a setWatches");
+    let sent = lab.sent_one();
+    let request = SetWatches::decode_exact(&sent.body).expect("a setWatches");
     assert_eq!(request.relative_zxid, Zxid::new(5));
 }
 
