@@ -32,8 +32,9 @@ pub enum Event<'a> {
     /// watcher may not read, and take the watch with it (ZOOKEEPER-4799).
     ///
     /// A follower lists the candidates, a leader reads its own. To be fed seldom, once a minute, say,
-    /// and at random moments, so that clients do not all look at once; and to the nominee whose
-    /// candidate a heartbeat was refused for.
+    /// and at random moments, so that clients do not all look at once; to the nominee whose
+    /// candidate a heartbeat was refused for; and soon to one that
+    /// [`waits_for_look`](crate::Nominee::waits_for_look).
     Look,
     /// A command was answered.
     Reply {
@@ -118,6 +119,8 @@ pub enum Failure {
     BadVersion,
     /// The access list of the znode, or of its parent, does not permit it (-102).
     NoAuth,
+    /// The server has too much to do and did not look at the request (-127).
+    Throttled,
     /// The link went down first: the command may or may not have happened (-4).
     ///
     /// Means the same as [`Event::Disconnected`]; either of the two, or both in any order, may be
@@ -140,6 +143,7 @@ impl Failure {
             -110 => Self::NodeExists,
             -103 => Self::BadVersion,
             -102 => Self::NoAuth,
+            -127 => Self::Throttled,
             -4 | -112 | -118 => Self::ConnectionLoss,
             code => Self::Rejected(code),
         }

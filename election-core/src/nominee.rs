@@ -21,7 +21,7 @@ use crate::name::CandidateName;
 use crate::outcome::{NominationError, Notice, Role};
 use crate::policy::Policy;
 use crate::ticket::{Incarnation, Ticket};
-use request::{InFlight, Link, Request};
+use request::{Awaits, InFlight, Link, Request};
 use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
     PredecessorWatch, Stage, Standing, Tenure,
@@ -91,6 +91,7 @@ impl Nominee {
             Event::SessionExpired => self.session_expired().into(),
             Event::LeaseLapsed => self.lease_lapsed().into(),
             Event::Look => {
+                self.link.ask_again();
                 self.look();
                 Reaction::default()
             }
@@ -106,6 +107,7 @@ impl Nominee {
     /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
     /// in doubt is cleared up first (C-21 to C-27, C-41).
     pub fn withdraw(&mut self) -> Output<'_> {
+        self.link.ask_again();
         let notice = self.leave();
         self.output(notice.into())
     }
@@ -176,13 +178,21 @@ impl Nominee {
         self.attempts
     }
 
-    /// Whether the nominee has ended and still asks for the deletion of a znode that it left behind.
-    /// Until it does not, or the session is over, the driver goes on feeding it.
+    /// Whether the nominee has ended and still asks for the deletion of a znode that it left behind,
+    /// or looks for one that it may have. Until it does not, or the session is over, the driver goes
+    /// on feeding it.
     pub fn owes_cleanup(&self) -> bool {
-        matches!(
-            self.stage,
-            Stage::Ended(Ended { cleanup: Cleanup::Owed(_) | Cleanup::Throttled(_), .. })
-        )
+        match &self.stage {
+            Stage::Ended(Ended { cleanup, .. }) => *cleanup != Cleanup::Nothing,
+            _ => false,
+        }
+    }
+
+    /// Whether the server had too much to do to look at the last request
+    /// ([`Failure::Throttled`]): the next [`Event::Look`] has it sent again, so a driver feeds one
+    /// soon, in a second, say.
+    pub fn waits_for_look(&self) -> bool {
+        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
     }
 
     /// Whether a [`Event::Changed`] with this ticket would still matter.
@@ -200,10 +210,21 @@ impl Nominee {
         if let Err(Failure::ConnectionLoss) = result {
             return self.disconnected().into();
         }
-        self.link = Link::Up { session, in_flight: None };
+        let awaits = match result {
+            Err(Failure::Throttled) => Awaits::Look,
+            _ => Awaits::Nothing,
+        };
+        self.link = Link::Up { session, awaits };
+        if awaits == Awaits::Look {
+            return Reaction::default();
+        }
         let next = self.id.candidate_prefix(self.attempts);
         let wanted = self.stage.demand(next).map(|(request, _)| request);
         if wanted != Some(request) {
+            return Reaction::default();
+        }
+        if matches!(self.stage, Stage::Ended(_)) {
+            self.cleanup_answered(result);
             return Reaction::default();
         }
         match request {
@@ -218,10 +239,8 @@ impl Nominee {
             Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
             Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
-            Request::CleanUp => {
-                self.cleanup_answered(&result);
-                Reaction::default()
-            }
+            // Only of a nominee that has ended.
+            Request::CleanUp => Reaction::default(),
         }
     }
 
@@ -256,7 +275,7 @@ impl Nominee {
     }
 
     fn next_command(&mut self) -> Option<Command<'_>> {
-        let Link::Up { in_flight: in_flight @ None, .. } = &mut self.link else {
+        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
         let next = self.id.candidate_prefix(self.attempts);
@@ -266,7 +285,7 @@ impl Nominee {
         if request == Request::Create {
             self.attempts = self.attempts.wrapping_add(1);
         }
-        *in_flight = Some(InFlight { ticket, request });
+        *awaits = Awaits::Answer(InFlight { ticket, request });
         Some(Command { ticket, op })
     }
 

@@ -1,22 +1,20 @@
 //! How a candidate, and a nomination, comes to its end.
 
-use super::request::{InFlight, Link, Request};
+use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
-    Afterwards, Cleanup, Ended, Entering, Entry, Intent, Leading, Leaving, Stage, Standing,
+    Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leading, Leaving, Stage, Standing,
 };
 use super::{Nominee, mismatch};
 use crate::io::{Failure, Reply};
+use crate::name::ChildName;
 use crate::outcome::{Cause, Departure, End, NominationError, Notice};
 use crate::policy::OnLoss;
-
-/// A server that has too much to do refuses requests unread (-127).
-const THROTTLED: i32 = -127;
 
 impl Nominee {
     pub(super) fn leave(&mut self) -> Option<Notice> {
         let creating = matches!(
             self.link,
-            Link::Up { in_flight: Some(InFlight { request: Request::Create, .. }), .. }
+            Link::Up { awaits: Awaits::Answer(InFlight { request: Request::Create, .. }), .. }
         );
         match &mut self.stage {
             Stage::Entering(Entering { step, intent, .. }) => match step {
@@ -96,9 +94,9 @@ impl Nominee {
         }
     }
 
-    /// The znode that this leaves behind is still to be deleted, where its name is known.
+    /// The znode that this leaves behind is still to be deleted.
     pub(super) fn fail(&mut self, error: NominationError) -> Notice {
-        let cleanup = self.stage.leftover().map_or(Cleanup::Nothing, Cleanup::Owed);
+        let cleanup = self.stage.leftover();
         self.fail_owing(error, cleanup)
     }
 
@@ -113,16 +111,23 @@ impl Nominee {
         Notice::Ended(end)
     }
 
-    /// Any answer settles what is owed but that of a server which has not looked at the request.
-    pub(super) fn cleanup_answered(&mut self, result: &Result<Reply<'_>, Failure>) {
-        if let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage {
-            match (result, core::mem::take(cleanup)) {
-                (Err(Failure::Rejected(THROTTLED)), Cleanup::Owed(name)) => {
-                    *cleanup = Cleanup::Throttled(name);
-                }
-                (_, Cleanup::Nothing | Cleanup::Owed(_) | Cleanup::Throttled(_)) => {}
+    /// Any answer to a deletion settles it. A search that is refused is made again at the next look,
+    /// or on the next connection.
+    pub(super) fn cleanup_answered(&mut self, result: Result<Reply<'_>, Failure>) {
+        let id = self.id;
+        let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
+            return;
+        };
+        *cleanup = match (core::mem::take(cleanup), result) {
+            (Cleanup::Nothing | Cleanup::Delete(_), _)
+            | (Cleanup::Find(Find::List), Err(Failure::NoNode)) => Cleanup::Nothing,
+            (Cleanup::Find(Find::Barrier), Ok(Reply::BarrierPassed)) => Cleanup::Find(Find::List),
+            (Cleanup::Find(Find::List), Ok(Reply::Children(names))) => {
+                let found = names.filter(|name| id.owns(name)).find_map(ChildName::new);
+                found.map_or(Cleanup::Nothing, Cleanup::Delete)
             }
-        }
+            (Cleanup::Find(_), _) => Cleanup::Find(Find::Refused),
+        };
     }
 
     fn stand_again(&mut self) {

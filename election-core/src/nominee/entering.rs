@@ -51,7 +51,7 @@ impl Nominee {
             Ok(_) | Err(_) => NominationError::UnexpectedName,
         };
         if let Some(name) = ChildName::new(name) {
-            self.fail_owing(error, Cleanup::Owed(name)).into()
+            self.fail_owing(error, Cleanup::Delete(name)).into()
         } else {
             let notice = Some(self.fail(error));
             Reaction { notice, discard: Some(name) }

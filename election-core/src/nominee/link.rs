@@ -1,7 +1,7 @@
 //! What the link, the session and the lease do to a nomination.
 
 use super::Nominee;
-use super::request::{InFlight, Link, Request};
+use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
     Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leading, Leaving, Look, OwnWatch,
     Position, Stage, Tenure,
@@ -18,19 +18,19 @@ impl Nominee {
             }
             Link::Unconnected | Link::Up { .. } | Link::Down { .. } => self.disconnected(),
         };
-        self.link = Link::Up { session, in_flight: None };
+        self.link = Link::Up { session, awaits: Awaits::Nothing };
         notice
     }
 
     /// Nothing that was asked for is known to have happened, and no watch stands.
     pub(super) fn disconnected(&mut self) -> Option<Notice> {
-        let Link::Up { session, in_flight } = self.link else {
+        let Link::Up { session, awaits } = self.link else {
             return None;
         };
         self.link = Link::Down { session };
         match &mut self.stage {
             Stage::Entering(entering) => {
-                entering.step = after_loss(&entering.step, in_flight);
+                entering.step = after_loss(&entering.step, awaits);
                 None
             }
             Stage::Standing(standing) => {
@@ -50,7 +50,7 @@ impl Nominee {
             }
             Stage::Leaving(_) => None,
             Stage::Ended(ended) => {
-                ended.cleanup.retry();
+                ended.cleanup.look_again();
                 None
             }
         }
@@ -96,11 +96,11 @@ impl Nominee {
 }
 
 /// A create that was sent is in doubt, and so is all that was learned about an earlier one.
-fn after_loss(step: &Entry, in_flight: Option<InFlight>) -> Entry {
+fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
     match step {
-        Entry::Create => match in_flight {
-            Some(InFlight { request: Request::Create, .. }) => Entry::Barrier,
-            Some(_) | None => Entry::Create,
+        Entry::Create => match awaits {
+            Awaits::Answer(InFlight { request: Request::Create, .. }) => Entry::Barrier,
+            Awaits::Answer(_) | Awaits::Nothing | Awaits::Look => Entry::Create,
         },
         Entry::CreateElectionNode => Entry::Create,
         Entry::Barrier | Entry::Search | Entry::Suspect(_) => Entry::Barrier,

@@ -27,13 +27,22 @@ pub(super) struct InFlight {
     pub(super) request: Request,
 }
 
+/// What has to come before the next request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Awaits {
+    Nothing,
+    Answer(InFlight),
+    /// The server did not look at the last request: it is asked again at the next look.
+    Look,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Link {
     /// There is no session: not yet, or it expired.
     Unconnected,
     Up {
         session: SessionId,
-        in_flight: Option<InFlight>,
+        awaits: Awaits,
     },
     Down {
         session: SessionId,
@@ -45,10 +54,19 @@ impl Link {
         matches!(self, Self::Up { .. })
     }
 
+    /// Lets a request be sent again that the server did not look at.
+    pub(super) fn ask_again(&mut self) {
+        if let Self::Up { awaits: awaits @ Awaits::Look, .. } = self {
+            *awaits = Awaits::Nothing;
+        }
+    }
+
     /// What awaits the reply with this ticket.
     pub(super) fn awaiting(self, ticket: Ticket) -> Option<(SessionId, InFlight)> {
         match self {
-            Self::Up { session, in_flight: Some(in_flight) } if in_flight.ticket == ticket => {
+            Self::Up { session, awaits: Awaits::Answer(in_flight) }
+                if in_flight.ticket == ticket =>
+            {
                 Some((session, in_flight))
             }
             Self::Unconnected | Self::Up { .. } | Self::Down { .. } => None,

@@ -172,15 +172,38 @@ pub(super) struct Ended {
 pub(super) enum Cleanup {
     #[default]
     Nothing,
-    Owed(ChildName),
-    /// The server refused to take the request in: it is asked again at the next look.
-    Throttled(ChildName),
+    /// It is to be deleted.
+    Delete(ChildName),
+    /// A create is in doubt, or was a former nominee's: it is to be found.
+    Find(Find),
+}
+
+/// How far the search for a znode has come that a failure may have left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Find {
+    Barrier,
+    List,
+    /// The server refused to show it: asked again at the next look, and on the next connection.
+    Refused,
 }
 
 impl Cleanup {
-    pub(super) fn retry(&mut self) {
-        if let Self::Throttled(name) = self {
-            *self = Self::Owed(name.clone());
+    /// A search begins anew.
+    pub(super) fn look_again(&mut self) {
+        if let Self::Find(find) = self {
+            *find = Find::Barrier;
+        }
+    }
+
+    fn demand(&self) -> Option<(Request, Op<'_>)> {
+        match self {
+            Self::Nothing | Self::Find(Find::Refused) => None,
+            Self::Delete(name) => {
+                let version = DeleteVersion::Any;
+                Some((Request::CleanUp, Op::Delete { name: name.as_str(), version }))
+            }
+            Self::Find(Find::Barrier) => Some((Request::Barrier, Op::Barrier)),
+            Self::Find(Find::List) => Some((Request::Search, Op::List)),
         }
     }
 }
@@ -203,11 +226,8 @@ impl Stage {
                 let version = DeleteVersion::Any;
                 Some((Request::DeleteOwn, Op::Delete { name: own.as_str(), version }))
             }
-            Self::Ended(Ended { cleanup: Cleanup::Owed(name), .. }) => {
-                let version = DeleteVersion::Any;
-                Some((Request::CleanUp, Op::Delete { name: name.as_str(), version }))
-            }
-            Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) | Self::Ended(_) => None,
+            Self::Ended(Ended { cleanup, .. }) => cleanup.demand(),
+            Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) => None,
         }
     }
 
@@ -234,17 +254,20 @@ impl Stage {
         }
     }
 
-    /// The znode that a failure in this state leaves behind, where its name is known.
-    pub(super) fn leftover(&self) -> Option<ChildName> {
+    /// What a failure in this state leaves behind.
+    pub(super) fn leftover(&self) -> Cleanup {
         match self {
-            Self::Entering(Entering { step: Entry::Suspect(suspect), .. }) => {
-                Some(suspect.name().clone())
-            }
+            Self::Entering(Entering { step, .. }) => match step {
+                Entry::Suspect(suspect) => Cleanup::Delete(suspect.name().clone()),
+                // The server has just refused.
+                Entry::Barrier | Entry::Search => Cleanup::Find(Find::Refused),
+                Entry::Create | Entry::CreateElectionNode => Cleanup::Nothing,
+            },
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
-                Some(ChildName::from(own))
+                Cleanup::Delete(ChildName::from(own))
             }
             // The deletion of a leaving candidate is what failed.
-            Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => None,
+            Self::Leaving(_) | Self::Ended(_) => Cleanup::Nothing,
         }
     }
 

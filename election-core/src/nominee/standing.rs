@@ -184,7 +184,7 @@ impl Nominee {
             Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
                 *watch = LeaderWatch::Due;
             }
-            Stage::Ended(ended) => ended.cleanup.retry(),
+            Stage::Ended(ended) => ended.cleanup.look_again(),
             Stage::Standing(_) | Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) => {}
         }
     }

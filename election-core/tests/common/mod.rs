@@ -51,6 +51,10 @@ pub struct Budget {
     pub bars: u8,
     /// Looks that no lost event makes necessary.
     pub looks: u8,
+    /// Requests that a server has too much to do to look at.
+    pub throttles: u8,
+    /// Lists that a server refuses.
+    pub refusals: u8,
     /// Processes that hand their session, and their nomination, to another one (D-8).
     pub handovers: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
@@ -89,7 +93,7 @@ impl World {
             budget,
             max_lag: 100,
             numbers_matter: budget.wipes > 0,
-            may_fail: budget.bars > 0,
+            may_fail: budget.bars + budget.refusals > 0,
             evicted: Vec::new(),
             fault: None,
             greatest_token: 0,
@@ -112,7 +116,7 @@ impl World {
     pub fn facing(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self.numbers_matter |= budget.wipes > 0;
-        self.may_fail |= budget.bars > 0;
+        self.may_fail |= budget.bars + budget.refusals > 0;
         for client in &mut self.clients {
             client.log = None;
         }

@@ -4,7 +4,7 @@ use election_core::{Role, SessionId};
 
 use super::World;
 use super::client::{Client, Link, SESSIONS};
-use super::server::{Access, Entry, Name};
+use super::server::{Access, Entry, Name, Request};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -19,6 +19,10 @@ pub enum Step {
     /// The client's next request is executed; a read by a server that lacks so many of the
     /// committed changes, which is also when its reply arrives.
     Execute(usize, usize),
+    /// The client's next request is not looked at, since its server has too much to do.
+    Throttle(usize),
+    /// The client's next request, a list, is refused for want of permission.
+    Refuse(usize),
     /// The next reply or change that the client's server has for it arrives.
     Hear(usize),
     /// A request of a lost connection is executed.
@@ -63,6 +67,8 @@ impl Step {
             | Self::Withdraw(_)
             | Self::HandOver(_)
             | Self::LeaseLapse(_)
+            | Self::Throttle(_)
+            | Self::Refuse(_)
             | Self::OperatorBars(_)
             | Self::OperatorDeletes(_)
             | Self::OperatorWrites(_)
@@ -179,6 +185,10 @@ impl World {
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
+        let next = client.requests.front().filter(|_| up && lives && client.due.is_empty());
+        offer(Step::Throttle(i), next.is_some() && budget.throttles > 0);
+        let lists = next.is_some_and(|(_, request)| *request == Request::List);
+        offer(Step::Refuse(i), lists && budget.refusals > 0);
         offer(Step::Look(i), up && (budget.looks > 0 || self.has_missed_something(client)));
     }
 
@@ -206,10 +216,14 @@ impl World {
         None
     }
 
-    /// Whether the client waits for an event that was dropped.
+    /// Whether the client waits for a look: for an event that was dropped, or a request that was
+    /// not looked at, or a search that was refused.
     pub fn has_missed_something(&self, client: &Client) -> bool {
-        if self.server.unheard.is_empty() || !self.is_quiet(client) {
+        if !self.is_quiet(client) {
             return false;
+        }
+        if client.nominee.waits_for_look() || client.nominee.owes_cleanup() {
+            return true;
         }
         let predecessor = match client.nominee.role() {
             Role::Following { predecessor, .. } => Some(Name::parse(predecessor.as_str())),

@@ -34,6 +34,14 @@ impl World {
                 self.disconnect(i);
             }
             Step::Execute(i, behind) => self.execute(i, behind),
+            Step::Throttle(i) => {
+                spend(&mut self.budget.throttles);
+                self.answer_unseen(i, Failure::Throttled);
+            }
+            Step::Refuse(i) => {
+                spend(&mut self.budget.refusals);
+                self.answer_unseen(i, Failure::NoAuth);
+            }
             Step::Hear(i) => self.hear(i),
             Step::ApplyInDoubt(i, k) => {
                 let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
@@ -205,6 +213,12 @@ impl World {
         }
         let answer = self.server.write((i, session), request);
         self.clients[i].due.push_back(Due { position: self.server.end(), ticket, answer });
+    }
+
+    /// The client's server answers the next request without having looked at it.
+    fn answer_unseen(&mut self, i: usize, failure: Failure) {
+        let (ticket, _) = self.clients[i].requests.pop_front().expect("a request");
+        self.tell(i, |client| client.feed(Event::Reply { ticket, result: Err(failure) }));
     }
 
     pub fn hear(&mut self, i: usize) {

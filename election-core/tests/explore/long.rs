@@ -94,6 +94,15 @@ fn long_two_nominees_any_faults_a_barred_candidate_a_look() {
     explore_long("2 nominees, any faults, 1 barred, 1 deletion, 1 look", world);
 }
 
+/// A server that has too much to do, and one that does not show what a search looks for.
+#[test]
+#[ignore = "long form: run with --release"]
+fn long_two_nominees_any_faults_throttled_and_refused() {
+    let budget = Budget { throttles: 2, refusals: 1, withdrawals: 1, ..ANY_FAULTS };
+    let world = World::new(2, budget).lagging(1);
+    explore_long("2 nominees, any faults, 2 throttled, 1 refused, 1 withdrawal", world);
+}
+
 /// C-30: the election node vanishes.
 #[test]
 #[ignore = "long form: run with --release"]

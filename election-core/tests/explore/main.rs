@@ -57,6 +57,8 @@ const NO_FAULTS: Budget = Budget {
     wipes: 0,
     bars: 0,
     looks: 0,
+    throttles: 0,
+    refusals: 0,
     handovers: 0,
     stragglers: 0,
 };
@@ -153,6 +155,14 @@ fn two_nominees_a_barred_candidate() {
 fn two_settled_nominees_a_barred_candidate_an_operator_two_looks() {
     let budget = Budget { bars: 1, deletions: 1, looks: 2, ..NO_FAULTS };
     explore("2 settled, 1 barred, 1 deletion, 2 looks", settled(2, budget).lagging(2));
+}
+
+/// A server that has too much to do, and one that does not show what a search looks for.
+#[test]
+fn two_nominees_throttled_and_refused() {
+    let budget = Budget { losses: 1, throttles: 1, refusals: 1, withdrawals: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).lagging(1);
+    explore("2 nominees, 1 loss, 1 throttled, 1 refused, 1 withdrawal", world);
 }
 
 #[test]

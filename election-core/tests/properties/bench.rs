@@ -76,6 +76,7 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         Just(Failure::NodeExists),
         Just(Failure::BadVersion),
         Just(Failure::NoAuth),
+        Just(Failure::Throttled),
         Just(Failure::ConnectionLoss),
         any::<i32>().prop_map(Failure::Rejected),
         Just(Failure::Unreadable),

@@ -24,6 +24,8 @@ const BUDGET: Budget = Budget {
     wipes: 1,
     bars: 1,
     looks: 3,
+    throttles: 2,
+    refusals: 1,
     handovers: 1,
     stragglers: 2,
 };
@@ -74,7 +76,8 @@ proptest! {
         for client in &world.clients {
             let lost = u32::from(BUDGET.losses - world.budget.losses);
             let wipes = u32::from(BUDGET.wipes - world.budget.wipes);
-            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes;
+            let throttled = u32::from(BUDGET.throttles - world.budget.throttles);
+            let allowed = client.nominee.incarnation().get() + 1 + lost + 4 * wipes + throttled;
             prop_assert!(u32::from(client.creates) <= allowed, "{} creates", client.creates);
         }
     }

@@ -33,6 +33,8 @@ impl Client {
     /// [`Nomination::id`](crate::Nomination::id) for
     /// [`Election::take_over`](crate::Election::take_over), and keep the nomination until after
     /// this call, since dropping it before deletes the candidate. Meanwhile nobody else can lead.
+    /// A candidate whose deletion is still to be answered, since its nomination was dropped or has
+    /// failed, stays with the session: [`Client::delete_ephemerals`] finds it for the next holder.
     ///
     /// # Errors
     ///

@@ -228,6 +228,9 @@ impl Hub {
             return;
         };
         nomination.handle(Surroundings { session, now, lists, wakers }, stimulus);
+        if nomination.waits_for_look() {
+            self.looks.retry_soon(now);
+        }
         if nomination.awaits_lease() && !self.awaiting_lease.contains(&key) {
             self.awaiting_lease.push(key);
         }
@@ -271,6 +274,13 @@ impl Hub {
         if self.looks.is_due(now) {
             self.start_looks(now);
             self.stimulate_all(now, Happening::Look);
+        }
+        if self.looks.is_retry_due(now) {
+            let throttled = self.nominations.iter().filter(|(_, other)| other.waits_for_look());
+            let throttled: Vec<_> = throttled.map(|(key, _)| *key).collect();
+            for key in throttled {
+                self.stimulate(now, key, Stimulus::Happened(Happening::Look));
+            }
         }
     }
 

@@ -16,6 +16,9 @@ const TIMEOUTS: u32 = 10;
 /// does.
 const LEAST: Duration = Duration::from_millis(100);
 
+/// How soon a nominee looks that a server had too much to do for.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The moments of a client's looks.
 #[derive(Debug)]
 pub(super) struct Looks {
@@ -23,11 +26,13 @@ pub(super) struct Looks {
     interval: Option<Duration>,
     random: fastrand::Rng,
     next: Option<Instant>,
+    /// When those look that a server had too much to do for.
+    retry: Option<Instant>,
 }
 
 impl Looks {
     pub(super) fn new(interval: Option<Duration>, seed: u64) -> Self {
-        Self { interval, random: fastrand::Rng::with_seed(seed), next: None }
+        Self { interval, random: fastrand::Rng::with_seed(seed), next: None, retry: None }
     }
 
     /// From now on there are nominees with a connection, in a session of this timeout.
@@ -40,12 +45,28 @@ impl Looks {
 
     /// There is no connection, or nobody to look.
     pub(super) const fn stop(&mut self) {
-        self.next = None;
+        (self.next, self.retry) = (None, None);
     }
 
-    /// When the next look is due.
-    pub(super) const fn next(&self) -> Option<Instant> {
-        self.next
+    /// A server did not look at what a nominee asked for.
+    pub(super) fn retry_soon(&mut self, now: Instant) {
+        if self.retry.is_none() {
+            self.retry = Some(now + self.jittered(RETRY));
+        }
+    }
+
+    /// When the next look of any kind is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.next.into_iter().chain(self.retry).min()
+    }
+
+    /// Whether those are to look that a server had too much to do for, which counts as begun.
+    pub(super) fn is_retry_due(&mut self, now: Instant) -> bool {
+        let is_due = self.retry.is_some_and(|retry| retry <= now);
+        if is_due {
+            self.retry = None;
+        }
+        is_due
     }
 
     /// Whether a look is due, which counts as begun.

@@ -116,6 +116,11 @@ impl Nomination {
 
     /// Whether there is nothing left to do: it has ended, and left nothing behind that is still to be
     /// cleaned up.
+    /// Whether a server had too much to do to look at what the nominee asked for.
+    pub(super) fn waits_for_look(&self) -> bool {
+        self.nominee.waits_for_look()
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.has_ended() && !self.nominee.owes_cleanup()
     }

@@ -213,6 +213,12 @@ impl Client {
         })
     }
 
+    /// The nominees that have ended and look for what they may have left behind.
+    pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
+        let debtors = self.nominations.values().filter(|other| other.nominee.owes_cleanup());
+        debtors.map(|nomination| nomination.nominee.id())
+    }
+
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
         self.nominations
             .values()

@@ -154,6 +154,8 @@ impl Plan {
         match rng.u8(0..16) {
             0 | 1 => {
                 let most = self.timeout / (6 * u32::from(self.servers));
+                // No attempt waits longer than 3 s, however long the timeout is.
+                let most = most.min(Duration::from_millis(1_400));
                 let most = most.saturating_sub(Duration::from_millis(80));
                 self.latency = most * rng.u32(0..1_000) / 1_000;
             }

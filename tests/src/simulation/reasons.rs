@@ -7,22 +7,11 @@ use super::incident::{Incident, What};
 /// The server's word that an access list does not permit something.
 const NO_AUTH: i32 = -102;
 
-/// The server's word that it has not looked at a request.
-const THROTTLED: i32 = -127;
-
 /// The reasons to fail that there are in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons {
     access: Access,
     counters: Counters,
-    servers: Servers,
-}
-
-/// Whether a server refuses requests unread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Servers {
-    Calm,
-    Throttle,
 }
 
 /// Whether an operator changes access lists.
@@ -47,10 +36,7 @@ impl Reasons {
             |incident: &Incident| matches!(incident.what, What::Hide(_) | What::Forbid(..));
         let access =
             if incidents.iter().any(changes) { Access::Changes } else { Access::Everybody };
-        let throttles = |incident: &Incident| matches!(incident.what, What::Throttle(_));
-        let servers =
-            if incidents.iter().any(throttles) { Servers::Throttle } else { Servers::Calm };
-        Self { access, counters, servers }
+        Self { access, counters }
     }
 
     /// Whether an operator changes access lists.
@@ -63,7 +49,6 @@ impl Reasons {
         match error {
             NominationError::NoElectionNode => true,
             NominationError::Rejected(NO_AUTH) => self.access == Access::Changes,
-            NominationError::Rejected(THROTTLED) => self.servers == Servers::Throttle,
             NominationError::SequenceExhausted => self.counters != Counters::Fresh,
             _ => false,
         }

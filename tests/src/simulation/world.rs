@@ -25,7 +25,6 @@ use self::faults::Undo;
 use self::phase::Phase;
 use self::process::Process;
 use self::trouble::Troubles;
-use self::users::Again;
 use super::agenda::Agenda;
 use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, name};
 use super::client::{Observed, Settings};
@@ -56,8 +55,6 @@ enum Event {
     Reconfigure(NodeId),
     /// Its process starts again.
     Restart(NodeId),
-    /// A client goes on with a nomination that has failed.
-    Again(usize, Again),
     /// A client's leader writes, if there is one.
     Work(usize),
     /// A nominee leaves, in the end.
@@ -214,7 +211,6 @@ impl<'p> World<'p> {
             Event::Nominate(client, election) if self.now < self.plan.calm_at => {
                 self.nominate(client, election)?;
             }
-            Event::Again(client, again) => self.stand_again(client, again)?,
             Event::Stand(_) | Event::Nominate(..) => {}
             Event::Reconfigure(node) => self.reconfigure(node),
             Event::Restart(node) => self.restart(node)?,

@@ -79,13 +79,61 @@ fn a_cleanup_goes_with_the_session() {
 fn a_throttled_cleanup_is_asked_for_again_at_the_next_look() {
     let mut script = Script::verified();
     script.answer(Err(Failure::NoAuth));
-    script.answer(Err(Failure::Rejected(-127)));
+    script.answer(Err(Failure::Throttled));
     assert_eq!(script.asked, "", "not at once");
-    assert!(script.nominee.owes_cleanup());
+    assert!(script.nominee.owes_cleanup() && script.nominee.waits_for_look());
     script.feed(Event::Look);
     assert_eq!(script.asked, format!("delete {OWN}"));
     script.answer(Err(Failure::NoAuth));
+    assert!(!script.nominee.owes_cleanup() && !script.nominee.waits_for_look());
+}
+
+/// It may have created a candidate, and may not see whether.
+#[test]
+fn a_nomination_that_fails_with_a_create_in_doubt_owes_a_search() {
+    let mut script = Script::connected();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    assert_eq!(script.asked, "", "it would be refused again");
+    for refusal in [Failure::NoAuth, Failure::Rejected(-1)] {
+        assert!(script.nominee.owes_cleanup());
+        script.feed(Event::Look);
+        assert_eq!(script.asked, "barrier");
+        script.answer(Ok(Reply::BarrierPassed));
+        assert_eq!(script.asked, "list");
+        script.answer(Err(refusal));
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    assert_eq!(script.asked, "barrier");
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[OTHER, OWN]);
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    script.answer(Ok(Reply::Deleted));
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
     assert!(!script.nominee.owes_cleanup());
+}
+
+#[test]
+fn a_search_that_is_owed_ends_where_there_is_nothing() {
+    for listed in [Some(&[OTHER][..]), None] {
+        let mut script = Script::connected();
+        script.feed(Event::Disconnected);
+        script.feed(Event::Connected { session: SESSION });
+        script.answer(Err(Failure::Rejected(-1)));
+        script.feed(Event::Look);
+        script.answer(Ok(Reply::BarrierPassed));
+        match listed {
+            Some(names) => script.list(names),
+            None => script.answer(Err(Failure::NoNode)),
+        }
+        assert!(!script.nominee.owes_cleanup());
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+    }
 }
 
 /// There is a znode, and its name could not be read.

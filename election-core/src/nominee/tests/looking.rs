@@ -128,3 +128,40 @@ fn a_look_without_a_link_asks_for_nothing() {
     script.list(&[OTHER, OWN]);
     assert_eq!(script.asked, format!("read {OTHER}"));
 }
+
+/// The request was not executed, so that nothing is in doubt.
+#[test]
+fn what_a_throttled_server_did_not_look_at_is_asked_for_again_at_the_next_look() {
+    let mut script = Script::connected();
+    for step in ["create", "read", "list"] {
+        assert!(script.asked.starts_with(step), "{}", script.asked);
+        let asked = script.asked.clone();
+        script.answer(Err(Failure::Throttled));
+        assert_eq!((script.asked.as_str(), script.notice), ("", None));
+        assert!(script.nominee.waits_for_look());
+        script.feed(Event::Look);
+        assert_eq!(script.asked, asked);
+        match step {
+            "create" => script.answer(Ok(Reply::Created { name: SECOND })),
+            "read" => script.answer(Ok(Reply::Read(stat(SESSION, 50)))),
+            _ => script.list(&[SECOND]),
+        }
+    }
+    assert_eq!(script.notice, Some(Notice::Elected(Token::new(50))));
+    script.feed(Event::Look);
+    script.answer(Err(Failure::Throttled));
+    assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) }, "it leads on");
+}
+
+#[test]
+fn a_nominee_that_is_throttled_leaves_at_once() {
+    let mut script = Script::verified();
+    script.answer(Err(Failure::Throttled));
+    let output = script.nominee.withdraw();
+    assert_eq!(output.command.map(|command| describe(command.op)), Some(format!("delete {OWN}")));
+    let mut script = Script::connected();
+    script.answer(Err(Failure::Throttled));
+    let output = script.nominee.withdraw();
+    let never = End::Withdrawn(crate::Departure::NeverCreated);
+    assert_eq!((output.command, output.notice), (None, Some(Notice::Ended(never))));
+}

@@ -40,12 +40,6 @@ impl Candidates {
         node.map_or(Ok(()), |node| node.departed(nominee, session))
     }
 
-    /// Whether a nomination said that its candidate is gone.
-    pub(in crate::simulation) fn has_departed(&self, nominee: NomineeId) -> bool {
-        let node = self.nodes.get(election_of(nominee).index());
-        node.is_some_and(|node| node.has_departed(nominee))
-    }
-
     /// An operator asks for the deletion of a candidate.
     pub(in crate::simulation) fn condemn(&mut self, election: Election, candidate: &str) {
         if let Some(node) = self.nodes.get_mut(election.index()) {

@@ -161,10 +161,6 @@ impl ElectionNode {
         }
     }
 
-    pub(super) fn has_departed(&self, nominee: NomineeId) -> bool {
-        self.departed.contains_key(&nominee)
-    }
-
     /// An operator asks for the deletion of a candidate.
     pub(super) fn condemn(&mut self, candidate: &str) {
         self.condemned.extend(self.known.get(candidate).map(|candidate| candidate.czxid));

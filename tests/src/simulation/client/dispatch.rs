@@ -88,6 +88,9 @@ impl Client {
         };
         nomination
             .handle(&mut Surroundings { session: &mut self.session, now, observed }, stimulus);
+        if nomination.nominee.waits_for_look() {
+            self.look_at = self.look_at.min(now + Duration::from_secs(1));
+        }
         if nomination.is_done() {
             self.nominations.remove(&key);
         }

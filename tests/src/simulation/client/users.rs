@@ -56,22 +56,6 @@ impl Client {
         self.begin(now, Nomination::new(key, stand), observed);
     }
 
-    /// Goes on with a nomination that is over, and may have left something.
-    pub(in crate::simulation) fn stand_again(
-        &mut self,
-        now: Instant,
-        stand: Stand,
-        observed: &mut Vec<Observed>,
-    ) {
-        if self.session.ended().is_some() || self.on_expiry == OnExpiry::Close {
-            return;
-        }
-        self.nominations.retain(|_, other| other.nominee.id() != stand.id);
-        let key = self.next_key();
-        let attempts = self.random.u32(..);
-        self.begin(now, Nomination::returning(key, stand, attempts), observed);
-    }
-
     fn begin(&mut self, now: Instant, nomination: Nomination, observed: &mut Vec<Observed>) {
         let key = nomination.key;
         self.nominations.insert(key, nomination);

@@ -112,7 +112,17 @@ impl World<'_> {
     /// and nothing is left of those that are gone.
     fn unsettled(&self) -> Option<String> {
         let mut elections = Election::ALL.into_iter();
-        elections.find_map(|election| self.unsettled_in(election)).or_else(|| self.stale_member())
+        elections
+            .find_map(|election| self.unsettled_in(election))
+            .or_else(|| self.debtor())
+            .or_else(|| self.stale_member())
+    }
+
+    /// Who still looks for what a failed nomination may have left behind.
+    fn debtor(&self) -> Option<String> {
+        let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
+        let debtor = clients.flat_map(Client::debtors).next();
+        debtor.map(|nominee| format!("{} owes a cleanup", name(nominee)))
     }
 
     fn unsettled_in(&self, election: Election) -> Option<String> {

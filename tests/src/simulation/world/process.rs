@@ -111,11 +111,6 @@ impl Process {
         self.condition = Condition::Running;
     }
 
-    /// How many processes there were that knew nothing of the one before.
-    pub(super) const fn lives(&self) -> u64 {
-        self.lives
-    }
-
     fn next_settings(&mut self) -> Settings {
         self.starts += 1;
         let mut settings = self.settings.clone();

@@ -15,14 +15,6 @@ use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
 use crate::simulation::outcome::Law;
 
-/// A nomination that failed, and is to be gone on with by the same process, or by one that took over
-/// from it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
-    nominee: NomineeId,
-    life: u64,
-}
-
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
 
@@ -71,40 +63,6 @@ impl World<'_> {
         let node = process.node;
         let who = self.name(node);
         self.tell(&who, || format!("nominates {}", name(id)));
-        self.observe_all(client, &observed)?;
-        self.settle_client(client)
-    }
-
-    fn stand_again_later(&mut self, client: usize, nominee: NomineeId) {
-        let life = self.processes.get(client).map_or(0, Process::lives);
-        let at = self.now + self.a_while();
-        self.agenda.add(at, Event::Again(client, Again { nominee, life }));
-    }
-
-    /// A client goes on with a nomination that has failed, and may have left a candidate of which it
-    /// does not know the name.
-    pub(super) fn stand_again(&mut self, client: usize, again: Again) -> Result<(), Broken> {
-        let Again { nominee: id, life } = again;
-        let is_over = self.candidates.has_departed(id)
-            || self.processes.get(client).is_none_or(|process| process.lives() != life);
-        if is_over || self.is_leaving() {
-            return Ok(());
-        }
-        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
-            self.stand_again_later(client, id);
-            return Ok(());
-        };
-        let now = process.now(self.now);
-        let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
-        let election = election_of(id);
-        let stand = Stand { id, election, policy: policy.unwrap_or_default() };
-        let mut observed = Vec::new();
-        if let Some(running) = &mut process.client {
-            running.stand_again(now, stand, &mut observed);
-        }
-        self.conduct.handed_over([id].into_iter());
-        let who = self.name(NodeId(self.hosts.len() + client));
-        self.tell(&who, || format!("goes on with {}", name(id)));
         self.observe_all(client, &observed)?;
         self.settle_client(client)
     }
@@ -196,15 +154,13 @@ impl World<'_> {
             }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
-            Observed::Notice { nominee, notice: Notice::Ended(End::Failed(error)) } => {
-                if *error == NominationError::SequenceExhausted {
-                    self.exhausted.insert(election_of(*nominee));
-                }
-                self.stand_again_later(client, *nominee);
-                self.note_change();
-            }
             Observed::Notice { nominee, notice: Notice::Ended(_) }
             | Observed::EndedWithClient { nominee } => {
+                if let Observed::Notice { notice: Notice::Ended(End::Failed(error)), .. } = what
+                    && *error == NominationError::SequenceExhausted
+                {
+                    self.exhausted.insert(election_of(*nominee));
+                }
                 // The user wants this service to have a leader, and stands again.
                 let at = self.now + self.a_while();
                 self.agenda.add(at, Event::Nominate(client, election_of(*nominee)));
