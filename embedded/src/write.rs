@@ -1,17 +1,17 @@
 //! Requests that want to change something, owned, as they travel from a replica to the leader.
 
+mod bodies;
+
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use bytes::Bytes;
-use zk_jute::records::{
-    Acl, CheckVersionRequest, CreateMode, CreateRequest, CreateTtlRequest, DeleteRequest, MultiOp,
-    MultiRequest, SetAclRequest, SetDataRequest, TtlMode,
-};
-use zk_jute::{Decode, DecodeError, OpCode, SessionId, Vector, Version};
+use zk_jute::records::{CheckVersionRequest, CreateMode, DeleteRequest, SetDataRequest, TtlMode};
+use zk_jute::{Decode, DecodeError, ErrorCode, OpCode, Reader, SessionId, Vector, Version};
 
-use crate::access::{AccessList, Identities, InvalidAcl};
+use self::bodies::{CreateBody, CreateTtlBody, SetAclBody};
+use crate::access::{AccessList, Identities, InvalidAcl, RequestedAcl};
 
 /// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
 const MAX_TTL_MILLIS: u64 = 0xff_ffff_ffff;
@@ -150,17 +150,17 @@ fn read_single(
 ) -> Option<Result<Operation, DecodeError>> {
     Some(match opcode {
         OpCode::CREATE | OpCode::CREATE2 => {
-            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Plain, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Plain, identities))
         }
         OpCode::CREATE_CONTAINER => {
-            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Container, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Container, identities))
         }
         OpCode::CREATE_TTL => {
-            CreateTtlRequest::decode_prefix(body).map(|r| create_ttl(r, identities))
+            CreateTtlBody::decode_prefix(body).map(|r| create_ttl(&r, identities))
         }
         OpCode::DELETE => DeleteRequest::decode_prefix(body).map(delete),
         OpCode::SET_DATA => SetDataRequest::decode_prefix(body).map(set_data),
-        OpCode::SET_ACL => SetAclRequest::decode_prefix(body).map(|r| Operation::SetAcl {
+        OpCode::SET_ACL => SetAclBody::decode_prefix(body).map(|r| Operation::SetAcl {
             path: r.path.to_string(),
             access: resolve(r.acl, identities),
             version: r.version,
@@ -172,39 +172,56 @@ fn read_single(
 /// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
 /// as since 3.9.0. A wrong time to live does not.
 fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
-    let request = MultiRequest::decode_prefix(body)?;
+    let mut reader = Reader::new(body);
     let mut operations = Vec::new();
-    for entry in request {
-        operations.push(match entry {
-            // Within a multi the mode of a container makes one, whatever the opcode.
-            MultiOp::Create(r) | MultiOp::Create2(r) if r.mode != CreateMode::CONTAINER => {
-                create(r, Kind::Plain, identities)
-            }
-            MultiOp::Create(r) | MultiOp::Create2(r) | MultiOp::CreateContainer(r) => {
-                create(r, Kind::Container, identities)
-            }
-            MultiOp::CreateTtl(r) => create_ttl(r, identities),
-            MultiOp::Delete(r) => delete(r),
-            MultiOp::SetData(r) => set_data(r),
-            MultiOp::Check(CheckVersionRequest { path, version }) => {
-                Operation::Check { path: path.to_string(), version }
-            }
-            // Kinds that the codec may learn are unknown here until they are added.
-            _ => return Ok(Write::Undecodable),
-        });
-        if let Some(Operation::Create(create)) = operations.last()
-            && !fits_into_multi(entry, create.lifetime)
-        {
-            return Ok(Write::Undecodable);
+    loop {
+        let kind = OpCode::decode(&mut reader)?;
+        let is_end = reader.boolean()?;
+        // The error code is that of a reply; servers do not look at it here.
+        ErrorCode::decode(&mut reader)?;
+        if is_end {
+            return Ok(Write::Multi(operations));
+        }
+        match read_entry(kind, &mut reader, identities)? {
+            Some(operation) => operations.push(operation),
+            None => return Ok(Write::Undecodable),
         }
     }
-    Ok(Write::Multi(operations))
 }
 
-fn fits_into_multi(entry: MultiOp<'_>, lifetime: Result<RequestedLifetime, LifetimeError>) -> bool {
+/// Reads the operation behind a header of a multi; `None` for one that has no place there.
+fn read_entry(
+    kind: OpCode,
+    reader: &mut Reader<'_>,
+    identities: &Identities,
+) -> Result<Option<Operation>, DecodeError> {
+    let operation = match kind {
+        OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER => {
+            let body = CreateBody::decode(reader)?;
+            // Within a multi the mode of a container makes one, whatever the opcode.
+            let is_container =
+                kind == OpCode::CREATE_CONTAINER || body.mode == CreateMode::CONTAINER;
+            create(&body, if is_container { Kind::Container } else { Kind::Plain }, identities)
+        }
+        OpCode::CREATE_TTL => create_ttl(&CreateTtlBody::decode(reader)?, identities),
+        OpCode::DELETE => delete(DeleteRequest::decode(reader)?),
+        OpCode::SET_DATA => set_data(SetDataRequest::decode(reader)?),
+        OpCode::CHECK => {
+            let CheckVersionRequest { path, version } = CheckVersionRequest::decode(reader)?;
+            Operation::Check { path: path.to_string(), version }
+        }
+        _ => return Ok(None),
+    };
+    match &operation {
+        Operation::Create(create) if !fits_into_multi(kind, create.lifetime) => Ok(None),
+        _ => Ok(Some(operation)),
+    }
+}
+
+fn fits_into_multi(kind: OpCode, lifetime: Result<RequestedLifetime, LifetimeError>) -> bool {
     match lifetime {
         Ok(_) => true,
-        Err(LifetimeError::InvalidTtl) => matches!(entry, MultiOp::CreateTtl(_)),
+        Err(LifetimeError::InvalidTtl) => kind == OpCode::CREATE_TTL,
         Err(LifetimeError::UnknownMode) => false,
     }
 }
@@ -218,7 +235,7 @@ enum Kind {
 
 /// Servers take every known mode with `createContainer`, and make a container of it; with a plain
 /// `create` the container mode makes a persistent znode (protocol section 4.4).
-fn create(request: CreateRequest<'_>, kind: Kind, identities: &Identities) -> Operation {
+fn create(request: &CreateBody<'_, CreateMode>, kind: Kind, identities: &Identities) -> Operation {
     let lifetime = match (kind, request.mode) {
         (Kind::Plain, CreateMode::EPHEMERAL | CreateMode::EPHEMERAL_SEQUENTIAL) => {
             Ok(RequestedLifetime::Ephemeral)
@@ -241,8 +258,9 @@ fn create(request: CreateRequest<'_>, kind: Kind, identities: &Identities) -> Op
     })
 }
 
-fn create_ttl(request: CreateTtlRequest<'_>, identities: &Identities) -> Operation {
-    let ttl = u64::try_from(request.ttl).ok();
+fn create_ttl(request: &CreateTtlBody<'_>, identities: &Identities) -> Operation {
+    let CreateTtlBody { create: request, ttl } = request;
+    let ttl = u64::try_from(*ttl).ok();
     let lifetime = match (request.mode.name(), ttl) {
         (Some(_), Some(ttl @ 1..=MAX_TTL_MILLIS)) => {
             Ok(RequestedLifetime::Ttl(Duration::from_millis(ttl)))
@@ -272,7 +290,10 @@ fn set_data(request: SetDataRequest<'_>) -> Operation {
     }
 }
 
-fn resolve(acl: Vector<'_, Acl<'_>>, identities: &Identities) -> Result<AccessList, InvalidAcl> {
+fn resolve(
+    acl: Vector<'_, RequestedAcl<'_>>,
+    identities: &Identities,
+) -> Result<AccessList, InvalidAcl> {
     AccessList::resolve(acl.iter(), identities)
 }
 
