@@ -23,7 +23,7 @@ use self::shared::{Activity, Paused, Shared};
 use crate::config::Config;
 use crate::database::Database;
 use crate::replica::Throttling;
-use crate::standalone::UnknownSession;
+use crate::standalone::{Standalone, UnknownSession};
 
 /// How long to wait after a connection could not be accepted, which mostly means that the process
 /// has too many files open.
@@ -107,14 +107,29 @@ impl Server {
         let _ = (&mut self.accepting).await;
     }
 
-    /// Ends a session at once, as if its time were over: its ephemeral znodes go, its connection is
-    /// closed, and who tries to go on with it is told that it has expired.
+    /// Expires a session at once, in the way in which sessions mostly expire: the server closes the
+    /// client's connection without a word, as if the network had cut it, and ends the session, as if
+    /// its timeout had passed meanwhile. The ephemeral znodes are gone when this returns; the client
+    /// learns that its session has expired when it connects again.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if it is over already, or never was.
+    /// [`UnknownSession`] if the session is over already, or never was.
     pub fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
-        self.shared.expire(session)
+        self.shared.expire(session, Standalone::expire)
+    }
+
+    /// Expires a session at once while its client is connected, as a server does to a client that
+    /// was silent for too long: the ephemeral znodes go first, then the connection. A client that
+    /// watches one of them is told that it is deleted, and only when it connects again, that its
+    /// session has expired. Apache ZooKeeper delivers that event in some runs and not in others,
+    /// since it closes the connection right behind it; this server always delivers it.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`] if the session is over already, or never was.
+    pub fn expire_connected(&self, session: SessionId) -> Result<(), UnknownSession> {
+        self.shared.expire(session, Standalone::expire_connected)
     }
 
     /// Closes all connections at once. The sessions go on: their clients may come back.

@@ -149,10 +149,14 @@ impl Shared {
         Ok(core.armed.and_then(|due| core.clock.when(due)))
     }
 
-    pub(super) fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
+    pub(super) fn expire(
+        &self,
+        session: SessionId,
+        expire: fn(&mut Standalone, Instant, SessionId) -> Result<(), UnknownSession>,
+    ) -> Result<(), UnknownSession> {
         let mut core = self.lock();
         let now = core.clock.now();
-        core.standalone.expire(now, session)?;
+        expire(&mut core.standalone, now, session)?;
         self.wake_others(&mut core);
         Ok(())
     }
