@@ -8,9 +8,10 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::records::{CheckVersionRequest, CreateMode, DeleteRequest, SetDataRequest, TtlMode};
-use zk_jute::{Decode, DecodeError, ErrorCode, OpCode, Reader, SessionId, Vector, Version};
+use zk_jute::{Decode, DecodeError, OpCode, SessionId, Vector, Version};
 
 use self::bodies::{CreateBody, CreateTtlBody, SetAclBody};
+pub(crate) use self::bodies::{MultiEntry, multi_entries};
 use crate::access::{AccessList, Identities, InvalidAcl, RequestedAcl};
 
 /// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
@@ -172,56 +173,49 @@ fn read_single(
 /// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
 /// as since 3.9.0. A wrong time to live does not.
 fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
-    let mut reader = Reader::new(body);
-    let mut operations = Vec::new();
-    loop {
-        let kind = OpCode::decode(&mut reader)?;
-        let is_end = reader.boolean()?;
-        // The error code is that of a reply; servers do not look at it here.
-        ErrorCode::decode(&mut reader)?;
-        if is_end {
-            return Ok(Write::Multi(operations));
-        }
-        match read_entry(kind, &mut reader, identities)? {
-            Some(operation) => operations.push(operation),
-            None => return Ok(Write::Undecodable),
-        }
-    }
-}
-
-/// Reads the operation behind a header of a multi; `None` for one that has no place there.
-fn read_entry(
-    kind: OpCode,
-    reader: &mut Reader<'_>,
-    identities: &Identities,
-) -> Result<Option<Operation>, DecodeError> {
-    let operation = match kind {
-        OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER => {
-            let body = CreateBody::decode(reader)?;
-            // Within a multi the mode of a container makes one, whatever the opcode.
-            let is_container =
-                kind == OpCode::CREATE_CONTAINER || body.mode == CreateMode::CONTAINER;
-            create(&body, if is_container { Kind::Container } else { Kind::Plain }, identities)
-        }
-        OpCode::CREATE_TTL => create_ttl(&CreateTtlBody::decode(reader)?, identities),
-        OpCode::DELETE => delete(DeleteRequest::decode(reader)?),
-        OpCode::SET_DATA => set_data(SetDataRequest::decode(reader)?),
-        OpCode::CHECK => {
-            let CheckVersionRequest { path, version } = CheckVersionRequest::decode(reader)?;
-            Operation::Check { path: path.to_string(), version }
-        }
-        _ => return Ok(None),
+    let Some(entries) = multi_entries(body)? else {
+        return Ok(Write::Undecodable);
     };
-    match &operation {
-        Operation::Create(create) if !fits_into_multi(kind, create.lifetime) => Ok(None),
-        _ => Ok(Some(operation)),
+    let mut operations = Vec::new();
+    for entry in &entries {
+        let operation = operation_of(entry, identities);
+        if let Operation::Create(create) = &operation
+            && !fits_into_multi(entry, create.lifetime)
+        {
+            return Ok(Write::Undecodable);
+        }
+        operations.push(operation);
+    }
+    Ok(Write::Multi(operations))
+}
+
+fn operation_of(entry: &MultiEntry<'_>, identities: &Identities) -> Operation {
+    match entry {
+        // Within a multi the mode of a container makes one, whatever the opcode.
+        MultiEntry::Create(body) | MultiEntry::Create2(body)
+            if body.mode != CreateMode::CONTAINER =>
+        {
+            create(body, Kind::Plain, identities)
+        }
+        MultiEntry::Create(body)
+        | MultiEntry::Create2(body)
+        | MultiEntry::CreateContainer(body) => create(body, Kind::Container, identities),
+        MultiEntry::CreateTtl(body) => create_ttl(body, identities),
+        MultiEntry::Delete(body) => delete(*body),
+        MultiEntry::SetData(body) => set_data(*body),
+        MultiEntry::Check(CheckVersionRequest { path, version }) => {
+            Operation::Check { path: (*path).to_string(), version: *version }
+        }
     }
 }
 
-fn fits_into_multi(kind: OpCode, lifetime: Result<RequestedLifetime, LifetimeError>) -> bool {
+fn fits_into_multi(
+    entry: &MultiEntry<'_>,
+    lifetime: Result<RequestedLifetime, LifetimeError>,
+) -> bool {
     match lifetime {
         Ok(_) => true,
-        Err(LifetimeError::InvalidTtl) => kind == OpCode::CREATE_TTL,
+        Err(LifetimeError::InvalidTtl) => matches!(entry, MultiEntry::CreateTtl(_)),
         Err(LifetimeError::UnknownMode) => false,
     }
 }

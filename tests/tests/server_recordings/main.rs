@@ -6,6 +6,7 @@
 
 mod access;
 mod ensemble;
+mod nulls;
 mod requests;
 mod sessions;
 mod throttling;
