@@ -7,6 +7,7 @@
 mod access;
 mod ensemble;
 mod nulls;
+mod quotas;
 mod requests;
 mod sessions;
 mod throttling;
