@@ -2,6 +2,7 @@
 
 mod clock;
 mod connection;
+mod refusals;
 mod shared;
 
 use core::fmt;
@@ -19,6 +20,7 @@ use tokio::time;
 use zk_jute::SessionId;
 
 use self::connection::Carrier;
+pub use self::refusals::{Refusal, Refusals};
 use self::shared::{Activity, Paused, Shared};
 use crate::config::Config;
 use crate::database::Database;
@@ -161,6 +163,14 @@ impl Server {
         self.shared.set_throttling(throttling);
     }
 
+    /// Tells of connections that are closed at a limit of the configuration
+    /// ([`Limits::max_client_connections`](crate::Limits::max_client_connections), which is 60 unless
+    /// set otherwise). Their clients are told nothing, as by Apache's servers: they see a connection
+    /// that ends, and try again. What was refused before this call is told, too.
+    pub fn refusals(&self) -> Refusals {
+        self.shared.refusals()
+    }
+
     /// A copy of all znodes and sessions, as of one moment between two requests.
     pub fn snapshot(&self) -> Database {
         self.shared.snapshot()
@@ -190,7 +200,7 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot
             // Told to stop, or the server was dropped.
             _ = &mut stopped => break,
             accepted = accept_one(&listener, &mut activity) => match accepted {
-                // One too many is closed without a word, as real servers do.
+                // One too many is closed without a word, as real servers do; the owner is told.
                 Ok(stream) => if let Some(carrier) = Carrier::new(&shared, stream) {
                     tasks.spawn(carrier.run());
                 },
