@@ -1,5 +1,6 @@
 //! The command line.
 
+mod server;
 mod tls;
 mod values;
 
@@ -8,6 +9,7 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 use election_tokio::{Client, ClientBuilder};
 
+pub(crate) use server::ServerOptions;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 
@@ -191,12 +193,13 @@ Examples:
   zkelect server
   zkelect server --tick-time 100ms                  # sessions that expire quickly
   zkelect server --listen 127.0.0.1:0 >address &    # any free port
+  zkelect server --max-connections-per-address 0 --extended-types
 
 The first line of standard output is `listening on IP:PORT`; the server answers from then on.
 
 Session timeouts are brought between 2 and 20 ticks, and sessions expire in steps of a tick, as by
-Apache ZooKeeper. Any client of ZooKeeper can use it; it has no TLS, no SASL and no quotas. What it
-holds is gone when it ends: for anything that matters run an Apache ZooKeeper ensemble.";
+Apache ZooKeeper. Any client of ZooKeeper can use it; it has no TLS, no SASL, and enforces no
+quotas. What it holds is gone when it ends, and fencing tokens begin anew with the next one: for anything that matters run an Apache ZooKeeper ensemble.";
 
 /// Runs a ZooKeeper server in memory, for development and tests.
 ///
@@ -214,6 +217,8 @@ pub(crate) struct ServerArgs {
     /// The server's unit of time, from 10ms to 1h.
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub(crate) tick_time: TickTime,
+    #[command(flatten)]
+    pub(crate) options: ServerOptions,
 }
 
 #[derive(Debug, Args)]
@@ -295,6 +300,10 @@ mod tests {
         };
         assert_eq!(args.listen.0.to_string(), "127.0.0.1:2181");
         assert_eq!(args.tick_time.0, Duration::from_secs(2));
+        let ServerOptions { max_connections_per_address, extended_types, super_digest } =
+            args.options;
+        assert_eq!(max_connections_per_address, 60);
+        assert_eq!((extended_types, super_digest), (false, None));
     }
 
     #[test]
@@ -346,7 +355,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused_with_the_reason() {
-        let cases: [(&[&str], &str); 11] = [
+        let cases: [(&[&str], &str); 12] = [
             (&["run", "--servers=a", "--election=/e"], "COMMAND"),
             (&["run", "--servers=a:x", "--election=/e", "--", "true"], "port"),
             (&["list", "--servers=", "--election=/e"], "--servers"),
@@ -359,6 +368,7 @@ mod tests {
             (&["server", "--listen=2181"], "such as 127.0.0.1:2181"),
             (&["server", "--tick-time=2"], "unit"),
             (&["server", "--tick-time=9ms"], "10ms at least"),
+            (&["server", "--super-digest=super:secret"], "openssl sha1"),
             (&["list", "--servers=a", "--election=/e", "--sasl-user=u"], "--sasl-password-file"),
             (&["list", "--servers=a", "--election=/e", "--sasl-password-file=f"], "--sasl-user"),
         ];

@@ -3,9 +3,9 @@
 use core::hash::BuildHasher as _;
 use std::hash::RandomState;
 
-use zk_embedded::{Config, Server};
+use zk_embedded::{Config, ExtendedTypes, Refusal, Refusals, Server, TooManyConnections};
 
-use crate::args::{ServerArgs, TickTime};
+use crate::args::ServerArgs;
 use crate::console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,23 +16,54 @@ pub(crate) async fn server(args: ServerArgs) -> Result<Exit, Failure> {
     // First, so that who reads that it listens can end it.
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     let address = args.listen.0;
-    let config = config(args.tick_time);
+    let config = config(&args);
     let server = Server::bind_with(address, config.clone())
         .await
         .map_err(|error| Failure::Listen { address, error })?;
     console::print(&format!("listening on {}\n", server.addr()))?;
     introduce(&server, &config);
-    signals.next().await;
+    tokio::select! {
+        _ = signals.next() => {}
+        () = tell_of(server.refusals()) => {}
+    }
     console::note("told to end: closes all connections, and what it held is gone");
     server.shutdown().await;
     Ok(Exit::Success)
 }
 
 /// Session ids begin at random: a client of an earlier server gets no session of this one.
-fn config(tick_time: TickTime) -> Config {
-    let mut config = Config::with_tick_time(tick_time.0);
+fn config(args: &ServerArgs) -> Config {
+    let options = &args.options;
+    let mut config = Config::with_tick_time(args.tick_time.0);
     config.seed = RandomState::new().hash_one(std::process::id());
+    config.limits.max_client_connections = options.max_connections_per_address;
+    config.super_digest = options.super_digest.as_ref().map(|digest| digest.0.clone());
+    if options.extended_types {
+        config.extended_types = ExtendedTypes::Enabled;
+    }
     config
+}
+
+/// Warns of connections that the server closes at its limit. Clients try again and again: the
+/// warnings become rarer, each when there are twice as many as at the last.
+async fn tell_of(mut refusals: Refusals) {
+    let mut due = 1;
+    while let Some(Refusal { peer, reason, count, .. }) = refusals.next().await {
+        if count < due {
+            continue;
+        }
+        due = count.saturating_mul(2);
+        let remedy = match reason {
+            TooManyConnections::FromAddress { .. } => "; see --max-connections-per-address",
+            TooManyConnections::InTotal { .. } => "",
+        };
+        console::warn(format_args!(
+            "closed a connection from {}, as {count} so far: {reason}{remedy}",
+            peer.ip()
+        ));
+    }
+    // The server tells no more; it goes on until a signal ends it.
+    core::future::pending::<()>().await;
 }
 
 fn introduce(server: &Server, config: &Config) {
@@ -44,6 +75,10 @@ fn introduce(server: &Server, config: &Config) {
         humantime::format_duration(*config.session_timeouts.start()),
         humantime::format_duration(*config.session_timeouts.end())
     ));
+    console::note(
+        "fencing tokens begin anew with each start of this server: a system that remembers the \
+         tokens of an earlier one refuses the new ones",
+    );
     if !server.addr().ip().is_loopback() {
         console::warn(
             "other machines may reach it, and everybody who does can read and write: \

@@ -1,18 +1,20 @@
 //! Who may do what: identities of connections, and access lists of znodes (protocol section 5.3).
 
 mod ip;
+mod requested;
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::net::IpAddr;
 
+use zk_jute::ErrorCode;
 use zk_jute::records::{Acl, Permissions};
 
 use self::ip::IpRange;
 pub(crate) use self::ip::java_text;
+pub(crate) use self::requested::RequestedAcl;
 
 /// One of the identities that a connection has shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,25 +113,23 @@ impl AccessList {
     /// The list that a client with these identities gets for what it asked for: duplicates are
     /// dropped, and `auth` becomes the identities by which the client authenticated.
     pub(crate) fn resolve<'a>(
-        requested: impl Iterator<Item = Acl<'a>>,
+        requested: impl Iterator<Item = RequestedAcl<'a>>,
         identities: &Identities,
     ) -> Result<Self, InvalidAcl> {
-        let mut seen: Vec<Acl<'_>> = Vec::new();
-        let mut entries = Vec::new();
+        let mut distinct: Vec<RequestedAcl<'_>> = Vec::new();
         for acl in requested {
-            if seen.contains(&acl) {
-                continue;
-            }
-            seen.push(acl);
-            let permissions = acl.permissions;
-            let before = entries.len();
-            entries.extend(grantees(acl, identities).map(|grantee| Entry { permissions, grantee }));
-            if entries.len() == before {
-                return Err(InvalidAcl);
+            if !acl.is_among(&distinct)? {
+                distinct.push(acl);
             }
         }
+        let mut entries = Vec::new();
+        for acl in distinct {
+            let permissions = acl.permissions;
+            let grantees = grantees(acl, identities)?.into_iter();
+            entries.extend(grantees.map(|grantee| Entry { permissions, grantee }));
+        }
         if entries.is_empty() {
-            return Err(InvalidAcl);
+            return Err(InvalidAcl::Malformed);
         }
         Ok(Self(entries.into()))
     }
@@ -167,32 +167,56 @@ impl AccessList {
     }
 }
 
-/// An access list that is null, empty or malformed, or that nobody could ever match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidAcl;
+/// Why a server takes no such access list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAcl {
+    /// It is null or empty, or an entry matches nobody.
+    #[error("the access list is empty or malformed")]
+    Malformed,
+    /// An id or a scheme is null where Apache's servers look at it. They fail there
+    /// (`NullPointerException`), and answer as if they could not read the request.
+    #[error("an id or a scheme of the access list is null")]
+    Null,
+}
 
-impl fmt::Display for InvalidAcl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the access list is empty or malformed")
+impl InvalidAcl {
+    /// What a client is told.
+    pub(crate) const fn code(self) -> ErrorCode {
+        match self {
+            Self::Malformed => ErrorCode::INVALID_ACL,
+            Self::Null => ErrorCode::MARSHALLING_ERROR,
+        }
     }
 }
 
-impl core::error::Error for InvalidAcl {}
-
-/// Whom an entry of a request is for: nobody, if it is malformed.
-fn grantees(acl: Acl<'_>, identities: &Identities) -> impl Iterator<Item = Grantee> {
-    let named = match acl.scheme {
-        "world" if acl.id == "anyone" => Some(Grantee::Anyone),
-        "digest" if has_two_parts(acl.id) => Some(Grantee::Digest(acl.id.to_string())),
-        "ip" => IpRange::parse(acl.id).map(Grantee::Ip),
-        _ => None,
+/// Whom an entry of a request is for: one or more.
+fn grantees(acl: RequestedAcl<'_>, identities: &Identities) -> Result<Vec<Grantee>, InvalidAcl> {
+    let scheme = acl.scheme.ok_or(InvalidAcl::Malformed)?;
+    let grantees: Vec<Grantee> = match scheme {
+        // Servers do not look at the id: kazoo's is null.
+        "auth" => identities.iter().filter_map(authenticated).collect(),
+        "world" | "digest" | "ip" => {
+            named(scheme, acl.id.ok_or(InvalidAcl::Null)?).into_iter().collect()
+        }
+        _ => Vec::new(),
     };
-    let authenticated = identities.iter().filter(move |_| acl.scheme == "auth");
-    let authenticated = authenticated.filter_map(|identity| match identity {
+    if grantees.is_empty() { Err(InvalidAcl::Malformed) } else { Ok(grantees) }
+}
+
+fn authenticated(identity: &Identity) -> Option<Grantee> {
+    match identity {
         Identity::Digest(id) => Some(Grantee::Digest(id.clone())),
         Identity::Ip(_) | Identity::Super => None,
-    });
-    named.into_iter().chain(authenticated)
+    }
+}
+
+fn named(scheme: &str, id: &str) -> Option<Grantee> {
+    match scheme {
+        "world" if id == "anyone" => Some(Grantee::Anyone),
+        "digest" if has_two_parts(id) => Some(Grantee::Digest(id.to_string())),
+        "ip" => IpRange::parse(id).map(Grantee::Ip),
+        _ => None,
+    }
 }
 
 /// As Java splits: empty parts at the end do not count.
@@ -206,7 +230,7 @@ fn user_of(digest: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
+    use alloc::{format, vec};
     use core::net::Ipv4Addr;
 
     use super::*;
@@ -232,7 +256,7 @@ mod tests {
         requested: [Acl<'_>; N],
         identities: &Identities,
     ) -> Result<AccessList, InvalidAcl> {
-        AccessList::resolve(requested.into_iter(), identities)
+        AccessList::resolve(requested.into_iter().map(RequestedAcl::from), identities)
     }
 
     fn shown(list: &AccessList) -> Vec<String> {
@@ -242,7 +266,7 @@ mod tests {
 
     #[test]
     fn malformed_lists_are_refused() {
-        assert_eq!(resolve([], &local()), Err(InvalidAcl));
+        assert_eq!(resolve([], &local()), Err(InvalidAcl::Malformed));
         let malformed = [
             acl(31, "world", "bob"),
             acl(31, "world", ""),
@@ -258,10 +282,39 @@ mod tests {
             acl(31, "", ""),
         ];
         for entry in malformed {
-            assert_eq!(resolve([entry], &local()), Err(InvalidAcl), "{entry:?}");
+            assert_eq!(resolve([entry], &local()), Err(InvalidAcl::Malformed), "{entry:?}");
             let behind_a_sound_one = resolve([Acl::OPEN, entry], &local());
-            assert_eq!(behind_a_sound_one, Err(InvalidAcl), "{entry:?}");
+            assert_eq!(behind_a_sound_one, Err(InvalidAcl::Malformed), "{entry:?}");
         }
+    }
+
+    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of two
+    /// entries with equal permissions and schemes they compare the ids.
+    #[test]
+    fn a_null_id_is_one_of_the_scheme_auth() {
+        let entry = |scheme, id| RequestedAcl { permissions: Permissions::ALL, scheme, id };
+        let resolve = |requested: &[RequestedAcl<'_>], identities: &Identities| {
+            AccessList::resolve(requested.iter().copied(), identities).map(|list| shown(&list))
+        };
+        let auth = entry(Some("auth"), None);
+        let bob = Ok(vec![format!("31:digest:{BOB}")]);
+        assert_eq!(resolve(&[auth], &as_bob()), bob);
+        assert_eq!(resolve(&[auth], &local()), Err(InvalidAcl::Malformed));
+        for (scheme, refused) in [
+            (None, InvalidAcl::Malformed),
+            (Some("sasl"), InvalidAcl::Malformed),
+            (Some("world"), InvalidAcl::Null),
+            (Some("digest"), InvalidAcl::Null),
+            (Some("ip"), InvalidAcl::Null),
+        ] {
+            assert_eq!(resolve(&[entry(scheme, None)], &as_bob()), Err(refused), "{scheme:?}");
+        }
+        assert_eq!(resolve(&[auth, auth], &as_bob()), Err(InvalidAcl::Null));
+        let with_id = entry(Some("auth"), Some(""));
+        assert_eq!(resolve(&[with_id, auth], &as_bob()), Err(InvalidAcl::Null));
+        let read = RequestedAcl { permissions: Permissions::READ, ..auth };
+        let both = vec![format!("31:digest:{BOB}"), format!("1:digest:{BOB}")];
+        assert_eq!(resolve(&[auth, read], &as_bob()), Ok(both));
     }
 
     /// As Java splits them.

@@ -30,7 +30,7 @@ pub use config::{Config, CounterEnd, ExpiryPace, ExtendedTypes, FirstZnodes, Inv
 pub use database::Database;
 pub use leader::{Decision, Leader};
 #[cfg(feature = "listener")]
-pub use listener::Server;
+pub use listener::{Refusal, Refusals, Server};
 pub use prepare::prepare;
 pub use replica::{
     Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Throttling, Ticket,

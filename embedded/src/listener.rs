@@ -2,6 +2,7 @@
 
 mod clock;
 mod connection;
+mod refusals;
 mod shared;
 
 use core::fmt;
@@ -19,11 +20,12 @@ use tokio::time;
 use zk_jute::SessionId;
 
 use self::connection::Carrier;
+pub use self::refusals::{Refusal, Refusals};
 use self::shared::{Activity, Paused, Shared};
 use crate::config::Config;
 use crate::database::Database;
 use crate::replica::Throttling;
-use crate::standalone::UnknownSession;
+use crate::standalone::{Standalone, UnknownSession};
 
 /// How long to wait after a connection could not be accepted, which mostly means that the process
 /// has too many files open.
@@ -107,14 +109,29 @@ impl Server {
         let _ = (&mut self.accepting).await;
     }
 
-    /// Ends a session at once, as if its time were over: its ephemeral znodes go, its connection is
-    /// closed, and who tries to go on with it is told that it has expired.
+    /// Expires a session at once, in the way in which sessions mostly expire: the server closes the
+    /// client's connection without a word, as if the network had cut it, and ends the session, as if
+    /// its timeout had passed meanwhile. The ephemeral znodes are gone when this returns; the client
+    /// learns that its session has expired when it connects again.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if it is over already, or never was.
+    /// [`UnknownSession`] if the session is over already, or never was.
     pub fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
-        self.shared.expire(session)
+        self.shared.expire(session, Standalone::expire)
+    }
+
+    /// Expires a session at once while its client is connected, as a server does to a client that
+    /// was silent for too long: the ephemeral znodes go first, then the connection. A client that
+    /// watches one of them is told that it is deleted, and only when it connects again, that its
+    /// session has expired. Apache ZooKeeper delivers that event in some runs and not in others,
+    /// since it closes the connection right behind it; this server always delivers it.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`] if the session is over already, or never was.
+    pub fn expire_connected(&self, session: SessionId) -> Result<(), UnknownSession> {
+        self.shared.expire(session, Standalone::expire_connected)
     }
 
     /// Closes all connections at once. The sessions go on: their clients may come back.
@@ -146,6 +163,14 @@ impl Server {
         self.shared.set_throttling(throttling);
     }
 
+    /// Tells of connections that are closed at a limit of the configuration
+    /// ([`Limits::max_client_connections`](crate::Limits::max_client_connections), which is 60 unless
+    /// set otherwise). Their clients are told nothing, as by Apache's servers: they see a connection
+    /// that ends, and try again. What was refused before this call is told, too.
+    pub fn refusals(&self) -> Refusals {
+        self.shared.refusals()
+    }
+
     /// A copy of all znodes and sessions, as of one moment between two requests.
     pub fn snapshot(&self) -> Database {
         self.shared.snapshot()
@@ -175,7 +200,7 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot
             // Told to stop, or the server was dropped.
             _ = &mut stopped => break,
             accepted = accept_one(&listener, &mut activity) => match accepted {
-                // One too many is closed without a word, as real servers do.
+                // One too many is closed without a word, as real servers do; the owner is told.
                 Ok(stream) => if let Some(carrier) = Carrier::new(&shared, stream) {
                     tasks.spawn(carrier.run());
                 },

@@ -144,7 +144,7 @@ impl Preparation<'_> {
         let lifetime = self.lifetime(create.lifetime)?;
         let session = self.session()?;
         let (parent_path, _) = split_plausible(&create.path)?;
-        let access = create.access.clone().map_err(invalid_acl)?;
+        let access = create.access.clone().map_err(InvalidAcl::code)?;
         let mut parent = self.draft.get(parent_path).ok_or(ErrorCode::NO_NODE)?;
         self.permit(&parent.access, Permissions::CREATE)?;
         let path = match create.naming {
@@ -200,7 +200,7 @@ impl Preparation<'_> {
     ) -> Result<TxnOperation, ErrorCode> {
         self.session()?;
         valid(path)?;
-        let access = access.clone().map_err(invalid_acl)?;
+        let access = access.clone().map_err(InvalidAcl::code)?;
         let mut znode = self.draft.get(path).ok_or(ErrorCode::NO_NODE)?;
         self.permit(&znode.access, Permissions::ADMIN)?;
         compare(version, znode.aversion)?;
@@ -268,10 +268,6 @@ fn compare(expected: Version, actual: Version) -> Result<(), ErrorCode> {
 
 fn next_version(version: Version) -> Version {
     Version::new(version.get().wrapping_add(1))
-}
-
-fn invalid_acl(_: InvalidAcl) -> ErrorCode {
-    ErrorCode::INVALID_ACL
 }
 
 const fn whole_request(error: ErrorCode) -> Rejection {

@@ -141,10 +141,22 @@ pub enum Transmit {
     Close,
 }
 
-/// The limit of connections is reached: the transport is to be closed without a word.
+/// A limit of connections is reached: the transport is to be closed without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many connections")]
-pub struct TooManyConnections;
+pub enum TooManyConnections {
+    /// [`Limits::max_client_connections`](crate::Limits::max_client_connections).
+    #[error("{limit} connections from one address are open, which is the limit")]
+    FromAddress {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// [`Limits::max_connections`](crate::Limits::max_connections).
+    #[error("{limit} connections are open, which is the limit")]
+    InTotal {
+        /// How many there may be.
+        limit: usize,
+    },
+}
 
 impl Replica {
     /// A replica that begins with `database`.
@@ -206,10 +218,12 @@ impl Replica {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let limits = self.config.limits;
         let from_there = self.by_address.get(&peer.ip()).copied().unwrap_or(0);
-        if reaches(self.connections.len(), limits.max_connections)
-            || reaches(from_there, limits.max_client_connections)
-        {
-            return Err(TooManyConnections);
+        if reaches(self.connections.len(), limits.max_connections) {
+            return Err(TooManyConnections::InTotal { limit: limits.max_connections });
+        }
+        if reaches(from_there, limits.max_client_connections) {
+            let limit = limits.max_client_connections;
+            return Err(TooManyConnections::FromAddress { limit });
         }
         let id = ConnectionId(self.next_connection);
         self.next_connection += 1;

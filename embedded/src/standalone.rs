@@ -132,13 +132,32 @@ impl Standalone {
         self.replica.drop_connections();
     }
 
-    /// Ends a session at once, as if its time were over: its ephemeral znodes go, its connection is
-    /// closed without a word.
+    /// Cuts the session's client off, and ends the session at once, as if its time had passed
+    /// meanwhile: the connection is closed without a word, then the ephemeral znodes go. The client
+    /// learns of it when it tries to go on with the session.
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`] if it is over already, or never was.
+    /// [`UnknownSession`] if the session is over already, or never was.
     pub fn expire(&mut self, now: Instant, session: SessionId) -> Result<(), UnknownSession> {
+        let txn = self.leader.expire(now, session).ok_or(UnknownSession)?;
+        self.replica.end_connection_of(session);
+        self.commit(&txn);
+        Ok(())
+    }
+
+    /// Ends the session at once while its client is connected: the ephemeral znodes go, then the
+    /// connection is closed. A client that watches them is told that they are gone before it can
+    /// know that its session is.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`] if the session is over already, or never was.
+    pub fn expire_connected(
+        &mut self,
+        now: Instant,
+        session: SessionId,
+    ) -> Result<(), UnknownSession> {
         let txn = self.leader.expire(now, session).ok_or(UnknownSession)?;
         self.commit(&txn);
         Ok(())

@@ -1,5 +1,6 @@
 //! The tree of znodes: what is there, and the four changes that it knows.
 
+mod quota;
 mod znode;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use bytes::Bytes;
 use zk_jute::records::Stat;
 use zk_jute::{SessionId, Zxid};
 
+use self::quota::Growth;
 pub(crate) use self::znode::ChildrenCreated;
 pub use self::znode::{Lifetime, Znode};
 use crate::access::AccessList;
@@ -25,6 +27,8 @@ pub(crate) struct Tree {
     ephemerals: BTreeMap<SessionId, BTreeSet<String>>,
     /// Containers and znodes with a time to live: those that are looked through in intervals.
     mortals: BTreeSet<String>,
+    /// Paths with a quota, whether or not there is a znode.
+    quotas: BTreeSet<String>,
     data_bytes: usize,
     counter_end: CounterEnd,
 }
@@ -36,6 +40,7 @@ impl Tree {
             znodes: BTreeMap::new(),
             ephemerals: BTreeMap::new(),
             mortals: BTreeSet::new(),
+            quotas: BTreeSet::new(),
             data_bytes: 0,
             counter_end,
         };
@@ -84,11 +89,16 @@ impl Tree {
 
     /// Number of all descendants.
     pub(crate) fn count_below(&self, path: &str) -> usize {
+        self.below(path).count()
+    }
+
+    /// All descendants with their paths.
+    fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Znode)> {
         let below = path::join(path::stored(path), "");
         self.znodes
             .range::<str, _>((Bound::Excluded(&*below), Bound::Unbounded))
-            .take_while(|(path, _)| path.starts_with(&below))
-            .count()
+            .map(|(path, znode)| (&**path, znode))
+            .take_while(move |(path, _)| path.starts_with(&below))
     }
 
     /// The paths of a session's ephemeral znodes.
@@ -157,6 +167,7 @@ impl Tree {
         self.data_bytes += path.len() + new.data.map_or(0, Bytes::len);
         let stat = znode.stat();
         self.znodes.insert(path, znode);
+        self.track_created(new.path, Growth::created(new.data));
         Ok(stat)
     }
 
@@ -179,6 +190,7 @@ impl Tree {
             }
         }
         self.data_bytes -= path.len() + znode.data.as_ref().map_or(0, Bytes::len);
+        self.track_deleted(path, Growth::deleted(znode.data.as_ref()));
         Ok(znode)
     }
 
@@ -200,11 +212,13 @@ impl Tree {
         let znode = self.znodes.get_mut(path).ok_or(Diverged)?;
         self.data_bytes += data.map_or(0, Bytes::len);
         self.data_bytes -= znode.data.as_ref().map_or(0, Bytes::len);
+        let growth = Growth::written(znode.data.as_ref(), data);
         znode.data = data.cloned();
         znode.version = znode.version.wrapping_add(1);
         znode.mzxid = at.zxid;
         znode.mtime = at.time;
-        Ok(znode)
+        self.count(path, growth);
+        self.get(path).ok_or(Diverged)
     }
 
     pub(crate) fn set_acl(&mut self, path: &str, access: &AccessList) -> Result<Stat, Diverged> {

@@ -1,17 +1,18 @@
 //! Requests that want to change something, owned, as they travel from a replica to the leader.
 
+mod bodies;
+
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use bytes::Bytes;
-use zk_jute::records::{
-    Acl, CheckVersionRequest, CreateMode, CreateRequest, CreateTtlRequest, DeleteRequest, MultiOp,
-    MultiRequest, SetAclRequest, SetDataRequest, TtlMode,
-};
+use zk_jute::records::{CheckVersionRequest, CreateMode, DeleteRequest, SetDataRequest, TtlMode};
 use zk_jute::{Decode, DecodeError, OpCode, SessionId, Vector, Version};
 
-use crate::access::{AccessList, Identities, InvalidAcl};
+use self::bodies::{CreateBody, CreateTtlBody, SetAclBody};
+pub(crate) use self::bodies::{MultiEntry, multi_entries};
+use crate::access::{AccessList, Identities, InvalidAcl, RequestedAcl};
 
 /// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
 const MAX_TTL_MILLIS: u64 = 0xff_ffff_ffff;
@@ -150,17 +151,17 @@ fn read_single(
 ) -> Option<Result<Operation, DecodeError>> {
     Some(match opcode {
         OpCode::CREATE | OpCode::CREATE2 => {
-            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Plain, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Plain, identities))
         }
         OpCode::CREATE_CONTAINER => {
-            CreateRequest::decode_prefix(body).map(|r| create(r, Kind::Container, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Container, identities))
         }
         OpCode::CREATE_TTL => {
-            CreateTtlRequest::decode_prefix(body).map(|r| create_ttl(r, identities))
+            CreateTtlBody::decode_prefix(body).map(|r| create_ttl(&r, identities))
         }
         OpCode::DELETE => DeleteRequest::decode_prefix(body).map(delete),
         OpCode::SET_DATA => SetDataRequest::decode_prefix(body).map(set_data),
-        OpCode::SET_ACL => SetAclRequest::decode_prefix(body).map(|r| Operation::SetAcl {
+        OpCode::SET_ACL => SetAclBody::decode_prefix(body).map(|r| Operation::SetAcl {
             path: r.path.to_string(),
             access: resolve(r.acl, identities),
             version: r.version,
@@ -172,39 +173,49 @@ fn read_single(
 /// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
 /// as since 3.9.0. A wrong time to live does not.
 fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
-    let request = MultiRequest::decode_prefix(body)?;
+    let Some(entries) = multi_entries(body)? else {
+        return Ok(Write::Undecodable);
+    };
     let mut operations = Vec::new();
-    for entry in request {
-        operations.push(match entry {
-            // Within a multi the mode of a container makes one, whatever the opcode.
-            MultiOp::Create(r) | MultiOp::Create2(r) if r.mode != CreateMode::CONTAINER => {
-                create(r, Kind::Plain, identities)
-            }
-            MultiOp::Create(r) | MultiOp::Create2(r) | MultiOp::CreateContainer(r) => {
-                create(r, Kind::Container, identities)
-            }
-            MultiOp::CreateTtl(r) => create_ttl(r, identities),
-            MultiOp::Delete(r) => delete(r),
-            MultiOp::SetData(r) => set_data(r),
-            MultiOp::Check(CheckVersionRequest { path, version }) => {
-                Operation::Check { path: path.to_string(), version }
-            }
-            // Kinds that the codec may learn are unknown here until they are added.
-            _ => return Ok(Write::Undecodable),
-        });
-        if let Some(Operation::Create(create)) = operations.last()
+    for entry in &entries {
+        let operation = operation_of(entry, identities);
+        if let Operation::Create(create) = &operation
             && !fits_into_multi(entry, create.lifetime)
         {
             return Ok(Write::Undecodable);
         }
+        operations.push(operation);
     }
     Ok(Write::Multi(operations))
 }
 
-fn fits_into_multi(entry: MultiOp<'_>, lifetime: Result<RequestedLifetime, LifetimeError>) -> bool {
+fn operation_of(entry: &MultiEntry<'_>, identities: &Identities) -> Operation {
+    match entry {
+        // Within a multi the mode of a container makes one, whatever the opcode.
+        MultiEntry::Create(body) | MultiEntry::Create2(body)
+            if body.mode != CreateMode::CONTAINER =>
+        {
+            create(body, Kind::Plain, identities)
+        }
+        MultiEntry::Create(body)
+        | MultiEntry::Create2(body)
+        | MultiEntry::CreateContainer(body) => create(body, Kind::Container, identities),
+        MultiEntry::CreateTtl(body) => create_ttl(body, identities),
+        MultiEntry::Delete(body) => delete(*body),
+        MultiEntry::SetData(body) => set_data(*body),
+        MultiEntry::Check(CheckVersionRequest { path, version }) => {
+            Operation::Check { path: (*path).to_string(), version: *version }
+        }
+    }
+}
+
+fn fits_into_multi(
+    entry: &MultiEntry<'_>,
+    lifetime: Result<RequestedLifetime, LifetimeError>,
+) -> bool {
     match lifetime {
         Ok(_) => true,
-        Err(LifetimeError::InvalidTtl) => matches!(entry, MultiOp::CreateTtl(_)),
+        Err(LifetimeError::InvalidTtl) => matches!(entry, MultiEntry::CreateTtl(_)),
         Err(LifetimeError::UnknownMode) => false,
     }
 }
@@ -218,7 +229,7 @@ enum Kind {
 
 /// Servers take every known mode with `createContainer`, and make a container of it; with a plain
 /// `create` the container mode makes a persistent znode (protocol section 4.4).
-fn create(request: CreateRequest<'_>, kind: Kind, identities: &Identities) -> Operation {
+fn create(request: &CreateBody<'_, CreateMode>, kind: Kind, identities: &Identities) -> Operation {
     let lifetime = match (kind, request.mode) {
         (Kind::Plain, CreateMode::EPHEMERAL | CreateMode::EPHEMERAL_SEQUENTIAL) => {
             Ok(RequestedLifetime::Ephemeral)
@@ -241,8 +252,9 @@ fn create(request: CreateRequest<'_>, kind: Kind, identities: &Identities) -> Op
     })
 }
 
-fn create_ttl(request: CreateTtlRequest<'_>, identities: &Identities) -> Operation {
-    let ttl = u64::try_from(request.ttl).ok();
+fn create_ttl(request: &CreateTtlBody<'_>, identities: &Identities) -> Operation {
+    let CreateTtlBody { create: request, ttl } = request;
+    let ttl = u64::try_from(*ttl).ok();
     let lifetime = match (request.mode.name(), ttl) {
         (Some(_), Some(ttl @ 1..=MAX_TTL_MILLIS)) => {
             Ok(RequestedLifetime::Ttl(Duration::from_millis(ttl)))
@@ -272,7 +284,10 @@ fn set_data(request: SetDataRequest<'_>) -> Operation {
     }
 }
 
-fn resolve(acl: Vector<'_, Acl<'_>>, identities: &Identities) -> Result<AccessList, InvalidAcl> {
+fn resolve(
+    acl: Vector<'_, RequestedAcl<'_>>,
+    identities: &Identities,
+) -> Result<AccessList, InvalidAcl> {
     AccessList::resolve(acl.iter(), identities)
 }
 

@@ -7,7 +7,8 @@ use core::future::Future;
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, ErrorCode, EventType, Role, SessionId, Version,
+    Client, ConnectionState, CreateMode, ErrorCode, EventType, Leadership, LostReason, Nomination,
+    Role, SessionId, Version,
 };
 use tokio::time::timeout;
 use zk_embedded::Server;
@@ -96,6 +97,37 @@ async fn leadership_goes_from_nominee_to_nominee() -> Outcome {
     assert!(third_leads.token() > second_leads.token());
     soon(second_leads.lost()).await;
     assert!(!second_leads.is_valid());
+    Ok(())
+}
+
+/// A leader on a client of its own.
+async fn leader(
+    server: &Server,
+) -> Result<(Client, Nomination, Leadership), Box<dyn Error + Send + Sync>> {
+    let client = connect(server).await?;
+    let mut nomination = client.election("/election").nominate()?;
+    let leadership = soon(nomination.elected()).await?;
+    Ok((client, nomination, leadership))
+}
+
+#[tokio::test]
+async fn an_expired_leader_is_told_that_its_session_expired() -> Outcome {
+    let server = Server::bind("127.0.0.1:0").await?;
+    for round in 0..20 {
+        let (client, _nomination, leadership) = leader(&server).await?;
+        server.expire(session_of(&client))?;
+        assert_eq!(soon(leadership.lost()).await, LostReason::SessionExpired, "round {round}");
+    }
+    Ok(())
+}
+
+/// The event of its deleted candidate comes before the end of its connection.
+#[tokio::test]
+async fn a_leader_that_expires_while_connected_finds_its_candidate_deleted() -> Outcome {
+    let server = Server::bind("127.0.0.1:0").await?;
+    let (client, _nomination, leadership) = leader(&server).await?;
+    server.expire_connected(session_of(&client))?;
+    assert_eq!(soon(leadership.lost()).await, LostReason::Evicted);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use zk_embedded::{Config, Server, UnknownSession};
+use zk_embedded::{Config, Server, TooManyConnections, UnknownSession};
 use zk_jute::records::{ConnectRequest, ConnectResponse, Ping};
 use zk_jute::{
     DEFAULT_MAX_FRAME, Decode, Encode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid,
@@ -201,14 +201,23 @@ async fn hostile_bytes_cost_their_connection_alone() -> Outcome {
     Ok(())
 }
 
-/// As by real servers, without a word.
+/// As by real servers, without a word to the client.
 #[tokio::test]
 async fn one_connection_too_many_is_closed() -> Outcome {
     let mut config = Config::default();
     config.limits.max_client_connections = 1;
     let server = Server::bind_with("127.0.0.1:0", config).await?;
     let mut peer = Peer::connect(&server).await?;
+    let mut refusals = server.refusals();
+    let refused = TcpStream::connect(server.addr()).await?;
+    let refusal = timeout(BOUND, refusals.next()).await?.ok_or("a refusal")?;
+    let reason = TooManyConnections::FromAddress { limit: 1 };
+    assert_eq!((refusal.peer, refusal.reason), (refused.local_addr()?, reason));
     assert!(Peer::connect(&server).await.is_err());
+    let refusal = timeout(BOUND, refusals.next()).await?.ok_or("another refusal")?;
+    assert_eq!(refusal.count, 2);
+    let late = timeout(BOUND, server.refusals().next()).await?;
+    assert_eq!(late, Some(refusal), "told to those who ask later");
     peer.ping().await?;
     drop(peer);
     // The server hears of that in its own time.
@@ -218,5 +227,9 @@ async fn one_connection_too_many_is_closed() -> Outcome {
         }
     };
     timeout(BOUND, again).await?;
+    drop(server);
+    // What was refused in between comes first.
+    let ended = async { while refusals.next().await.is_some() {} };
+    timeout(BOUND, ended).await?;
     Ok(())
 }

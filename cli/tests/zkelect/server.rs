@@ -5,7 +5,9 @@ use std::net::TcpStream;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::wait::SOON;
+use zk_tests::opcode::Opcode;
+use zk_tests::raw::{RawClient, RawError};
+use zk_tests::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, text, token};
@@ -56,7 +58,84 @@ fn it_says_where_it_listens_and_what_it_is_for() {
     let stderr = server.stderr();
     assert!(stderr.contains("for development and tests"), "{stderr}");
     assert!(stderr.contains("nothing on disk"), "{stderr}");
+    assert!(stderr.contains("tokens begin anew"), "{stderr}");
     assert!(!stderr.contains("warning"), "{stderr}");
+}
+
+#[test]
+fn a_connection_beyond_the_limit_is_named() {
+    let server = Served::start("limit", &["--max-connections-per-address", "1"]);
+    let mut first = connect(&server);
+    // The limit counts connections that the server has accepted, in the order of their arrival.
+    let mut second = connect(&server);
+    assert!(!matches!(second.read(&mut [0]), Ok(1..)));
+    let warned = || server.stderr().contains("warning: closed a connection from 127.0.0.1");
+    eventually(SOON, "a warning", warned).expect("it warns");
+    assert!(server.stderr().contains("--max-connections-per-address"), "{}", server.stderr());
+    first.write_all(b"ruok").expect("it is taken");
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).expect("it is answered");
+    assert_eq!(answer, "imok");
+}
+
+#[test]
+fn without_a_limit_any_number_of_connections_is_served() {
+    let server = Served::start("unlimited", &["--max-connections-per-address", "0"]);
+    let idle: Vec<TcpStream> = (0..70).map(|_| connect(&server)).collect();
+    assert_eq!(ask(&server, "ruok"), "imok");
+    drop(idle);
+}
+
+#[test]
+fn times_to_live_and_a_super_user_are_what_it_is_told() {
+    const SUPER: &str = "super:xQJmxLMiHGwaqBvst5y6rkB6HQs=";
+    const UNIMPLEMENTED: &str = "-6";
+    const NO_AUTH: &str = "-102";
+    for (id, options, expected) in [
+        ("told", &["--extended-types", "--super-digest", SUPER][..], [Ok(()), Ok(())]),
+        ("untold", &[], [Err(UNIMPLEMENTED), Err(NO_AUTH)]),
+    ] {
+        let server = Served::start(id, options);
+        let address = server.address().parse().expect("an address");
+        let mut client = RawClient::connect(address, SOON).expect("a session");
+        let found = [create_ttl(&mut client), write_as_super(&mut client)];
+        let found = found.each_ref().map(|found| found.as_ref().map_err(String::as_str).copied());
+        assert_eq!(found, expected, "{id}");
+    }
+}
+
+/// The error code, or what went wrong besides.
+fn code(answer: Result<Vec<u8>, RawError>) -> Result<(), String> {
+    answer.map(drop).map_err(|error| match error {
+        RawError::Refused { code, .. } => code.to_string(),
+        other => other.to_string(),
+    })
+}
+
+fn buffer(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).expect("a short one");
+    [&length.to_be_bytes(), bytes].concat()
+}
+
+fn create_ttl(client: &mut RawClient) -> Result<(), String> {
+    let acl = [&1_i32.to_be_bytes()[..], &31_i32.to_be_bytes(), &buffer(b"world")].concat();
+    let body = [
+        buffer(b"/ttl"),
+        buffer(b""),
+        acl,
+        buffer(b"anyone"),
+        5_i32.to_be_bytes().to_vec(),
+        60_000_i64.to_be_bytes().to_vec(),
+    ];
+    code(client.request(Opcode::CREATE_TTL, &body.concat()))
+}
+
+/// Nobody else may write there.
+fn write_as_super(client: &mut RawClient) -> Result<(), String> {
+    let credential = [0_i32.to_be_bytes().to_vec(), buffer(b"digest"), buffer(b"super:admin")];
+    code(client.request(Opcode::AUTH, &credential.concat()))?;
+    let body = [buffer(b"/zookeeper/config"), buffer(b""), (-1_i32).to_be_bytes().to_vec()];
+    code(client.request(Opcode::SET_DATA, &body.concat()))
 }
 
 #[test]

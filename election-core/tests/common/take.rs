@@ -19,13 +19,7 @@ impl World {
                     if client.link == Link::New { self.server.end() } else { client.seen };
                 self.connect(i);
             }
-            Step::ConnectToNewSession(i) => {
-                spend(&mut self.budget.swaps);
-                let client = &mut self.clients[i];
-                client.session = next_session(client.session);
-                client.applied = self.server.end();
-                self.connect(i);
-            }
+            Step::ConnectToNewSession(i) => self.connect_to_new_session(i),
             Step::LearnOfExpiry(i) => self.learn_of_expiry(i),
             Step::Disconnect(i) => {
                 if self.clients[i].session_lives {
@@ -34,14 +28,8 @@ impl World {
                 self.disconnect(i);
             }
             Step::Execute(i, behind) => self.execute(i, behind),
-            Step::Throttle(i) => {
-                spend(&mut self.budget.throttles);
-                self.answer_unseen(i, Failure::Throttled);
-            }
-            Step::Refuse(i) => {
-                spend(&mut self.budget.refusals);
-                self.answer_unseen(i, Failure::NoAuth);
-            }
+            Step::Throttle(i) => self.answer_unseen(i, Failure::Throttled),
+            Step::Refuse(i) => self.answer_unseen(i, Failure::NoAuth),
             Step::Hear(i) => self.hear(i),
             Step::ApplyInDoubt(i, k) => {
                 let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
@@ -97,6 +85,14 @@ impl World {
             }
         }
         panic!("never comes to rest");
+    }
+
+    fn connect_to_new_session(&mut self, i: usize) {
+        spend(&mut self.budget.swaps);
+        let client = &mut self.clients[i];
+        client.session = next_session(client.session);
+        client.applied = self.server.end();
+        self.connect(i);
     }
 
     fn connect(&mut self, i: usize) {
@@ -217,6 +213,10 @@ impl World {
 
     /// The client's server answers the next request without having looked at it.
     fn answer_unseen(&mut self, i: usize, failure: Failure) {
+        spend(match failure {
+            Failure::Throttled => &mut self.budget.throttles,
+            _ => &mut self.budget.refusals,
+        });
         let (ticket, _) = self.clients[i].requests.pop_front().expect("a request");
         self.tell(i, |client| client.feed(Event::Reply { ticket, result: Err(failure) }));
     }

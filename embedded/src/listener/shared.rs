@@ -14,6 +14,7 @@ use tokio::time;
 use zk_jute::SessionId;
 
 use super::clock::Clock;
+use super::refusals::{RefusalLog, Refusals};
 use crate::config::Config;
 use crate::database::Database;
 use crate::replica::{ConnectionId, Throttling, TooManyConnections, Transmit};
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     activity: watch::Sender<Activity>,
     /// Counts the times that all connections were dropped.
     dropped: watch::Sender<u64>,
+    refusals: RefusalLog,
 }
 
 /// Whether the server does anything.
@@ -69,6 +71,7 @@ impl Shared {
             timer: Notify::new(),
             activity: watch::Sender::new(Activity::Running),
             dropped: watch::Sender::new(0),
+            refusals: RefusalLog::default(),
         }
     }
 
@@ -80,13 +83,19 @@ impl Shared {
         self.dropped.subscribe()
     }
 
+    pub(super) fn refusals(&self) -> Refusals {
+        self.refusals.subscribe()
+    }
+
+    /// Makes a connection known to the core, or tells the owner that it is refused.
     pub(super) fn open(
         &self,
         peer: SocketAddr,
     ) -> Result<(ConnectionId, Arc<Notify>), TooManyConnections> {
         let mut core = self.lock();
         let now = core.clock.now();
-        let id = core.standalone.open(now, peer)?;
+        let opened = core.standalone.open(now, peer);
+        let id = opened.inspect_err(|reason| self.refusals.note(peer, *reason))?;
         let wake = Arc::new(Notify::new());
         core.tasks.insert(id, wake.clone());
         self.wake_others(&mut core);
@@ -149,10 +158,14 @@ impl Shared {
         Ok(core.armed.and_then(|due| core.clock.when(due)))
     }
 
-    pub(super) fn expire(&self, session: SessionId) -> Result<(), UnknownSession> {
+    pub(super) fn expire(
+        &self,
+        session: SessionId,
+        expire: fn(&mut Standalone, Instant, SessionId) -> Result<(), UnknownSession>,
+    ) -> Result<(), UnknownSession> {
         let mut core = self.lock();
         let now = core.clock.now();
-        core.standalone.expire(now, session)?;
+        expire(&mut core.standalone, now, session)?;
         self.wake_others(&mut core);
         Ok(())
     }

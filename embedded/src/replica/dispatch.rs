@@ -1,11 +1,8 @@
 //! From bytes to requests, and what becomes of each (protocol section 13.2).
 
 use alloc::string::ToString;
-use alloc::vec::Vec;
 
-use zk_jute::records::{
-    AuthPacket, CreateMode, Credential, GetSaslRequest, MultiOp, MultiRequest, SetSaslResponse,
-};
+use zk_jute::records::{AuthPacket, CreateMode, Credential, GetSaslRequest, SetSaslResponse};
 use zk_jute::{Decode, ErrorCode, FrameError, OpCode, Reader, RequestHeader, Xid, Zxid, frame_len};
 
 use super::connection::{
@@ -15,7 +12,7 @@ use super::reads::Reads;
 use super::{Forward, Mode, Replica, Throttling, four_letter};
 use crate::access::Identity;
 use crate::digest;
-use crate::write::{self, WriteRequest};
+use crate::write::{self, MultiEntry, WriteRequest};
 
 /// Whether a request was dealt with, or has to be looked at again later.
 enum Progress {
@@ -309,16 +306,15 @@ fn awaited(opcode: OpCode, body: &[u8]) -> Awaited {
     match opcode {
         OpCode::CLOSE_SESSION => Awaited::SessionClosed,
         OpCode::MULTI => {
-            let reply = |operation: MultiOp<'_>| match operation {
-                MultiOp::Create(create) if create.mode != CreateMode::CONTAINER => {
+            let reply = |entry: &MultiEntry<'_>| match entry {
+                MultiEntry::Create(create) if create.mode != CreateMode::CONTAINER => {
                     CreateReply::Path
                 }
                 _ => CreateReply::PathAndStat,
             };
             // What does not decode is refused as a whole.
-            let request = MultiRequest::decode_prefix(body);
-            let replies = request.map(|operations| operations.iter().map(reply).collect());
-            Awaited::Multi(replies.unwrap_or_else(|_| Vec::new()))
+            let entries = write::multi_entries(body).ok().flatten().unwrap_or_default();
+            Awaited::Multi(entries.iter().map(reply).collect())
         }
         OpCode::CREATE => Awaited::Single(CreateReply::Path),
         _ => Awaited::Single(CreateReply::PathAndStat),

@@ -58,7 +58,8 @@ impl Replica {
         }
     }
 
-    fn end_connection_of(&mut self, session: SessionId) {
+    /// Ends the connection of a session that has one here.
+    pub(crate) fn end_connection_of(&mut self, session: SessionId) {
         if let Some(id) = self.by_session.get(&session).copied() {
             self.end(id);
         }

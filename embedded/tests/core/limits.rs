@@ -58,13 +58,15 @@ fn connections_are_counted_by_address_and_in_all() {
     let there = "127.0.0.2:1".parse().expect("an address");
     let first = world.server.open(world.now, here).expect("the first");
     world.server.open(world.now, here).expect("the second");
-    assert_eq!(world.server.open(world.now, here), Err(TooManyConnections));
+    let too_many_here = Err(TooManyConnections::FromAddress { limit: 2 });
+    assert_eq!(world.server.open(world.now, here), too_many_here);
     world.server.open(world.now, there).expect("from elsewhere");
-    assert_eq!(world.server.open(world.now, there), Err(TooManyConnections));
+    let too_many = Err(TooManyConnections::InTotal { limit: 3 });
+    assert_eq!(world.server.open(world.now, there), too_many);
     world.server.close(first);
     world.server.close(first);
     world.server.open(world.now, here).expect("one has gone");
-    assert_eq!(world.server.open(world.now, here), Err(TooManyConnections));
+    assert_eq!(world.server.open(world.now, here), too_many);
 }
 
 #[test]

@@ -116,11 +116,29 @@ fn an_expired_session_is_told_of_its_own_end_by_events_alone() {
     client.make(&mut world, &create_as("/e", CreateMode::EPHEMERAL));
     client.request(&mut world, &exists("/e", true));
     other.request(&mut world, &exists("/e", true));
-    world.server.expire(world.now, client.session()).expect("the session");
+    world.server.expire_connected(world.now, client.session()).expect("the session");
     let deleted = [(EventType::NODE_DELETED, "/e".to_owned())];
     assert_eq!(client.events(&mut world), deleted);
     assert!(client.connection.is_closed);
     assert_eq!(other.events(&mut world), deleted);
+}
+
+/// A session mostly expires while its client is cut off: the client hears nothing at all.
+#[test]
+fn a_session_that_expires_behind_a_cut_is_told_nothing() {
+    let mut world = world();
+    let mut client = world.client();
+    let mut other = world.client();
+    client.make(&mut world, &create_as("/e", CreateMode::EPHEMERAL));
+    client.request(&mut world, &exists("/e", true));
+    other.request(&mut world, &exists("/e", true));
+    world.server.expire(world.now, client.session()).expect("the session");
+    assert_eq!(client.events(&mut world), []);
+    assert!(client.connection.is_closed);
+    assert_eq!(client.connection.rest(), b"");
+    assert_eq!(other.events(&mut world), [(EventType::NODE_DELETED, "/e".to_owned())]);
+    let refused = world.open().shake_hands(&mut world, &client.granted.again());
+    assert_eq!(refused.expect("an answer").session, SessionId::NONE);
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Duel {
     }
 
     fn compare_trees(&mut self, step: usize) -> Result<(), Stop> {
-        let mut level = vec![crate::request::HOME.to_string()];
+        let mut level = keeper::roots().to_vec();
         while !level.is_empty() {
             let requests: Vec<_> = level.iter().flat_map(|path| keeper::examine(path)).collect();
             let apache = self.apache.keeper(&requests)?;

@@ -6,7 +6,7 @@ use zk_tests::opcode::Opcode;
 use crate::arguments::Arguments;
 use crate::known::Release;
 use crate::player::CLIENTS;
-use crate::request::{End, Field, Request, Return, Step};
+use crate::request::{AclEntry, End, Field, Request, Return, Step};
 
 /// The steps of an episode.
 pub(crate) fn episode(seed: u64, release: Release, requests: usize) -> Vec<Step> {
@@ -193,9 +193,16 @@ impl Generator {
         match self.arguments.below(60) {
             0..25 => {
                 let Request { opcode, mut body, .. } = self.create();
-                // A null list makes 3.9 refuse all of it, in passing.
-                for list in body.iter_mut().filter(|field| **field == Field::Acl(None)) {
-                    *list = Field::Acl(Some(Vec::new()));
+                // A null list makes 3.9 refuse all of it, in passing. A null in the list makes
+                // Apache's keep the operations before it in mind for a while, undone.
+                for field in &mut body {
+                    match field {
+                        Field::Acl(None) => *field = Field::Acl(Some(Vec::new())),
+                        Field::Acl(Some(list)) if !is_harmless(list) => {
+                            list.retain(AclEntry::has_no_null);
+                        }
+                        _ => {}
+                    }
                 }
                 (opcode, body)
             }
@@ -286,4 +293,9 @@ impl Generator {
             opcode => Request::new(opcode, [self.arguments.path()]),
         }
     }
+}
+
+/// Whether no server fails on the nulls in a list.
+fn is_harmless(list: &[AclEntry]) -> bool {
+    matches!(list, [AclEntry { scheme: Some("auth"), .. }])
 }

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use zk_tests::opcode::Opcode;
 
 use crate::player::SUPER;
-use crate::request::{AclEntry, Field, Request};
+use crate::request::{AclEntry, Field, HOME, Request};
 use crate::seen::{Seen, Value};
 
-pub(crate) const OPEN: AclEntry = AclEntry { permissions: 31, scheme: "world", id: "anyone" };
+pub(crate) const OPEN: AclEntry =
+    AclEntry { permissions: 31, scheme: Some("world"), id: Some("anyone") };
 
 /// From now on the keeper may do everything.
 pub(crate) fn authenticate() -> Request {
@@ -15,9 +16,21 @@ pub(crate) fn authenticate() -> Request {
     Request::new(Opcode::AUTH, [Field::Int(0), Field::Text(Some("digest")), credential])
 }
 
-pub(crate) fn create_home() -> Request {
-    let acl = Field::Acl(Some(vec![OPEN]));
-    Request::new(Opcode::CREATE, [home(), Field::Bytes(None), acl, Field::Int(0)])
+/// Makes the episode's znode, with a quota, so that both servers count what becomes of it.
+pub(crate) fn create_home() -> [Request; 4] {
+    let [home, quota] = roots();
+    let (limits, stats) = (format!("{quota}/zookeeper_limits"), format!("{quota}/zookeeper_stats"));
+    let limit = Bytes::from_static(b"count=1,bytes=1");
+    [(home, None), (quota, None), (limits, Some(limit)), (stats, None)].map(|(path, data)| {
+        let acl = Field::Acl(Some(vec![OPEN]));
+        let body = [Field::Path(Some(path)), Field::Bytes(data), acl, Field::Int(0)];
+        Request::new(Opcode::CREATE, body)
+    })
+}
+
+/// The episode's znode, and the one of its quota.
+pub(crate) fn roots() -> [String; 2] {
+    [HOME.to_string(), format!("/zookeeper/quota{HOME}")]
 }
 
 /// Everything that there is to know of a znode; its children come last.
@@ -54,8 +67,4 @@ pub(crate) fn next_level(level: &[String], seen: &[Seen]) -> Vec<String> {
         .zip(lists)
         .flat_map(|(path, names)| names.iter().flatten().map(move |name| format!("{path}/{name}")));
     children.collect()
-}
-
-fn home() -> Field {
-    Field::Path(Some(crate::request::HOME.to_string()))
 }

@@ -9,7 +9,7 @@ use zk_tests::opcode::Opcode;
 use crate::fields::{Fields, Short};
 use crate::keeper;
 use crate::link::{Handshake, Incoming, Link};
-use crate::request::{HOME, Place, Request, Return, Step, put_buffer};
+use crate::request::{Place, Request, Return, Step, put_buffer};
 use crate::seen::{Context, Seen, Zxid};
 
 /// The clients under test.
@@ -58,7 +58,7 @@ impl Player {
         // After a difference, one keeper may have had more to delete than the other.
         self.clients[KEEPER].last_xid = 0;
         let mut seen = self.keeper(&[keeper::authenticate()])?;
-        seen.extend(self.keeper(&[keeper::create_home()])?);
+        seen.extend(self.keeper(&keeper::create_home())?);
         self.context.base = self.clients[KEEPER].session.map_or(0, |session| session.last_zxid);
         Ok(seen)
     }
@@ -71,7 +71,7 @@ impl Player {
             }
             self.clients[client] = Client::default();
         }
-        let mut level = vec![HOME.to_string()];
+        let mut level = keeper::roots().to_vec();
         let mut deletions = Vec::new();
         while !level.is_empty() {
             deletions.extend(level.iter().map(|path| keeper::delete(path)));

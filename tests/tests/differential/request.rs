@@ -76,8 +76,14 @@ pub(crate) enum Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AclEntry {
     pub(crate) permissions: i32,
-    pub(crate) scheme: &'static str,
-    pub(crate) id: &'static str,
+    pub(crate) scheme: Option<&'static str>,
+    pub(crate) id: Option<&'static str>,
+}
+
+impl AclEntry {
+    pub(crate) fn has_no_null(&self) -> bool {
+        self.scheme.is_some() && self.id.is_some()
+    }
 }
 
 /// What differs between episodes, and clients.
@@ -136,8 +142,8 @@ impl Field {
                 put_length(entries.as_ref().map(Vec::len), into);
                 for entry in entries.iter().flatten() {
                     into.extend(entry.permissions.to_be_bytes());
-                    put_buffer(Some(entry.scheme.as_bytes()), into);
-                    put_buffer(Some(entry.id.as_bytes()), into);
+                    put_buffer(entry.scheme.map(str::as_bytes), into);
+                    put_buffer(entry.id.map(str::as_bytes), into);
                 }
             }
             Self::Ago(ago) => into.extend((place.latest - ago).to_be_bytes()),

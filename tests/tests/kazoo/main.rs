@@ -24,6 +24,7 @@ on_both_servers! {
     candidates_lead_in_turn,
     transactions_are_applied_as_a_whole,
     access_lists_are_obeyed,
+    recipes_keep_their_znodes_to_their_creator,
     a_session_outlives_its_connection,
     a_session_that_expired_is_followed_by_another;
 }
@@ -117,6 +118,10 @@ fn transactions_are_applied_as_a_whole(server: ServerKind) -> TestResult {
 
 fn access_lists_are_obeyed(server: ServerKind) -> TestResult {
     play(server, "access")
+}
+
+fn recipes_keep_their_znodes_to_their_creator(server: ServerKind) -> TestResult {
+    play(server, "own_access")
 }
 
 fn a_session_outlives_its_connection(server: ServerKind) -> TestResult {

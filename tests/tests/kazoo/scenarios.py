@@ -11,6 +11,7 @@ import threading
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
     BadVersionError,
+    InvalidACLError,
     NoAuthError,
     NoChildrenForEphemeralsError,
     NodeExistsError,
@@ -19,7 +20,7 @@ from kazoo.exceptions import (
     RolledBackError,
     RuntimeInconsistency,
 )
-from kazoo.security import make_acl, make_digest_acl
+from kazoo.security import CREATOR_ALL_ACL, make_acl, make_digest_acl
 
 BOUND = 30
 """More seconds than anything here takes."""
@@ -286,6 +287,26 @@ def access(clients):
     stranger.set("/private", b"known")
 
 
+def own_access(clients):
+    """Recipes that create their znodes for their creator alone, by a list with a null id."""
+    stranger = clients.one(default_acl=CREATOR_ALL_ACL)
+    refused(InvalidACLError, stranger.ensure_path, "/refused")
+    owner = clients.one(auth_data=[("digest", "ann:one")], default_acl=CREATOR_ALL_ACL)
+    owner.ensure_path("/deep/er")
+    acls, _ = owner.get_acls("/deep/er")
+    equal(acls, [make_digest_acl("ann", "one", all=True)])
+    refused(NoAuthError, stranger.get, "/deep/er")
+    with owner.Lock("/lock", "owner"):
+        equal(owner.Lock("/lock").contenders(), ["owner"])
+    counter = owner.Counter("/counter")
+    counter += 2
+    equal(counter.value, 2)
+    refused(NoAuthError, stranger.get, "/counter")
+    transaction = owner.transaction()
+    transaction.create("/together", acl=CREATOR_ALL_ACL)
+    equal(transaction.commit(), ["/together"])
+
+
 def reconnect(clients):
     client = clients.one()
     states, values = Heard(), Heard()
@@ -334,6 +355,7 @@ SCENARIOS = {
         election,
         transactions,
         access,
+        own_access,
         reconnect,
         expire,
     )

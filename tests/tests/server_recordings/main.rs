@@ -6,6 +6,8 @@
 
 mod access;
 mod ensemble;
+mod nulls;
+mod quotas;
 mod requests;
 mod sessions;
 mod throttling;

@@ -55,6 +55,55 @@ pub(crate) fn set_data(path: &str) -> Vec<u8> {
     body
 }
 
+/// An entry of an access list: permissions, scheme and id.
+pub(crate) type Entry<'a> = (i32, Option<&'a str>, Option<&'a str>);
+
+fn nullable(into: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => buffer(into, text.as_bytes()),
+        None => into.extend((-1_i32).to_be_bytes()),
+    }
+}
+
+/// A `create` with this access list.
+pub(crate) fn create_for(path: &str, entries: &[Entry<'_>]) -> Vec<u8> {
+    let mut body = self::path(path);
+    buffer(&mut body, b"");
+    body.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_be_bytes());
+    for (permissions, scheme, id) in entries {
+        body.extend(permissions.to_be_bytes());
+        nullable(&mut body, *scheme);
+        nullable(&mut body, *id);
+    }
+    body.extend(0_i32.to_be_bytes());
+    body
+}
+
+/// A `setData` that any version passes.
+pub(crate) fn write(path: &str, data: Option<&str>) -> Vec<u8> {
+    let mut body = self::path(path);
+    nullable(&mut body, data);
+    body.extend((-1_i32).to_be_bytes());
+    body
+}
+
+/// A `create` with data, for everyone.
+pub(crate) fn create_with(path: &str, data: &str, flags: i32) -> Vec<u8> {
+    let mut body = self::path(path);
+    buffer(&mut body, data.as_bytes());
+    everyone(&mut body, OPEN);
+    body.extend(flags.to_be_bytes());
+    body
+}
+
+/// An `auth` of the scheme `digest`.
+pub(crate) fn digest(credential: &str) -> Vec<u8> {
+    let mut body = 0_i32.to_be_bytes().to_vec();
+    buffer(&mut body, b"digest");
+    buffer(&mut body, credential.as_bytes());
+    body
+}
+
 /// A transaction of one `check` that any version passes.
 pub(crate) fn check_in_multi(path: &str) -> Vec<u8> {
     const CHECK: i32 = 13;

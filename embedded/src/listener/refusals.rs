@@ -1,0 +1,60 @@
+//! Connections that a server closes at a limit, told to its owner: clients are told nothing.
+
+use core::net::SocketAddr;
+
+use tokio::sync::watch;
+
+use crate::replica::TooManyConnections;
+
+/// A connection that the server closed at once, at a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Where the connection came from.
+    pub peer: SocketAddr,
+    /// Which limit is reached.
+    pub reason: TooManyConnections,
+    /// How many connections the server has refused so far, this one included.
+    pub count: u64,
+}
+
+/// Tells of connections that a server closes at a limit; from
+/// [`Server::refusals`](crate::Server::refusals).
+#[derive(Clone, Debug)]
+pub struct Refusals(pub(super) watch::Receiver<Option<Refusal>>);
+
+impl Refusals {
+    /// Waits for a refusal that was not returned here, and returns the latest:
+    /// [`Refusal::count`] tells of those in between. `None` once the server has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing is lost.
+    pub async fn next(&mut self) -> Option<Refusal> {
+        self.0.changed().await.ok()?;
+        *self.0.borrow_and_update()
+    }
+}
+
+/// The server's end.
+#[derive(Debug, Default)]
+pub(super) struct RefusalLog(watch::Sender<Option<Refusal>>);
+
+impl RefusalLog {
+    pub(super) fn note(&self, peer: SocketAddr, reason: TooManyConnections) {
+        self.0.send_modify(|latest| {
+            let count = latest.map_or(0, |refusal| refusal.count) + 1;
+            *latest = Some(Refusal { peer, reason, count });
+        });
+    }
+
+    pub(super) fn subscribe(&self) -> Refusals {
+        let mut receiver = self.0.subscribe();
+        // What was refused before is told, too.
+        receiver.mark_changed();
+        if receiver.borrow().is_none() {
+            receiver.mark_unchanged();
+        }
+        Refusals(receiver)
+    }
+}

@@ -1,0 +1,209 @@
+//! Quotas: what a subtree holds, counted into a znode. Nothing is refused, as by Apache's servers
+//! without `enforceQuota`.
+//!
+//! The znode `/zookeeper/quota/PATH/zookeeper_limits` puts a quota on PATH. The znode
+//! `zookeeper_stats` beside it is counted up and down when a transaction is applied, without an event
+//! and without a new version (`DataTree.updateQuotaStat`).
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use bytes::Bytes;
+
+use super::Tree;
+use crate::path;
+
+const LIMITS: &str = "zookeeper_limits";
+const STATS: &str = "zookeeper_stats";
+
+/// How much a change adds to a subtree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Growth {
+    pub(super) znodes: i64,
+    pub(super) bytes: i64,
+}
+
+impl Growth {
+    pub(super) fn created(data: Option<&Bytes>) -> Self {
+        Self { znodes: 1, bytes: length(data) }
+    }
+
+    pub(super) fn deleted(data: Option<&Bytes>) -> Self {
+        Self { znodes: -1, bytes: -length(data) }
+    }
+
+    pub(super) fn written(before: Option<&Bytes>, after: Option<&Bytes>) -> Self {
+        Self { znodes: 0, bytes: length(after) - length(before) }
+    }
+}
+
+impl Tree {
+    /// To be called behind the creation of each znode.
+    pub(super) fn track_created(&mut self, path: &str, growth: Growth) {
+        match quota_znode(path) {
+            Some((subject, LIMITS)) => {
+                self.quotas.insert(subject.to_string());
+            }
+            Some((subject, STATS)) => self.count_afresh(subject, path),
+            _ => {}
+        }
+        self.count(path, growth);
+    }
+
+    /// To be called behind the deletion of each znode.
+    pub(super) fn track_deleted(&mut self, path: &str, growth: Growth) {
+        if let Some((subject, LIMITS)) = quota_znode(path) {
+            self.quotas.remove(subject);
+        }
+        self.count(path, growth);
+    }
+
+    /// Adds to the count of the deepest subtree with a quota that the znode is in. A stats znode
+    /// whose content is no count stays as it is; Apache's servers terminate there.
+    pub(super) fn count(&mut self, path: &str, growth: Growth) {
+        let Some(subject) = self.subject_above(path) else {
+            return;
+        };
+        let stats_path = format!("{}{subject}/{STATS}", path::QUOTA);
+        let stats = self.get(&stats_path).and_then(|znode| Stats::parse(znode.data()?));
+        if let Some(mut stats) = stats {
+            stats.add(growth);
+            self.replace_data(&stats_path, &stats);
+        }
+    }
+
+    /// The deepest path with a quota that is `path` or above it.
+    fn subject_above<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let mut candidate = path;
+        while !self.quotas.is_empty() && !candidate.is_empty() {
+            if self.quotas.contains(candidate) {
+                return Some(candidate);
+            }
+            (candidate, _) = candidate.rsplit_once('/')?;
+        }
+        None
+    }
+
+    fn count_afresh(&mut self, subject: &str, stats_path: &str) {
+        let mut stats = Stats { count: 0, bytes: 0, others: BTreeMap::new() };
+        if let Some(znode) = self.get(subject) {
+            stats.add(Growth::created(znode.data.as_ref()));
+            for (_, znode) in self.below(subject) {
+                stats.add(Growth::created(znode.data.as_ref()));
+            }
+        }
+        self.replace_data(stats_path, &stats);
+    }
+
+    fn replace_data(&mut self, path: &str, stats: &Stats) {
+        if let Some(znode) = self.znodes.get_mut(path) {
+            let data = Bytes::from(stats.to_string());
+            self.data_bytes += data.len();
+            self.data_bytes -= znode.data.as_ref().map_or(0, Bytes::len);
+            znode.data = Some(data);
+        }
+    }
+}
+
+/// The path that a znode below `/zookeeper/quota` is about, and the znode's own name. A quota on the
+/// root is none.
+fn quota_znode(path: &str) -> Option<(&str, &str)> {
+    let below = path.strip_prefix(path::QUOTA).filter(|below| below.starts_with('/'))?;
+    below.rsplit_once('/').filter(|(subject, _)| !subject.is_empty())
+}
+
+/// Data is limited by the length of a frame.
+fn length(data: Option<&Bytes>) -> i64 {
+    data.map_or(0, |data| i64::try_from(data.len()).unwrap_or(i64::MAX))
+}
+
+/// The content of a stats znode: `StatsTrack`.
+#[derive(Debug, PartialEq, Eq)]
+struct Stats {
+    count: i64,
+    bytes: i64,
+    /// What else a client wrote there.
+    others: BTreeMap<String, i64>,
+}
+
+impl Stats {
+    /// What is missing counts from -1. `None`: the content is none that Apache's servers can read.
+    fn parse(data: &[u8]) -> Option<Self> {
+        let text = core::str::from_utf8(data).ok()?;
+        let mut stats = Self { count: -1, bytes: -1, others: BTreeMap::new() };
+        for pair in text.split([',', ';']).filter(|pair| !pair.is_empty()) {
+            let mut parts = pair.split('=');
+            let (key, value) = (parts.next()?, parts.next()?.parse().ok()?);
+            match key {
+                "count" => stats.count = value,
+                "bytes" => stats.bytes = value,
+                _ => {
+                    stats.others.insert(key.to_string(), value);
+                }
+            }
+        }
+        Some(stats)
+    }
+
+    fn add(&mut self, growth: Growth) {
+        self.count = self.count.wrapping_add(growth.znodes);
+        self.bytes = self.bytes.wrapping_add(growth.bytes);
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "count={},bytes={}", self.count, self.bytes)?;
+        if !self.others.is_empty() {
+            f.write_str("=")?;
+        }
+        for (key, value) in &self.others {
+            write!(f, ";{key}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_and_written(text: &str) -> Option<String> {
+        Stats::parse(text.as_bytes()).map(|stats| stats.to_string())
+    }
+
+    /// As recorded of Apache ZooKeeper 3.8.0, but for what makes it terminate.
+    #[test]
+    fn stats_are_read_as_by_stats_track() {
+        let cases = [
+            ("count=2,bytes=5", Some("count=2,bytes=5")),
+            ("", Some("count=-1,bytes=-1")),
+            ("bytes=7", Some("count=-1,bytes=7")),
+            ("count=1,,;bytes=2;a=3", Some("count=1,bytes=2=;a=3")),
+            ("count=1,bytes=2=;a=3", Some("count=1,bytes=2=;a=3")),
+            ("count", None),
+            ("count=many", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read_and_written(text).as_deref(), expected, "{text:?}");
+        }
+        assert_eq!(Stats::parse(&[0xff]), None);
+    }
+
+    #[test]
+    fn a_quota_is_on_the_path_behind_its_prefix() {
+        let cases = [
+            ("/zookeeper/quota/a/zookeeper_limits", Some(("/a", LIMITS))),
+            ("/zookeeper/quota/a/b/zookeeper_stats", Some(("/a/b", STATS))),
+            ("/zookeeper/quota/zookeeper_limits", None),
+            ("/zookeeper/quotas/a/zookeeper_limits", None),
+            ("/zookeeper/quota", None),
+            ("/a/zookeeper_limits", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(quota_znode(path), expected, "{path}");
+        }
+    }
+}
