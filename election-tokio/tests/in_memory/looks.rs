@@ -165,7 +165,8 @@ async fn what_is_owed_is_asked_for_again_where_the_server_had_too_much_to_do() {
     for _ in 0..2 {
         server.lie_about(OpCode::DELETE, Lie::Code(ErrorCode::THROTTLED_OP));
     }
-    client.election(ELECTION).nominate().unwrap().elected().await.unwrap_err();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    nomination.elected().await.unwrap_err();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!((server.requests(OpCode::DELETE), server.children(ELECTION).len()), (1, 1));
     tokio::time::sleep(Duration::from_secs(3)).await;
