@@ -74,6 +74,12 @@ impl Candidates {
         node.is_some_and(|node| node.was_hidden(nominee))
     }
 
+    /// Whether there is a candidate of this nominee.
+    pub(in crate::simulation) fn stands_for(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(election_of(nominee).index());
+        node.is_some_and(|node| node.known().values().any(|known| known.nominee == nominee))
+    }
+
     /// Whether there is a candidate of this name.
     pub(in crate::simulation) fn stands(&self, election: Election, candidate: &str) -> bool {
         let node = self.nodes.get(election.index());

@@ -76,6 +76,8 @@ impl Conduct {
             Observed::EndedWithClient { nominee } => self.ended(*nominee),
             // Of the end of a candidate that it may not read itself, a nominee does not hear.
             Observed::Woken { nominee, .. } if candidates.was_hidden(*nominee) => Ok(()),
+            // Its own candidate is gone, which it hears next: a process that was paused.
+            Observed::Woken { nominee, .. } if !candidates.stands_for(*nominee) => Ok(()),
             Observed::Woken { nominee, candidate, zxid } => self.woken(*nominee, candidate, *zxid),
             _ => Ok(()),
         }

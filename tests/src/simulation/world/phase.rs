@@ -203,7 +203,11 @@ impl World<'_> {
             let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
             // A lease that cannot be kept is proved anew again and again.
             let beats = if self.plan.is_prompt() { 2 * most } else { 3 * most };
-            if traffic.others > looks * nominees
+            // Heartbeats that check a hidden candidate are refused, and each time its nominee looks.
+            let clients_nominees = process.client.iter().flat_map(Client::nominees);
+            let hidden = clients_nominees.filter(|(id, _)| self.candidates.was_hidden(*id)).count();
+            let refused = if hidden > 0 { beats } else { 0 };
+            if traffic.others > looks * nominees + refused
                 || traffic.notifications > 0
                 || traffic.pings > most
                 || traffic.heartbeats > beats
