@@ -83,18 +83,24 @@ fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
     ]
 }
 
-/// The client that leads leaves, and the follower that serves the next one is cut off from its
-/// leader once that one's lease is proved, or just before.
+/// The client that leads leaves, perhaps the next one too, and the follower that serves the one after
+/// it is cut off from its leader once that one's lease is proved, or just before.
 fn succession(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
+    let leaves = What::Withdraw(Who::Leader);
     let served = Whom::Follower(rng.u8(0..4));
-    let proved = at + plan.timeout / 12 + plan.tick * rng.u32(0..700) / 1_000;
     let heading = if rng.bool() { Heading::Both } else { Heading::Out };
     let cut_off = What::ImpairMember(served, Others::Chief, heading, Impairment::Held);
+    let again = at + plan.timeout * rng.u32(20..150) / 1_000;
+    let proved = again + plan.tick * rng.u32(20..500) / 1_000;
     let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
-    vec![
-        incident(at, Duration::ZERO, What::Withdraw(Who::Leader), plan),
+    let mut all = vec![
+        incident(at, Duration::ZERO, leaves, plan),
         incident(proved.min(plan.calm_at), long, cut_off, plan),
-    ]
+    ];
+    if rng.bool() {
+        all.push(incident(again.min(plan.calm_at), Duration::ZERO, leaves, plan));
+    }
+    all
 }
 
 /// What happens in short sequence to one client.
