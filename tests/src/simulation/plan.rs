@@ -136,7 +136,8 @@ impl Plan {
             self.most_ticks = rng.u32(2..=5);
         }
         if rng.u8(0..4) == 0 {
-            self.pace.to_closing = Duration::from_millis(rng.u64(0..200));
+            // Less than a twelfth of the least timeout, two ticks, also by the slowest clock.
+            self.pace.to_closing = self.tick * rng.u32(0..900) / 6_000;
         }
         if rng.u8(0..4) == 0 {
             self.pace.to_proposal = Duration::from_millis(rng.u64(0..1_000));

@@ -8,6 +8,8 @@ use super::links::Impairment;
 use super::plan::{Plan, draw_other_timeout};
 use super::profile::Profile;
 
+mod bursts;
+
 /// Nothing happens before that: the nominees take their places.
 const FIRST: u64 = 2_500;
 
@@ -90,8 +92,12 @@ pub(super) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
     if plan.profile == Profile::Quorum && plan.servers > 1 {
         for _ in 0..rng.u8(0..=2) {
             let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
-            incidents.extend(burst(rng, plan, at));
+            incidents.extend(bursts::of_members(rng, plan, at));
         }
+    }
+    if rng.bool() {
+        let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+        incidents.extend(bursts::of_a_client(rng, plan, at));
     }
     if plan.profile == Profile::Follower {
         one_follower_at_a_time(rng, plan, &mut incidents);
@@ -107,7 +113,7 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
     let mut at = Time::from_millis(FIRST + rng.u64(0..8_000));
     while at < plan.calm_at {
         let next = if rng.bool() {
-            burst(rng, plan, at)
+            bursts::of_members(rng, plan, at)
         } else {
             let lasts = lasting(rng) + Duration::from_secs(rng.u64(0..8));
             let kind = rng.choice(OF_A_FOLLOWER);
@@ -117,78 +123,6 @@ fn one_follower_at_a_time(rng: &mut fastrand::Rng, plan: &Plan, incidents: &mut 
         incidents.extend(next);
         at = over + recovery + Duration::from_millis(rng.u64(0..4_000));
     }
-}
-
-/// Several impairments in short sequence between one member and the leader of the ensemble, so
-/// that what one of them lets pass meets the next.
-fn burst(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
-    let member = Whom::Number(rng.u8(0..plan.servers));
-    match (plan.profile, rng.u8(0..4)) {
-        (Profile::Quorum, 0) => return fall(rng, plan, at),
-        (Profile::Quorum, 1) => return doubt(rng, plan, at),
-        (_, 0..=2) => return relay(rng, plan, at, member),
-        _ => {}
-    }
-    let count = rng.u8(2..=5);
-    let next = |_| {
-        let at = at + plan.timeout * rng.u32(0..1_000) / 1_000;
-        let impairment = if rng.u8(0..4) == 0 { Impairment::Slow } else { Impairment::Held };
-        let what = What::ImpairMember(member, Others::Chief, heading(rng), impairment);
-        incident(at.min(plan.calm_at), lasting(rng), what, plan)
-    };
-    (0..count).map(next).collect()
-}
-
-/// A member hears nothing of the leader for a while, then all at once; but what it answers to that
-/// does not arrive any more.
-fn relay(rng: &mut fastrand::Rng, plan: &Plan, at: Time, member: Whom) -> Vec<Incident> {
-    let impaired = |heading| What::ImpairMember(member, Others::Chief, heading, Impairment::Held);
-    let deaf = plan.timeout * rng.u32(20..600) / 1_000;
-    let mute = deaf * rng.u32(0..1_000) / 1_000;
-    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
-    vec![
-        incident(at, deaf, impaired(Heading::In), plan),
-        incident((at + mute).min(plan.calm_at), long, impaired(Heading::Out), plan),
-    ]
-}
-
-/// The ensemble's leader is deposed unawares, and the client that leads connects anew: to just that
-/// one, if it was connected to it, since the others refuse.
-fn fall(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
-    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
-    let lost = (at + plan.timeout * rng.u32(0..1_000) / 1_000).min(plan.calm_at);
-    let refusing = plan.timeout * rng.u32(0..1_000) / 1_000;
-    vec![
-        incident(at, long, What::Depose, plan),
-        incident(lost, refusing, What::Refuse(Whom::Follower(0)), plan),
-        incident(lost, refusing, What::Refuse(Whom::Follower(1)), plan),
-        incident(lost, Duration::ZERO, What::LoseClient(Who::Leader), plan),
-    ]
-}
-
-/// A client whose nominees have left, and which knows nothing that is new, stands again while the
-/// ensemble has a new leader and the old one does not know that. The reply to the create is lost,
-/// only the old leader takes the client's next connection, and the user withdraws meanwhile.
-fn doubt(rng: &mut fastrand::Rng, plan: &Plan, at: Time) -> Vec<Incident> {
-    let client = Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1)));
-    let soon = rng.choice([10, 50, 400]).unwrap_or(50);
-    let mut later = |span: Duration, least, most| {
-        (at + span + Duration::from_millis(rng.u64(least..most))).min(plan.calm_at)
-    };
-    let deposed = later(Duration::ZERO, 50, 1_000);
-    let alone = later(deposed.since(at), 200, 2_500);
-    let stands = later(alone.since(at), 0, 500);
-    let withdraws = later(stands.since(at), 1, soon);
-    let election = rng.u8(0..plan.elections);
-    let long = plan.timeout * rng.u32(1_000..2_500) / 1_000;
-    vec![
-        incident(at, Duration::ZERO, What::Withdraw(client), plan),
-        incident(deposed, long, What::Depose, plan),
-        incident(alone, plan.timeout, What::RefuseButDeposed, plan),
-        incident(alone, plan.timeout / 2, What::LoseReplies(client), plan),
-        incident(stands, Duration::ZERO, What::Nominate(client, election), plan),
-        incident(withdraws, Duration::ZERO, What::Withdraw(client), plan),
-    ]
 }
 
 /// Nothing lasts beyond the calm.
