@@ -111,8 +111,9 @@ impl Nominee {
         Notice::Ended(end)
     }
 
-    /// Any answer to a deletion settles it. A search that is refused is made again at the next look,
-    /// or on the next connection.
+    /// Any answer to the deletion of the own candidate settles it. Where there may be others, a search
+    /// goes on until a list shows none; what is refused on the way is asked again at the next look, or
+    /// on the next connection.
     pub(super) fn cleanup_answered(&mut self, result: Result<Reply<'_>, Failure>) {
         let id = self.id;
         let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
@@ -124,9 +125,12 @@ impl Nominee {
             (Cleanup::Find(Find::Barrier), Ok(Reply::BarrierPassed)) => Cleanup::Find(Find::List),
             (Cleanup::Find(Find::List), Ok(Reply::Children(names))) => {
                 let found = names.filter(|name| id.owns(name)).find_map(ChildName::new);
-                found.map_or(Cleanup::Nothing, Cleanup::Delete)
+                found.map_or(Cleanup::Nothing, Cleanup::DeleteFound)
             }
-            (Cleanup::Find(_), _) => Cleanup::Find(Find::Refused),
+            (Cleanup::DeleteFound(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+                Cleanup::Find(Find::Barrier)
+            }
+            (Cleanup::DeleteFound(_) | Cleanup::Find(_), _) => Cleanup::Find(Find::Refused),
         };
     }
 

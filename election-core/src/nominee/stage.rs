@@ -174,6 +174,8 @@ pub(super) enum Cleanup {
     Nothing,
     /// It is to be deleted.
     Delete(ChildName),
+    /// It is to be deleted, and there may be others: a ghost, and what a create in doubt has left.
+    DeleteFound(ChildName),
     /// A create is in doubt, or was a former nominee's: it is to be found.
     Find(Find),
 }
@@ -198,7 +200,7 @@ impl Cleanup {
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match self {
             Self::Nothing | Self::Find(Find::Refused) => None,
-            Self::Delete(name) => {
+            Self::Delete(name) | Self::DeleteFound(name) => {
                 let version = DeleteVersion::Any;
                 Some((Request::CleanUp, Op::Delete { name: name.as_str(), version }))
             }
@@ -258,7 +260,7 @@ impl Stage {
     pub(super) fn leftover(&self) -> Cleanup {
         match self {
             Self::Entering(Entering { step, .. }) => match step {
-                Entry::Suspect(suspect) => Cleanup::Delete(suspect.name().clone()),
+                Entry::Suspect(suspect) => Cleanup::DeleteFound(suspect.name().clone()),
                 // The server has just refused.
                 Entry::Barrier | Entry::Search => Cleanup::Find(Find::Refused),
                 Entry::Create | Entry::CreateElectionNode => Cleanup::Nothing,

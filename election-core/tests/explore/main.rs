@@ -157,6 +157,14 @@ fn two_settled_nominees_a_barred_candidate_an_operator_two_looks() {
     explore("2 settled, 1 barred, 1 deletion, 2 looks", settled(2, budget).lagging(2));
 }
 
+/// A ghost that may not be read, and a create in doubt behind it.
+#[test]
+fn one_nominee_a_handed_out_session_a_barred_ghost() {
+    let budget = Budget { losses: 2, swaps: 1, bars: 1, ..NO_FAULTS };
+    let world = World::new(1, budget).lagging(2);
+    explore("1 nominee, 2 losses, 1 handed out session, 1 barred", world);
+}
+
 /// A server that has too much to do, and one that does not show what a search looks for.
 #[test]
 fn two_nominees_throttled_and_refused() {

@@ -177,9 +177,18 @@ impl Plan {
     /// Whether every client's lease can be proved in time: round trips are short enough, and
     /// processes come soon enough.
     pub(super) fn is_prompt(&self) -> bool {
+        self.latency * 2 + self.lateness < self.shortest() / 24
+    }
+
+    /// Whether that is so even if a heartbeat is refused once and sent again.
+    pub(super) fn is_near(&self) -> bool {
+        self.latency * 2 + self.lateness < self.shortest() / 40
+    }
+
+    /// The least that a server grants to a client.
+    fn shortest(&self) -> Duration {
         let shortest = self.nominees.iter().map(|standing| standing.timeout).min();
-        let shortest = shortest.unwrap_or(self.timeout).min(self.timeout);
-        self.latency * 2 + self.lateness < self.granted(shortest) / 24
+        self.granted(shortest.unwrap_or(self.timeout).min(self.timeout))
     }
 
     /// What servers grant.

@@ -114,8 +114,31 @@ fn a_nomination_that_fails_with_a_create_in_doubt_owes_a_search() {
     script.list(&[OTHER, OWN]);
     assert_eq!(script.asked, format!("delete {OWN}"));
     script.answer(Ok(Reply::Deleted));
+    assert_eq!(script.asked, "barrier", "there may be another");
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[OTHER]);
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
     assert!(!script.nominee.owes_cleanup());
+}
+
+/// A ghost of a former session that may not be read, and behind it what the create in doubt has left.
+#[test]
+fn behind_a_ghost_that_is_removed_there_may_be_another_candidate() {
+    let mut script = Script::connected();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SESSION });
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[GHOST, OWN]);
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    assert_eq!(script.asked, format!("delete {GHOST}"));
+    script.answer(Ok(Reply::Deleted));
+    script.answer(Ok(Reply::BarrierPassed));
+    script.list(&[OWN]);
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.asked, "", "until the next look");
+    assert!(script.nominee.owes_cleanup());
 }
 
 #[test]

@@ -87,8 +87,8 @@ impl World<'_> {
             What::ImpairClient(who, ..) | What::PauseClient(who) | What::LoseClient(who) => {
                 Afflicted::Client(self.who(who))
             }
-            // A client that asks again at once gets its answer in time.
-            What::Throttle(_) if lasts <= BRIEF => Afflicted::Nobody,
+            // A client that asks again soon gets its answer in time, unless answers take long.
+            What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
             What::ImpairMember(..)
             | What::Throttle(_)
             | What::RaiseBounds(_)
