@@ -154,6 +154,10 @@ impl World<'_> {
             }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
+            // Where answers take long, there is not always the time for another one.
+            Observed::HeartbeatRefused if !self.plan.is_near() => {
+                self.troubles.note(self.now, Afflicted::Client(client));
+            }
             Observed::Notice { nominee, notice: Notice::Ended(_) }
             | Observed::EndedWithClient { nominee } => {
                 if let Observed::Notice { notice: Notice::Ended(End::Failed(error)), .. } = what
