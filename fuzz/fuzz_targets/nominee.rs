@@ -64,7 +64,10 @@ impl Name {
     fn text(&self) -> String {
         match self {
             Self::Candidate { nominee, sequence } => {
-                format!("{}{sequence:010}", id(*nominee % 3).candidate_prefix((*nominee / 3 % 4).into()))
+                format!(
+                    "{}{sequence:010}",
+                    id(*nominee % 3).candidate_prefix((*nominee / 3 % 4).into())
+                )
             }
             Self::Any(name) => name.clone(),
         }
