@@ -52,7 +52,8 @@ fn submit(cmd: Command<'_>, c: &mut Client, path: &str, now: Instant) -> Result<
             c.submit(now, tag(OpCode::GET_CHILDREN), &request)
         }
         Op::Read { name, .. } | Op::Inspect { name } => {
-            let read = Watching::GetData(&format!("{path}/{name}"));
+            let path = format!("{path}/{name}");
+            let read = Watching::GetData(&path);
             c.submit_watching(now, tag(OpCode::GET_DATA), read, cmd.ticket).map(drop)
         }
         Op::Delete { name, version } => {

@@ -189,7 +189,8 @@ impl Performer<'_> {
         let superseded = slot.take();
         let tag = Tag::Nomination { key: self.key, ticket, step: Step::Read };
         let watcher = Watcher { key: self.key, ticket };
-        let read = Watching::GetData(&self.election.child(name));
+        let path = self.election.child(name);
+        let read = Watching::GetData(&path);
         let submitted = self.session.submit_watching(self.now, tag, read, watcher);
         *slot = submitted.as_ref().ok().copied();
         if let Some(superseded) = superseded {
