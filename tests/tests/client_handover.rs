@@ -104,7 +104,7 @@ async fn a_wrong_password_is_refused_and_costs_the_session_its_connection(
     let first = arena.client().await?;
     first.create("/mine", b"", CreateMode::Ephemeral).await?;
     let text = first.detach()?.expose();
-    let password = text.split('.').nth(3).unwrap();
+    let password = text.split('.').nth(4).unwrap();
     let forged = text.replace(password, &"00".repeat(password.len() / 2)).parse()?;
     let healthy = resuming(&arena.servers(), text.parse()?, IfGone::Fail).connect().await?;
     let id = session(&healthy).await?;
