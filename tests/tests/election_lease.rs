@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use election_tokio::{
-    Acl, Client, ErrorKind, Grade, Leadership, LostReason, Nomination, OnLoss, Permissions,
-    TransactionError, Version,
+    Acl, Client, ErrorCode, ErrorKind, Grade, Leadership, LostReason, Nomination, NominationError,
+    OnLoss, Permissions, TransactionError, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -192,7 +192,7 @@ async fn a_lease_of_grade_contact_costs_a_ping(server: ServerKind) -> TestResult
 
 /// A server calls every transaction a success in its header, and says behind it what it refused
 /// (protocol section 4.6): here the check of a candidate that somebody has closed to this nominee.
-/// No watch tells of that, but its lease is not proved any more.
+/// No watch tells of that, but its lease is not proved any more, and it looks why.
 async fn a_candidate_that_cannot_be_checked_proves_nothing(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "closed").await?;
     let client = connect(&arena.servers(), TIMEOUT).await?;
@@ -202,8 +202,9 @@ async fn a_candidate_that_cannot_be_checked_proves_nothing(server: ServerKind) -
     let somebody_else =
         Acl { permissions: Permissions::ALL, scheme: "digest", id: "somebody:else" };
     arena.admin.set_acl(&candidate, &[somebody_else], Version::ANY).await?;
-    let lost = soon("the lease lapses", leadership.lost()).await?;
-    assert_eq!(lost, LostReason::LeaseLapsed);
+    let lost = soon("the leadership is lost", leadership.lost()).await?;
+    let no_auth = NominationError::Rejected(ErrorCode::NO_AUTH.get());
+    assert_eq!(lost, LostReason::Failed(no_auth));
     Ok(())
 }
 
