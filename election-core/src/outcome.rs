@@ -119,7 +119,7 @@ pub enum NominationError {
     #[error("the election node does not exist: create it, or let the nomination create it")]
     NoElectionNode,
     /// The server has no number left below this election node that it gives to one candidate only:
-    /// the last is 2147483646 ([`Sequence`](crate::Sequence)). Nobody may lead by a number that
+    /// the last is 2147483646 ([`Sequence`](crate::Sequence)). No nominee may lead by a number that
     /// another candidate can have.
     #[error(
         "the election node has given out its last sequence number (2147483646): hold the election \
