@@ -32,7 +32,7 @@ impl fmt::Display for SessionId {
 /// The fencing token of a leadership: the `czxid` of the leader's candidate znode.
 ///
 /// Every later leader of the same election has a greater one, also after the election node was
-/// deleted and created again, which a sequence number does not survive (C-78). A system that the
+/// deleted and created again, which a sequence number does not survive. A system that the
 /// leader writes to can refuse a token that is lower than the greatest it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(i64);

@@ -16,7 +16,7 @@ pub enum Event<'a> {
     /// The link to a server is up, for the first time or again.
     ///
     /// Another session than before, without [`SessionExpired`](Self::SessionExpired) in between,
-    /// counts as the expiry of the old one (C-15).
+    /// counts as the expiry of the old one.
     Connected {
         /// The session that the server confirmed.
         session: SessionId,
@@ -190,7 +190,8 @@ pub enum Op<'a> {
     /// List the children, without a watch. Answered by [`Reply::Children`].
     List,
     /// Read a child with `getData` and leave a watch on it. Never `exists`, which leaves a watch
-    /// on a missing znode too (C-47). Answered by [`Reply::Read`].
+    /// on a missing znode too, which stays there for good (CURATOR-107). Answered by
+    /// [`Reply::Read`].
     Read {
         /// The child.
         name: &'a str,

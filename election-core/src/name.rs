@@ -2,7 +2,7 @@
 //!
 //! The id in front lets a nominee find its own znode after a create whose reply was lost; the
 //! sequence at the end decides which candidate leads. Order is by sequence alone, whatever the name
-//! starts with (C-7).
+//! starts with (ZOOKEEPER-2931).
 
 use core::fmt;
 
@@ -242,7 +242,7 @@ mod tests {
 
     const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
 
-    /// C-7: the order is that of the sequences, whatever precedes them.
+    /// The order is that of the sequences, whatever precedes them (ZOOKEEPER-2931).
     #[test]
     fn a_sequence_is_the_ten_digits_after_the_last_label() {
         const CASES: [(&str, Result<u32, NameError>); 18] = [

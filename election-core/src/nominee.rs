@@ -1,7 +1,7 @@
 //! The election: one nomination, from its first create to its end.
 //!
 //! Three rules carry the machine. The command is a function of the state, so that a retry is
-//! entering the state again and nothing is asked for without a stimulus (C-39). One request is in
+//! entering the state again and nothing is asked for without a stimulus. One request is in
 //! flight at a time, and an answer that the state no longer waits for is dropped. Leadership is a
 //! state of its own, which can be entered only with a token, from an own znode that was verified
 //! and is watched on this connection.
@@ -105,7 +105,8 @@ impl Nominee {
     ///
     /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if need
     /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
-    /// in doubt is cleared up first (C-21 to C-27, C-41).
+    /// in doubt is cleared up first, or its znode would stand in the queue while the session lives
+    /// (CURATOR-45, CURATOR-205).
     pub fn withdraw(&mut self) -> Output<'_> {
         self.link.ask_again();
         let notice = self.leave();
@@ -154,11 +155,11 @@ impl Nominee {
     /// a follower that had four candidates ahead at most, at its last listing. `None`: nothing rests
     /// on its lease, and pings will do.
     ///
-    /// Their leases are proved ahead of their promotion, so that they can act at once (design,
-    /// section 3.4). The heir alone would be enough, if a follower heard that it has become the
-    /// heir; but only the end of its predecessor wakes it. (A leader could tell its heir by writing
-    /// to its own znode, on which the heir has a watch. Participants of other libraries lose their
-    /// watch by that and are never promoted.)
+    /// Their leases are proved ahead of their promotion, so that they can act at once. The heir
+    /// alone would be enough, if a follower heard that it has become the heir; but only the end of
+    /// its predecessor wakes it. (A leader could tell its heir by writing to its own znode, on which
+    /// the heir has a watch. Participants of other libraries lose their watch by that and are never
+    /// promoted.)
     pub fn heartbeat(&self) -> Option<&CandidateName> {
         self.stage.needs_lease().then(|| self.candidate()).flatten()
     }
@@ -245,8 +246,8 @@ impl Nominee {
     }
 
     /// The late reply to a create of an earlier incarnation can do nothing but clean up after
-    /// itself (C-1 to C-4, C-29). One of the present incarnation is left to the search, which
-    /// finds the same znode.
+    /// itself: acting on it made two leaders in Curator (CURATOR-653, CURATOR-498). One of the
+    /// present incarnation is left to the search, which finds the same znode.
     fn answered_too_late<'a>(
         &self,
         ticket: Ticket,

@@ -1,6 +1,6 @@
 //! The predecessor kernel: where an own znode stands among its siblings.
 //!
-//! One pass over the names, in constant space, without sorting. Who counts as being in the way is
+//! One pass over the names, in constant space, without sorting. Which of them are in the way is
 //! the caller's rule, so that every recipe with a queue can use it: in an election and a lock all
 //! earlier candidates are, in a shared lock a reader waits for earlier writers only.
 
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// C-38: a reader does not wait for readers.
+    /// A reader of a read/write lock waits for writers, never for another reader (kazoo #649).
     #[test]
     fn a_rule_decides_who_is_in_the_way() {
         let writers = |name: &str| name.strip_prefix("w-")?.parse().ok().and_then(Sequence::new);

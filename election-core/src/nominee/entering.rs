@@ -13,7 +13,7 @@ use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
 
 /// How often the election node is created for one candidate. Containers are reaped while they are
-/// empty, so it may be gone again before the candidate is in it (C-43).
+/// empty, so it may be gone again before the candidate is in it (CURATOR-435).
 const ROUNDS: u8 = 3;
 
 impl Nominee {
@@ -122,7 +122,7 @@ impl Nominee {
             return None;
         };
         match result {
-            // The owner decides: one of an earlier session is about to vanish (C-2, C-3, C-19).
+            // The owner decides: one of an earlier session is about to vanish (CURATOR-498).
             Ok(Reply::Read(stat)) if is_owned(stat, session) => {
                 let intent = *intent;
                 match CandidateName::parse(suspect.name().as_str()) {

@@ -35,7 +35,7 @@ pub(super) enum Entry {
     Create,
     CreateElectionNode,
     /// The reply to a create was lost. A barrier first: a server that lags, or a leader that was
-    /// deposed unawares, would hide the znode, and a second one would be created (C-22).
+    /// deposed unawares, would hide the znode, and a second one would be created (CURATOR-264).
     Barrier,
     Search,
     /// A znode with the own id: from the lost create, or a ghost of an earlier session.
@@ -115,10 +115,10 @@ pub(super) enum PredecessorWatch {
     Barred,
 }
 
-/// Who is before the predecessor, by the last listing on this connection.
+/// Which candidates are before the predecessor, by the last listing on this connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ahead {
-    /// Nobody: once the predecessor is gone, the nominee leads (design, section 3.3).
+    /// None: once the predecessor is gone, the nominee leads.
     Nobody,
     Others {
         leader: CandidateName,
@@ -307,7 +307,8 @@ impl Entry {
 }
 
 impl Standing {
-    /// The own watch goes first: without it no place is worth knowing (C-11).
+    /// The own watch goes first: without it no place is worth knowing, since a
+    /// nominee that does not hear of its own deletion waits for ever (etcd #11456).
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),

@@ -29,7 +29,7 @@ impl Nominee {
         }
     }
 
-    /// A znode of the same name with another `czxid` is another znode (C-12).
+    /// A znode of the same name with another `czxid` is another znode.
     fn is_same_znode(&self, stat: &Stat) -> bool {
         match &self.stage {
             Stage::Standing(Standing { own_watch, .. }) => match own_watch {
@@ -61,7 +61,7 @@ impl Nominee {
     pub(super) fn list_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         match result {
             Ok(Reply::Children(names)) => self.take_place(names),
-            // Without the election node there is no candidate in it (C-30).
+            // Without the election node there is no candidate in it.
             Err(Failure::NoNode) => self.lose(Cause::Evicted),
             other => Some(self.fail(mismatch(&other))),
         }
@@ -229,9 +229,9 @@ impl Nominee {
                 behind.watch = PredecessorWatch::Due;
                 None
             }
-            // No second look is needed (design, section 3.3): the listing came from this
-            // connection, or the position would be unknown, and the own znode still stands, or
-            // its watch would have fired first.
+            // No second look is needed: the listing came from this connection, or the position
+            // would be unknown, and the own znode still stands, or its watch would have fired
+            // first.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. }) => self.lead(),
             (Change::Deleted, _, _) => {
                 *position = Position::Unknown;

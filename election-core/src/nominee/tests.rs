@@ -108,7 +108,7 @@ fn stat(owner: SessionId, czxid: i64) -> Stat {
     Stat { owner: Some(owner), token: Token::new(czxid), version: Version::new(4) }
 }
 
-/// Design, section 3.4: the leader and those near to it prove the lease, everyone else only pings.
+/// The leader and the nominees near to it prove the lease, all others only ping.
 #[test]
 fn the_leader_and_those_near_to_it_want_heartbeats() {
     let mut heir = Script::verified();
@@ -136,7 +136,8 @@ fn the_leader_and_those_near_to_it_want_heartbeats() {
     assert_eq!(leader.nominee.heartbeat(), None);
 }
 
-/// C-40.
+/// Before the first link there is nothing to ask for, and the role says "connecting" instead of
+/// nothing at all (kazoo #83).
 #[test]
 fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {
     let mut nominee = Nominee::new(ID, STAND_AGAIN);
@@ -148,7 +149,7 @@ fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {
     assert_eq!(nominee, Nominee::new(ID, STAND_AGAIN));
 }
 
-/// C-1 to C-4, C-29: the create of a dead session answers when the next one is at work.
+/// The create of a dead session answers when the next one is at work (CURATOR-498, CURATOR-653).
 #[test]
 fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     let mut script = Script::connected();
@@ -172,7 +173,7 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     assert_eq!(script.asked, "", "the current candidate is not touched");
 }
 
-/// C-29: the search finds the same znode, and must not find it deleted.
+/// The search finds the same znode, and must not find it deleted.
 #[test]
 fn a_late_create_of_the_present_incarnation_is_left_to_the_search() {
     let mut script = Script::connected();
@@ -263,7 +264,7 @@ fn a_listing_does_not_count_while_the_own_watch_is_due() {
     assert_eq!(script.asked, "list");
 }
 
-/// The rule behind section 3.3: a promotion rests on the own watch.
+/// A promotion rests on the own watch.
 #[test]
 fn the_predecessor_goes_while_the_own_watch_is_due() {
     let mut script = Script::created();
@@ -281,7 +282,7 @@ fn the_predecessor_goes_while_the_own_watch_is_due() {
     assert_eq!((script.asked.as_str(), script.notice), ("list", None));
 }
 
-/// C-12: the same name, the same session, another znode.
+/// The same name, the same session, another znode (etcd #11777).
 #[test]
 fn a_leader_is_evicted_by_another_znode_of_its_name() {
     let mut script = Script::leading();
@@ -294,7 +295,7 @@ fn a_leader_is_evicted_by_another_znode_of_its_name() {
     assert_eq!(script.nominee.incarnation().get(), 1);
 }
 
-/// C-16, C-17: lost and resigned at once.
+/// Lost and resigned at once.
 #[test]
 fn withdrawing_after_the_lease_lapsed_ends_once() {
     let mut script = Script::leading();
@@ -320,7 +321,7 @@ fn a_reply_of_another_kind_ends_the_nomination() {
     assert_eq!(script.asked, format!("delete {OWN}"));
 }
 
-/// C-42: the znode stays until the session ends, and the user is told that it was refused.
+/// The znode stays until the session ends, and the user is told that it was refused.
 #[test]
 fn a_deletion_that_is_refused_is_an_error() {
     let mut script = Script::leading();

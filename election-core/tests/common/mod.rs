@@ -37,7 +37,7 @@ pub struct Budget {
     pub losses: u8,
     /// Sessions expired by the ensemble.
     pub expiries: u8,
-    /// Reconnects that are handed another session, while the old one still lives (C-15).
+    /// Reconnects that are handed another session, while the old one still lives.
     pub swaps: u8,
     pub withdrawals: u8,
     pub lapses: u8,
@@ -55,7 +55,7 @@ pub struct Budget {
     pub throttles: u8,
     /// Lists that a server refuses.
     pub refusals: u8,
-    /// Processes that hand their session, and their nomination, to another one (D-8).
+    /// Processes that hand their session, and their nomination, to another one.
     pub handovers: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
     pub stragglers: u8,

@@ -230,7 +230,7 @@ impl World {
                 client.seen = client.applied;
                 self.tell(i, |client| client.deliver(Delivery::Reply(ticket, answer)));
             }
-            // A notification does not count as seen (protocol, section 3.4).
+            // A notification does not count as seen: clients ignore its zxid, -1 before 3.9.
             Heard::Entry(position) => {
                 self.clients[i].applied = position + 1;
                 let (name, change) = match self.server.log[position] {

@@ -51,7 +51,7 @@ fn long_two_nominees_two_stragglers() {
     );
 }
 
-/// D-8.
+/// A process hands over at any moment.
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_a_hand_over() {
@@ -103,7 +103,7 @@ fn long_two_nominees_any_faults_throttled_and_refused() {
     explore_long("2 nominees, any faults, 2 throttled, 1 refused, 1 withdrawal", world);
 }
 
-/// C-30: the election node vanishes.
+/// The election node vanishes.
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_an_operator_wipes_the_election() {
@@ -148,7 +148,7 @@ fn long_three_settled_nominees_an_operator() {
     explore_long("3 settled, 1 loss, 1 expiry, 1 deletion, 1 write", settled(3, budget).lagging(2));
 }
 
-/// C-15.
+/// A server hands out another session instead of refusing the old one.
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_three_nominees_a_handed_out_session() {

@@ -90,21 +90,21 @@ fn two_nominees_a_withdrawal() {
     explore("2 nominees, 1 loss, 1 expiry, 1 withdrawal", World::new(2, budget).lagging(2));
 }
 
-/// C-1, C-3: replies and changes of the old connection come when the new one is at work.
+/// Replies and changes of the old connection come when the new one is at work (CURATOR-653).
 #[test]
 fn two_nominees_a_straggler() {
     let budget = Budget { losses: 1, stragglers: 1, ..NO_FAULTS };
     explore("2 nominees, 1 loss, 1 straggler", World::new(2, budget).lagging(2));
 }
 
-/// C-15.
+/// A server hands out another session instead of refusing the old one (ClickHouse #116690).
 #[test]
 fn two_nominees_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };
     explore("2 nominees, 1 loss, 1 handed out session", World::new(2, budget).lagging(2));
 }
 
-/// C-2, C-3, C-19: creates in doubt in two sessions, of which the first lives on.
+/// Creates in doubt in two sessions, of which the first lives on.
 #[test]
 fn one_nominee_a_handed_out_session_a_straggler() {
     let budget = Budget { losses: 2, swaps: 1, stragglers: 1, ..NO_FAULTS };
@@ -112,7 +112,7 @@ fn one_nominee_a_handed_out_session_a_straggler() {
     explore("1 nominee, 2 losses, 1 handed out session, 1 straggler", world);
 }
 
-/// D-8: a process hands over at any moment, while its create is on its way or in doubt, too.
+/// A process hands over at any moment, while its create is on its way or in doubt, too.
 #[test]
 fn two_nominees_a_hand_over() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, handovers: 1, ..NO_FAULTS };
@@ -120,7 +120,7 @@ fn two_nominees_a_hand_over() {
     explore("2 nominees, 1 hand-over, 1 loss, 1 expiry, 1 withdrawal", world);
 }
 
-/// D-8, C-15.
+/// The session that was handed over is replaced by another one while the old one lives.
 #[test]
 fn one_nominee_two_hand_overs_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, handovers: 2, ..NO_FAULTS };
@@ -128,7 +128,7 @@ fn one_nominee_two_hand_overs_a_handed_out_session() {
     explore("1 nominee, 2 hand-overs, 1 loss, 1 handed out session", world);
 }
 
-/// C-11, C-36.
+/// An operator deletes a candidate and writes to one.
 #[test]
 fn two_nominees_an_operator() {
     let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
@@ -179,7 +179,7 @@ fn three_settled_nominees_an_expiry_two_looks() {
     explore("3 settled, 1 loss, 1 expiry, 2 looks", settled(3, budget).lagging(1));
 }
 
-/// C-30: the election node vanishes.
+/// The election node vanishes.
 #[test]
 fn two_settled_nominees_an_operator_wipes_the_election() {
     let budget = Budget { wipes: 1, withdrawals: 1, ..NO_FAULTS };
@@ -212,7 +212,7 @@ fn three_settled_nominees_a_withdrawal() {
     explore("3 settled, 1 loss, 1 expiry, 1 withdrawal", settled(3, budget).lagging(2));
 }
 
-/// C-11, C-36.
+/// An operator deletes a candidate and writes to one.
 #[test]
 fn three_settled_nominees_an_operator() {
     let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };

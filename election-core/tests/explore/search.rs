@@ -19,7 +19,7 @@ pub fn explore_long(name: &str, start: World) -> Fingerprints {
     explore_up_to(12_000_000, name, start)
 }
 
-/// More states than the limit are a nominee that never comes to rest (C-39).
+/// More states than the limit are a nominee that never comes to rest.
 fn explore_up_to(limit: usize, name: &str, start: World) -> Fingerprints {
     let begin = Instant::now();
     let mut search = Search::new(start);

@@ -7,7 +7,7 @@ use crate::common::step::Step;
 use crate::common::{Budget, World};
 use crate::{END, create_in_doubt, is_list, is_read};
 
-/// C-21, C-22.
+/// The search finds the znode of the lost create, after a `sync` (CURATOR-45, CURATOR-264).
 #[test]
 fn connection_lost_after_create_was_sent_and_it_was_done() {
     let mut world = create_in_doubt();
@@ -22,7 +22,7 @@ fn connection_lost_after_create_was_sent_and_it_was_done() {
     assert_eq!(world.token(0), world.server.tip.znodes[0].token);
 }
 
-/// C-28: exactly one more create, and only after a `sync` and a list.
+/// Exactly one more create, and only after a `sync` and a list.
 #[test]
 fn connection_lost_after_create_was_sent_and_it_was_not_done() {
     let mut world = create_in_doubt();
@@ -36,7 +36,7 @@ fn connection_lost_after_create_was_sent_and_it_was_not_done() {
     assert_eq!(world.server.tip.znodes.len(), 1);
 }
 
-/// C-22: the server applies the create between the reconnect and the search.
+/// The server applies the create between the reconnect and the search.
 #[test]
 fn connection_lost_after_create_was_sent_and_it_is_done_late() {
     let mut world = create_in_doubt();
@@ -47,7 +47,7 @@ fn connection_lost_after_create_was_sent_and_it_is_done_late() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
-/// C-2, C-3, C-19: the znode of the old session is a ghost, deleted by version.
+/// The znode of the old session is a ghost, deleted by version (CURATOR-498, CURATOR-696).
 #[test]
 fn connection_lost_after_create_and_the_session_expired_meanwhile() {
     let mut world = create_in_doubt();
@@ -62,7 +62,7 @@ fn connection_lost_after_create_and_the_session_expired_meanwhile() {
     assert!(world.token(0) > ghost.token);
 }
 
-/// C-3, C-19: the same, found by the search after a second create in doubt.
+/// The same, found by the search after a second create in doubt.
 #[test]
 fn a_search_does_not_adopt_the_znode_of_another_session() {
     let mut world = create_in_doubt();
@@ -78,7 +78,7 @@ fn a_search_does_not_adopt_the_znode_of_another_session() {
     assert!(world.token(0) > ghost.token);
 }
 
-/// C-2, C-19: the session that a search found a znode of expires before the look at it.
+/// The session that a search found a znode of expires before the look at it.
 #[test]
 fn a_ghost_that_vanishes_is_searched_for_again() {
     let mut world = create_in_doubt();
@@ -94,7 +94,7 @@ fn a_ghost_that_vanishes_is_searched_for_again() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
-/// C-12: somebody writes to the ghost between the look at it and its deletion.
+/// An operator writes to the ghost between the look at it and its deletion.
 #[test]
 fn a_ghost_that_changed_is_looked_at_again() {
     let mut world = create_in_doubt();
@@ -109,7 +109,7 @@ fn a_ghost_that_changed_is_looked_at_again() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
-/// C-30.
+/// The create fails with NoNode; the nominee creates the election node and stands (CURATOR-724).
 #[test]
 fn election_node_does_not_exist() {
     let mut world = World::new(1, Budget::default());
@@ -123,7 +123,7 @@ fn election_node_does_not_exist() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
-/// G2, C-30.
+/// By the policy "must exist" a missing election node is an error, as in go-leaderelection.
 #[test]
 fn election_node_does_not_exist_and_must() {
     let mut world = World::with_policy(1, Budget::default(), END);
@@ -133,7 +133,7 @@ fn election_node_does_not_exist_and_must() {
     assert_eq!(world.clients[0].end(), Some(End::Failed(NominationError::NoElectionNode)));
 }
 
-/// G2: whatever is above the election node.
+/// Whatever is above the election node.
 #[test]
 fn election_node_cannot_be_created() {
     let mut world = World::new(1, Budget::default());
@@ -147,7 +147,7 @@ fn election_node_cannot_be_created() {
     assert_eq!(notice, Ok(Some(Notice::Ended(end))));
 }
 
-/// C-43: the container is reaped again and again before the candidate is in it.
+/// The container is reaped again and again before the candidate is in it (CURATOR-435).
 #[test]
 fn election_node_is_created_a_bounded_number_of_times() {
     let mut world = World::new(1, Budget::default());
@@ -180,7 +180,7 @@ fn sequence_numbers_run_out() {
     assert!(matches!(world.role(0), Role::Leading { .. }), "by the last number");
 }
 
-/// Whatever the reason: nobody stands with a name that is taken.
+/// Whatever the reason: no nominee stands with a name that is taken.
 #[test]
 fn the_name_of_a_candidate_is_taken() {
     let mut world = World::new(1, Budget::default());
@@ -191,7 +191,8 @@ fn the_name_of_a_candidate_is_taken() {
     assert_eq!(world.clients[0].end(), Some(failed));
 }
 
-/// C-31: no permission, a quota, failed authentication.
+/// No permission, a quota, failed authentication: the nomination ends with an error, never in
+/// silence (CURATOR-15).
 #[test]
 fn an_unexpected_refusal_ends_the_nomination_and_cleans_up() {
     const NO_AUTH: i32 = -102;
@@ -202,7 +203,7 @@ fn an_unexpected_refusal_ends_the_nomination_and_cleans_up() {
     );
 }
 
-/// C-54: the list of an election with too many candidates for this client.
+/// The list of an election with too many candidates for this client.
 #[test]
 fn a_list_that_cannot_be_read_ends_the_nomination_and_cleans_up() {
     assert_ends_and_cleans_up(is_list, Failure::Unreadable, NominationError::UnreadableReply);

@@ -1,4 +1,4 @@
-//! D-8: another process goes on with a session, and with the nomination in it.
+//! Another process goes on with a session, and with the nomination in it.
 
 use election_core::{Departure, End, Notice, Role};
 
@@ -7,7 +7,7 @@ use crate::common::server::Request;
 use crate::common::step::Step;
 use crate::{STAND_AGAIN, create_in_doubt};
 
-/// Two at rest, of whom the first leads and is handed over.
+/// Two nominees at rest, of which the first leads and is handed over.
 fn handed_over_leader() -> World {
     let mut world = World::settled(2, STAND_AGAIN);
     world.take(Step::HandOver(0));

@@ -7,7 +7,8 @@ use crate::common::step::Step;
 use crate::common::{Budget, NEWEST, World};
 use crate::{STAND_AGAIN, create_in_doubt};
 
-/// C-23, C-25: the deletion is sent once the session is back.
+/// The deletion is sent once the session is back; a candidate left behind blocks the queue
+/// (CURATOR-202, kazoo #732).
 #[test]
 fn resign_while_disconnected_and_the_session_resumes() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -21,7 +22,7 @@ fn resign_while_disconnected_and_the_session_resumes() {
     assert_eq!(world.notices(0), [Notice::Ended(End::Resigned(Departure::Deleted))]);
 }
 
-/// C-42: how the znode went is told.
+/// The nominee tells how its znode went.
 #[test]
 fn resign_while_disconnected_and_the_session_expires() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -36,7 +37,7 @@ fn resign_while_disconnected_and_the_session_expires() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// C-15: the old session lives on at the server for a while, and the next one waits for its end.
+/// The old session lives on at the server for a while, and the next one waits for its end.
 #[test]
 fn resign_while_disconnected_and_another_session_is_handed_out() {
     let mut world = World::settled(2, STAND_AGAIN).facing(Budget { swaps: 1, ..Budget::default() });
@@ -77,7 +78,7 @@ fn reply_lost_after_delete() {
     }
 }
 
-/// C-27, C-41: the reply to the create comes after the withdrawal.
+/// The reply to the create comes after the withdrawal (CURATOR-297).
 #[test]
 fn withdraw_while_the_create_is_in_flight() {
     let mut world = World::new(1, Budget::default());
@@ -90,7 +91,8 @@ fn withdraw_while_the_create_is_in_flight() {
     assert_eq!(world.notices(0), [Notice::Ended(End::Withdrawn(Departure::Deleted))]);
 }
 
-/// C-21, C-24: also when the reply to the create is lost.
+/// The reply to the create is lost, and the znode is found and deleted all the same (CURATOR-45,
+/// CURATOR-205).
 #[test]
 fn withdraw_while_the_create_is_in_doubt() {
     for (is_applied, departure) in [(true, Departure::Deleted), (false, Departure::NeverCreated)] {
@@ -104,7 +106,7 @@ fn withdraw_while_the_create_is_in_doubt() {
     }
 }
 
-/// C-41.
+/// A start and an immediate stop leave no znode (CURATOR-297).
 #[test]
 fn withdraw_before_anything_was_created() {
     let mut world = World::new(1, Budget::default());

@@ -7,7 +7,8 @@ use crate::common::server::{Access, Request, Znode};
 use crate::common::step::Step;
 use crate::{END, STAND_AGAIN};
 
-/// C-45: the same leadership goes on, without a listing.
+/// The same leadership goes on, without a listing; a server's restart is no reason to step down
+/// (CURATOR-246).
 #[test]
 fn connection_lost_while_leading_and_back_in_the_same_session() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -22,7 +23,7 @@ fn connection_lost_while_leading_and_back_in_the_same_session() {
     assert_eq!(world.notices(0), [Notice::Resumed(token)]);
 }
 
-/// C-5: without waiting for any server.
+/// The leadership ends by the clock, without waiting for any server.
 #[test]
 fn connection_lost_while_leading_and_the_lease_deadline_passes() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -52,7 +53,8 @@ fn lease_deadline_passes_and_the_policy_is_to_end() {
     assert_eq!(world.server.tip.znodes, []);
 }
 
-/// C-6, C-14.
+/// Leader and follower hear of the expiry once, before they stand again in the next session
+/// (CURATOR-444).
 #[test]
 fn session_is_expired() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -87,7 +89,7 @@ fn session_is_expired_and_the_policy_is_to_end() {
     }
 }
 
-/// C-71: whichever is heard first, that the own znode is gone or that the session has expired, the
+/// Whichever is heard first, that the own znode is gone or that the session has expired, the
 /// leadership is lost once.
 #[test]
 fn deletion_and_expiry_in_either_order_are_one_loss() {
@@ -120,7 +122,8 @@ fn deletion_and_expiry_in_either_order_are_one_loss() {
     assert_eq!(losses(&mut world), [Notice::Lost(Cause::SessionExpired)]);
 }
 
-/// C-15: the old session's znode still stands, and is nobody's.
+/// A server hands out another session instead of refusing the old one (ClickHouse #116690). The
+/// old session's znode still stands, and belongs to no nominee.
 #[test]
 fn another_session_is_handed_out() {
     let mut world = World::settled(1, STAND_AGAIN);
@@ -150,7 +153,7 @@ fn process_was_paused() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// C-34, C-35: everything is determined anew, and nothing is believed before.
+/// Everything is determined anew, and nothing is believed before.
 #[test]
 fn whole_ensemble_restarts() {
     let mut world = World::settled(3, STAND_AGAIN);
@@ -168,7 +171,8 @@ fn whole_ensemble_restarts() {
     assert!(world.clients.iter().all(|client| client.creates == 1));
 }
 
-/// C-34: kazoo's wedged election.
+/// The event is missed, and the follower finds out after the reconnect (kazoo #116: none of four
+/// contenders was promoted).
 #[test]
 fn predecessor_is_deleted_while_disconnected() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -180,7 +184,8 @@ fn predecessor_is_deleted_while_disconnected() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// C-12: another session has a znode of the same name by the time the own one is read again.
+/// Another session has a znode of the same name by the time the own one is read again (etcd
+/// #11777).
 #[test]
 fn own_znode_is_replaced_by_one_of_another_session() {
     let mut world = World::settled(1, STAND_AGAIN);

@@ -1,5 +1,5 @@
-//! What goes wrong, and what happens then: a test for each row of the hazard table in the design
-//! (section 3.2), as far as the hazard is the election's own business.
+//! What goes wrong, and what happens then: a test for each hazard that is the election's own
+//! business.
 
 #[path = "../common/mod.rs"]
 mod common;

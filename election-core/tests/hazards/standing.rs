@@ -1,4 +1,4 @@
-//! The queue: predecessors, ghosts of others, znodes that somebody deletes.
+//! The queue: predecessors, ghosts of others, znodes that an operator deletes.
 
 use election_core::{Cause, End, Notice, Role};
 
@@ -34,7 +34,8 @@ fn predecessor_data_changes() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// C-11, C-33, C-36.
+/// A deletion of the own znode is heard of at once, whatever the place in the queue (etcd #11456,
+/// CURATOR-171, CURATOR-346).
 #[test]
 fn own_znode_is_deleted_by_someone_else() {
     let mut world = World::settled(3, STAND_AGAIN);
@@ -63,7 +64,7 @@ fn own_znode_is_deleted_by_someone_else_and_the_policy_is_to_end() {
     assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::Evicted))]);
 }
 
-/// G17, C-30: leader and follower are told; by policy they stand again or end.
+/// Leader and follower are told; by policy they stand again or end.
 #[test]
 fn election_node_is_deleted_under_the_nominees() {
     let mut world = World::settled(2, STAND_AGAIN);
@@ -73,7 +74,7 @@ fn election_node_is_deleted_under_the_nominees() {
     assert!(world.clients[0].was_told_of(Cause::Evicted));
     assert!(world.clients[1].was_told_of(Cause::Evicted));
     world.check().expect("every rule holds");
-    assert!(world.server.tip.znodes.iter().all(|znode| znode.token > token), "C-78");
+    assert!(world.server.tip.znodes.iter().all(|znode| znode.token > token), "tokens outlive it");
 
     let mut world = World::settled(2, END);
     world.take(Step::OperatorWipes);
@@ -166,7 +167,7 @@ fn the_last_in_the_way_goes_and_the_successor_sends_nothing() {
     assert!(!world.has_news(2), "nobody else is woken");
 }
 
-/// G14: a follower whose predecessor goes while others are ahead looks again.
+/// A follower whose predecessor goes while others are ahead looks again.
 #[test]
 fn a_follower_in_the_middle_goes_and_the_next_one_follows_the_leader() {
     let mut world = World::settled(3, STAND_AGAIN);
