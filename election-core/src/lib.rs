@@ -30,19 +30,26 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod command;
+mod event;
 mod id;
-mod io;
 mod name;
 mod nominee;
 mod outcome;
 pub mod place;
 mod policy;
+mod recipe;
 mod ticket;
 
+pub use command::{
+    Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
+    Payload, Watch, Write, Znode,
+};
+pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
-pub use io::{Change, Command, DeleteVersion, Event, Failure, Op, Output, Reply, Stat, Watch};
 pub use name::{CandidateName, CandidatePrefix, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Role};
 pub use policy::{ElectionNode, OnLoss, Policy};
+pub use recipe::{Hold, Phase, Recipe};
 pub use ticket::{Incarnation, Ticket};

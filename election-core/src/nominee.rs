@@ -15,26 +15,28 @@ mod standing;
 #[cfg(test)]
 mod tests;
 
+use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
+use crate::event::{Event, Failure, Reply, Stat};
 use crate::id::{NomineeId, SessionId};
-use crate::io::{Command, DeleteVersion, Event, Failure, Op, Output, Reply, Stat};
 use crate::name::CandidateName;
 use crate::outcome::{NominationError, Notice, Role};
 use crate::policy::Policy;
+use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 use request::{Awaits, InFlight, Link, Request};
 use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
-    PredecessorWatch, Stage, Standing, Tenure,
+    PredecessorWatch, Stage, Standing, Tenure, delete,
 };
 
 /// One nomination in one election.
 ///
 /// It wants a candidate znode from the start: the first [`Event::Connected`] makes it create one.
-/// Feed each event to [`handle_event`](Self::handle_event) and carry out what it answers. Two
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. Two
 /// nominations, of one session or of several, are two nominees with two ids.
 ///
 /// A nominee waits for two watches at most: on its own znode and on its predecessor's. Losing a
-/// candidate leaves the one on its predecessor behind; see [`awaits_change`](Self::awaits_change).
+/// candidate leaves the one on its predecessor behind; see [`awaits_change`](Recipe::awaits_change).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Nominee {
     id: NomineeId,
@@ -80,39 +82,6 @@ impl Nominee {
         }
     }
 
-    /// Takes in what happened and says what to do about it.
-    ///
-    /// No event can make it panic, in whatever order; answers to what is no longer asked change
-    /// nothing.
-    pub fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
-        let reaction = match event {
-            Event::Connected { session } => self.connected(session).into(),
-            Event::Disconnected => self.disconnected().into(),
-            Event::SessionExpired => self.session_expired().into(),
-            Event::LeaseLapsed => self.lease_lapsed().into(),
-            Event::Look => {
-                self.link.ask_again();
-                self.look();
-                Reaction::default()
-            }
-            Event::Reply { ticket, result } => self.replied(ticket, result),
-            Event::Changed { ticket, change } => self.changed(ticket, change).into(),
-        };
-        self.output(reaction)
-    }
-
-    /// Resigns a leader, withdraws any other nominee. Asking again changes nothing.
-    ///
-    /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if need
-    /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
-    /// in doubt is cleared up first, or its znode would stand in the queue while the session lives
-    /// (CURATOR-45, CURATOR-205).
-    pub fn withdraw(&mut self) -> Output<'_> {
-        self.link.ask_again();
-        let notice = self.leave();
-        self.output(notice.into())
-    }
-
     /// What the nominee is at the moment.
     pub fn role(&self) -> Role<'_> {
         match &self.stage {
@@ -151,19 +120,6 @@ impl Nominee {
         self.stage.candidate()
     }
 
-    /// The candidate znode that heartbeats are to check while this nominee leads, or is near to it:
-    /// a follower that had four candidates ahead at most, at its last listing. `None`: nothing rests
-    /// on its lease, and pings will do.
-    ///
-    /// Their leases are proved ahead of their promotion, so that they can act at once. The heir
-    /// alone would be enough, if a follower heard that it has become the heir; but only the end of
-    /// its predecessor wakes it. (A leader could tell its heir by writing to its own znode, on which
-    /// the heir has a watch. Participants of other libraries lose their watch by that and are never
-    /// promoted.)
-    pub fn heartbeat(&self) -> Option<&CandidateName> {
-        self.stage.needs_lease().then(|| self.candidate()).flatten()
-    }
-
     /// The id that was given at the start.
     pub fn id(&self) -> NomineeId {
         self.id
@@ -179,29 +135,15 @@ impl Nominee {
         self.attempts
     }
 
-    /// Whether the nominee has ended and still asks for the deletion of a znode that it left behind,
-    /// or looks for one that it may have. Until it does not, or the session is over, the driver goes
-    /// on feeding it.
-    pub fn owes_cleanup(&self) -> bool {
-        match &self.stage {
-            Stage::Ended(Ended { cleanup, .. }) => *cleanup != Cleanup::Nothing,
-            _ => false,
-        }
-    }
-
-    /// Whether the server had too much to do to look at the last request
-    /// ([`Failure::Throttled`]): the next [`Event::Look`] has it sent again, so a driver feeds one
-    /// soon, in a second, say.
-    pub fn waits_for_look(&self) -> bool {
-        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
-    }
-
-    /// Whether a [`Event::Changed`] with this ticket would still matter.
-    ///
-    /// A driver may take down a watch that is no longer awaited, such as that on the predecessor
-    /// of a candidate that was lost.
-    pub fn awaits_change(&self, ticket: Ticket) -> bool {
-        self.stage.awaits_change(ticket)
+    /// Whether the reply to the read with this ticket is awaited, and the watch that it leaves.
+    fn reads_with_watch(&self, ticket: Ticket) -> bool {
+        let Some((_, InFlight { request, .. })) = self.link.awaiting(ticket) else {
+            return false;
+        };
+        let next = self.id.candidate_prefix(self.attempts);
+        self.stage.demand(next).is_some_and(|(wanted, op)| {
+            wanted == request && matches!(op, Op::Read { watch: Watch::Own | Watch::Other, .. })
+        })
     }
 
     fn replied<'a>(&mut self, ticket: Ticket, result: Result<Reply<'a>, Failure>) -> Reaction<'a> {
@@ -294,8 +236,82 @@ impl Nominee {
     /// the election node.
     fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
-        let op = Op::Delete { name, version: DeleteVersion::Any };
+        let op = delete(name, ExpectedVersion::Any);
         (is_child && self.link.is_up()).then_some(Command { ticket: Ticket::CLEANUP, op })
+    }
+}
+
+impl Recipe for Nominee {
+    type Notice = Notice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
+        let reaction = match event {
+            Event::Connected { session } => self.connected(session).into(),
+            Event::Disconnected => self.disconnected().into(),
+            Event::SessionExpired => self.session_expired().into(),
+            Event::LeaseLapsed => self.lease_lapsed().into(),
+            Event::Look => {
+                self.link.ask_again();
+                self.look();
+                Reaction::default()
+            }
+            Event::Deadline => Reaction::default(),
+            Event::Reply { ticket, result } => self.replied(ticket, result),
+            Event::Changed { ticket, change } => self.changed(ticket, change).into(),
+        };
+        self.output(reaction)
+    }
+
+    /// Resigns a leader, withdraws any other nominee.
+    ///
+    /// Leadership ends with this call. The candidate znode is deleted, after a reconnect if need
+    /// be; then [`Notice::Ended`] follows, at once if nothing was created. A create in flight or
+    /// in doubt is cleared up first, or its znode would stand in the queue while the session lives
+    /// (CURATOR-45, CURATOR-205).
+    fn withdraw(&mut self) -> Output<'_> {
+        self.link.ask_again();
+        let notice = self.leave();
+        self.output(notice.into())
+    }
+
+    fn phase(&self) -> Phase {
+        match &self.stage {
+            Stage::Ended(Ended { cleanup: Cleanup::Nothing, .. }) => Phase::Over,
+            Stage::Ended(_) => Phase::CleaningUp,
+            _ => match self.role() {
+                Role::Leaving => Phase::Leaving,
+                _ => Phase::Standing,
+            },
+        }
+    }
+
+    fn hold(&self) -> Hold {
+        match self.role() {
+            Role::Leading { token } => Hold::Active(token),
+            Role::Suspended { token } => Hold::Suspended(token),
+            _ => Hold::None,
+        }
+    }
+
+    /// The own candidate while this nominee leads, or is near to it: a follower that had four
+    /// candidates ahead at most, at its last listing.
+    ///
+    /// Their leases are proved ahead of their promotion, so that they can act at once. The heir alone
+    /// would be enough, if a follower heard that it has become the heir; but only the end of its
+    /// predecessor wakes it. (A leader could tell its heir by writing to its own znode, on which the
+    /// heir has a watch. Participants of other libraries lose their watch by that and are never
+    /// promoted.)
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        let candidate = self.stage.needs_lease().then(|| self.candidate()).flatten()?;
+        Some(Znode::Child(candidate.as_str()))
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.stage.awaits_change(ticket) || self.reads_with_watch(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
     }
 }
 

@@ -109,7 +109,7 @@ pub enum Departure {
 ///
 /// Where a candidate znode may remain and its name is known, the nominee goes on asking for its
 /// deletion until that is answered, over reconnects:
-/// [`owes_cleanup`](crate::Nominee::owes_cleanup). At the latest it goes with the session.
+/// [`Phase::CleaningUp`](crate::Phase::CleaningUp). At the latest it goes with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NominationError {

@@ -2,14 +2,17 @@
 
 use core::fmt;
 
-/// Counts the candidate znodes of one nomination: it grows whenever a new one is to be created.
+/// Counts how often a recipe began anew: a nominee does whenever it is to create another candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Incarnation(u32);
 
 impl Incarnation {
-    pub(crate) const FIRST: Self = Self(0);
+    /// The first one.
+    pub const FIRST: Self = Self(0);
 
-    pub(crate) const fn next(self) -> Self {
+    /// The one after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
@@ -37,10 +40,11 @@ enum Kind {
 }
 
 impl Ticket {
-    /// Of every command whose reply nobody waits for.
-    pub(crate) const CLEANUP: Self = Self(Kind::Cleanup);
+    /// Of each command whose reply the recipe does not wait for.
+    pub const CLEANUP: Self = Self(Kind::Cleanup);
 
-    pub(crate) const fn request(incarnation: Incarnation, step: u32) -> Self {
+    /// That of a recipe's command number `step` since it began anew for the last time.
+    pub const fn request(incarnation: Incarnation, step: u32) -> Self {
         Self(Kind::Request { incarnation, step })
     }
 

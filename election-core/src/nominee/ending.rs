@@ -5,7 +5,7 @@ use super::stage::{
     Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leading, Leaving, Stage, Standing,
 };
 use super::{Nominee, mismatch};
-use crate::io::{Failure, Reply};
+use crate::event::{Failure, Reply};
 use crate::name::ChildName;
 use crate::outcome::{Cause, Departure, End, NominationError, Notice};
 use crate::policy::OnLoss;

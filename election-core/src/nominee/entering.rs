@@ -5,8 +5,8 @@ use super::stage::{
     Standing, Suspect,
 };
 use super::{Nominee, Reaction, is_owned, mismatch};
+use crate::event::{Failure, Reply};
 use crate::id::SessionId;
-use crate::io::{Failure, Reply};
 use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Departure, End, NominationError, Notice};
 use crate::policy::ElectionNode;
@@ -76,7 +76,7 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match result {
-            Ok(Reply::ElectionNodeCreated) | Err(Failure::NodeExists) => self.step(Entry::Create),
+            Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => self.step(Entry::Create),
             Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),
             _ => Some(self.fail(mismatch(result))),
         }
@@ -123,7 +123,7 @@ impl Nominee {
         };
         match result {
             // The owner decides: one of an earlier session is about to vanish (CURATOR-498).
-            Ok(Reply::Read(stat)) if is_owned(stat, session) => {
+            Ok(Reply::Read { stat, .. }) if is_owned(stat, session) => {
                 let intent = *intent;
                 match CandidateName::parse(suspect.name().as_str()) {
                     Ok(own) => {
@@ -133,7 +133,7 @@ impl Nominee {
                     Err(_) => Some(self.fail(NominationError::SequenceExhausted)),
                 }
             }
-            Ok(Reply::Read(stat)) => {
+            Ok(Reply::Read { stat, .. }) => {
                 let ghost = suspect.condemned(stat.version);
                 self.step(Entry::Suspect(ghost))
             }

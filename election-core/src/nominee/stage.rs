@@ -2,8 +2,10 @@
 //! for: the command is a function of the state, so a retry is entering the state again.
 
 use super::request::Request;
+use crate::command::{
+    Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Payload, Watch, Znode,
+};
 use crate::id::{Token, Version};
-use crate::io::{DeleteVersion, Op, Watch};
 use crate::name::{CandidateName, CandidatePrefix, ChildName};
 use crate::outcome::{Cause, End};
 use crate::ticket::Ticket;
@@ -201,11 +203,10 @@ impl Cleanup {
         match self {
             Self::Nothing | Self::Find(Find::Refused) => None,
             Self::Delete(name) | Self::DeleteFound(name) => {
-                let version = DeleteVersion::Any;
-                Some((Request::CleanUp, Op::Delete { name: name.as_str(), version }))
+                Some((Request::CleanUp, delete(name.as_str(), ExpectedVersion::Any)))
             }
             Self::Find(Find::Barrier) => Some((Request::Barrier, Op::Barrier)),
-            Self::Find(Find::List) => Some((Request::Search, Op::List)),
+            Self::Find(Find::List) => Some((Request::Search, LIST)),
         }
     }
 }
@@ -225,8 +226,7 @@ impl Stage {
             Self::Standing(standing) => standing.demand(),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
-                let version = DeleteVersion::Any;
-                Some((Request::DeleteOwn, Op::Delete { name: own.as_str(), version }))
+                Some((Request::DeleteOwn, delete(own.as_str(), ExpectedVersion::Any)))
             }
             Self::Ended(Ended { cleanup, .. }) => cleanup.demand(),
             Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) => None,
@@ -293,13 +293,13 @@ impl Stage {
 impl Entry {
     fn demand(&self, next: CandidatePrefix) -> (Request, Op<'_>) {
         match self {
-            Self::Create => (Request::Create, Op::Create { prefix: next }),
-            Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateElectionNode),
+            Self::Create => (Request::Create, create(next)),
+            Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateNode),
             Self::Barrier => (Request::Barrier, Op::Barrier),
-            Self::Search => (Request::Search, Op::List),
+            Self::Search => (Request::Search, LIST),
             // Read with a watch: if it is ours, it is verified and watched by that.
             Self::Suspect(Suspect::Found { name }) => {
-                (Request::ReadFound, Op::Read { name: name.as_str(), watch: Watch::Own })
+                (Request::ReadFound, read(name.as_str(), Watch::Own))
             }
             Self::Suspect(Suspect::Condemned { name, version }) => delete_ghost(name, *version),
         }
@@ -312,9 +312,7 @@ impl Standing {
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),
-            (OwnWatch::Armed { .. }, Position::Behind(_), Look::Due) => {
-                Some((Request::Look, Op::List))
-            }
+            (OwnWatch::Armed { .. }, Position::Behind(_), Look::Due) => Some((Request::Look, LIST)),
             (OwnWatch::Armed { .. }, position, _) => position.demand(),
         }
     }
@@ -323,17 +321,16 @@ impl Standing {
 impl Position {
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Unknown => Some((Request::List, Op::List)),
+            Self::Unknown => Some((Request::List, LIST)),
             Self::Haunted(Suspect::Found { name }) => {
-                Some((Request::InspectGhost, Op::Inspect { name: name.as_str() }))
+                Some((Request::InspectGhost, read(name.as_str(), Watch::None)))
             }
             Self::Haunted(Suspect::Condemned { name, version }) => {
                 Some(delete_ghost(name, *version))
             }
             Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
-                    let op = Op::Read { name: predecessor.as_str(), watch: Watch::Predecessor };
-                    Some((Request::ReadPredecessor, op))
+                    Some((Request::ReadPredecessor, read(predecessor.as_str(), Watch::Other)))
                 }
                 PredecessorWatch::Armed(_) | PredecessorWatch::Barred => None,
             },
@@ -380,10 +377,28 @@ impl Suspect {
 }
 
 fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
-    (Request::ReadOwn, Op::Read { name: own.as_str(), watch: Watch::Own })
+    (Request::ReadOwn, read(own.as_str(), Watch::Own))
 }
 
 fn delete_ghost(name: &ChildName, version: Version) -> (Request, Op<'_>) {
-    let version = DeleteVersion::Exactly(version);
-    (Request::DeleteGhost, Op::Delete { name: name.as_str(), version })
+    (Request::DeleteGhost, delete(name.as_str(), ExpectedVersion::Exactly(version)))
+}
+
+const LIST: Op<'_> = Op::List { parent: Znode::Node, watch: Watch::None };
+
+const fn create(prefix: CandidatePrefix) -> Op<'static> {
+    let mode = CreateMode::EphemeralSequential;
+    Op::Create(Create { znode: NewZnode::Child(prefix), mode, data: CANDIDATE_DATA })
+}
+
+/// What the user gave for the candidate.
+const CANDIDATE_DATA: Payload<'_> = Payload::Kept(0);
+
+/// With `getData` and not `exists`, which leaves a watch on a missing znode too.
+const fn read(name: &str, watch: Watch) -> Op<'_> {
+    Op::Read { znode: Znode::Child(name), watch }
+}
+
+pub(super) const fn delete(name: &str, version: ExpectedVersion) -> Op<'_> {
+    Op::Delete(Delete { znode: Znode::Child(name), version })
 }

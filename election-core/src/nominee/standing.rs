@@ -5,8 +5,8 @@ use super::stage::{
     Standing, Suspect, Tenure,
 };
 use super::{Nominee, is_owned, mismatch};
+use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
-use crate::io::{Change, Failure, Reply, Stat};
 use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Cause, NominationError, Notice};
 use crate::place::{Place, Remaining, place};
@@ -21,10 +21,10 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match result {
-            Ok(Reply::Read(stat)) if is_owned(stat, session) && self.is_same_znode(stat) => {
+            Ok(Reply::Read { stat, .. }) if is_owned(stat, session) && self.is_same_znode(stat) => {
                 self.verified(stat.token, ticket)
             }
-            Ok(Reply::Read(_)) | Err(Failure::NoNode) => self.lose(Cause::Evicted),
+            Ok(Reply::Read { .. }) | Err(Failure::NoNode) => self.lose(Cause::Evicted),
             _ => Some(self.fail(mismatch(result))),
         }
     }
@@ -126,7 +126,7 @@ impl Nominee {
         match (&mut self.stage, result) {
             (
                 Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
-                Ok(Reply::Read(stat)),
+                Ok(Reply::Read { stat, .. }),
             ) => {
                 *suspect = suspect.condemned(stat.version);
                 None
@@ -147,7 +147,7 @@ impl Nominee {
         match (&mut self.stage, result) {
             (
                 Stage::Standing(Standing { position: Position::Behind(behind), .. }),
-                Ok(Reply::Read(_)),
+                Ok(Reply::Read { .. }),
             ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
                 PredecessorWatch::Unset => Some(Notice::Following),
                 PredecessorWatch::Armed(_) | PredecessorWatch::Due | PredecessorWatch::Barred => {
@@ -194,7 +194,7 @@ impl Nominee {
             Stage::Standing(standing) => match &standing.own_watch {
                 OwnWatch::Armed { token, ticket: own } if *own == ticket => match change {
                     Change::Deleted => self.lose(Cause::Evicted),
-                    Change::Data => {
+                    Change::Created | Change::Data | Change::Children | Change::Lost => {
                         standing.own_watch = OwnWatch::Due { token: *token };
                         None
                     }
@@ -204,7 +204,7 @@ impl Nominee {
             Stage::Leading(leading) if leading.watch == LeaderWatch::Armed(ticket) => {
                 match change {
                     Change::Deleted => self.lose(Cause::Evicted),
-                    Change::Data => {
+                    Change::Created | Change::Data | Change::Children | Change::Lost => {
                         leading.watch = LeaderWatch::Due;
                         None
                     }
@@ -225,7 +225,7 @@ impl Nominee {
             return None;
         }
         match (change, &behind.ahead, own_watch) {
-            (Change::Data, _, _) => {
+            (Change::Created | Change::Data | Change::Children | Change::Lost, _, _) => {
                 behind.watch = PredecessorWatch::Due;
                 None
             }

@@ -1,16 +1,11 @@
-//! The contract between a recipe and the driver that runs it: events in, commands out.
-//!
-//! Everything is said in names of znodes under one node; the driver knows the path. The enums are
-//! exhaustive on purpose: a driver must handle each command.
+//! What a driver tells a recipe.
 
 use core::fmt;
 
 use crate::id::{SessionId, Token, Version};
-use crate::name::CandidatePrefix;
-use crate::outcome::Notice;
 use crate::ticket::Ticket;
 
-/// What happened, for [`Nominee::handle_event`](crate::Nominee::handle_event).
+/// What happened, for [`Recipe::handle_event`](crate::Recipe::handle_event).
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The link to a server is up, for the first time or again.
@@ -32,10 +27,12 @@ pub enum Event<'a> {
     /// watcher may not read, and take the watch with it (ZOOKEEPER-4799).
     ///
     /// A follower lists the candidates, a leader reads its own. To be fed seldom, once a minute, say,
-    /// and at random moments, so that clients do not all look at once; to the nominee whose
-    /// candidate a heartbeat was refused for; and soon to one that
-    /// [`waits_for_look`](crate::Nominee::waits_for_look).
+    /// and at random moments, so that clients do not all look at once; to the recipe whose znode a
+    /// heartbeat was refused for; and soon to one that
+    /// [`waits_for_look`](crate::Recipe::waits_for_look).
     Look,
+    /// The time has passed that the user gave the recipe. A recipe that was given none ignores it.
+    Deadline,
     /// A command was answered.
     Reply {
         /// The ticket of the command.
@@ -43,33 +40,63 @@ pub enum Event<'a> {
         /// The answer.
         result: Result<Reply<'a>, Failure>,
     },
-    /// The watch fired that the [`Op::Read`] with this ticket left. It fires at most once.
+    /// The watch fired, or was lost, that the command with this ticket left. Either comes at most
+    /// once.
     ///
     /// Changes and replies of one connection must be fed in the order in which they came in.
     Changed {
-        /// The ticket of the read.
+        /// The ticket of the command.
         ticket: Ticket,
         /// What happened to the znode.
         change: Change,
     },
 }
 
-/// The answer to a command that succeeded; each [`Op`] names its own.
+/// The reply to a command that succeeded; each [`Op`](crate::Op) names its own.
 pub enum Reply<'a> {
-    /// To [`Op::Create`].
+    /// To [`Op::Create`](crate::Op::Create).
     Created {
-        /// The name with the sequence that the server appended, without the path before it.
+        /// The name, with the number that the server appended if the mode is a sequential one, and
+        /// without the path before it.
         name: &'a str,
     },
-    /// To [`Op::CreateElectionNode`].
-    ElectionNodeCreated,
-    /// To [`Op::Barrier`].
+    /// To [`Op::CreateNode`](crate::Op::CreateNode).
+    NodeCreated,
+    /// To [`Op::Barrier`](crate::Op::Barrier).
     BarrierPassed,
-    /// To [`Op::List`]: the names of all children, in any order. They are read once.
+    /// To [`Op::List`](crate::Op::List): the names of all children, in any order. They are read once.
     Children(&'a mut dyn Iterator<Item = &'a str>),
-    /// To [`Op::Read`] and [`Op::Inspect`].
-    Read(Stat),
-    /// To [`Op::Delete`].
+    /// To [`Op::Read`](crate::Op::Read).
+    Read {
+        /// The znode's metadata.
+        stat: Stat,
+        /// Its data.
+        data: &'a [u8],
+    },
+    /// To [`Op::Exists`](crate::Op::Exists), if the znode does; else the reply is
+    /// [`Failure::NoNode`].
+    Exists(Stat),
+    /// To [`Op::Write`](crate::Op::Write).
+    Written(Stat),
+    /// To [`Op::Delete`](crate::Op::Delete).
+    Deleted,
+    /// To [`Op::Multi`](crate::Op::Multi): what became of each part, in order. They are read once.
+    Committed(&'a mut dyn Iterator<Item = Applied<'a>>),
+}
+
+/// What became of a part of a multi that was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied<'a> {
+    /// The version was the expected one.
+    Checked,
+    /// A znode was created.
+    Created {
+        /// As in [`Reply::Created`].
+        name: &'a str,
+    },
+    /// Data was replaced.
+    Written(Stat),
+    /// A znode was deleted.
     Deleted,
 }
 
@@ -77,11 +104,16 @@ impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Created { name } => f.debug_struct("Created").field("name", name).finish(),
-            Self::ElectionNodeCreated => f.write_str("ElectionNodeCreated"),
+            Self::NodeCreated => f.write_str("NodeCreated"),
             Self::BarrierPassed => f.write_str("BarrierPassed"),
             Self::Children(_) => f.write_str("Children(..)"),
-            Self::Read(stat) => f.debug_tuple("Read").field(stat).finish(),
+            Self::Read { stat, data } => {
+                f.debug_struct("Read").field("stat", stat).field("bytes", &data.len()).finish()
+            }
+            Self::Exists(stat) => f.debug_tuple("Exists").field(stat).finish(),
+            Self::Written(stat) => f.debug_tuple("Written").field(stat).finish(),
             Self::Deleted => f.write_str("Deleted"),
+            Self::Committed(_) => f.write_str("Committed(..)"),
         }
     }
 }
@@ -128,6 +160,13 @@ pub enum Failure {
     ConnectionLoss,
     /// The server refused, with this error code.
     Rejected(i32),
+    /// The server applied nothing of a multi, because of one part.
+    Aborted {
+        /// Which part, counted from 0.
+        part: usize,
+        /// The error code: as for the part alone.
+        code: i32,
+    },
     /// There is a reply, but it does not decode, or is larger than what the driver keeps.
     Unreadable,
 }
@@ -153,102 +192,15 @@ impl Failure {
 /// What a watch reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
+    /// The znode was created.
+    Created,
     /// The znode was deleted.
     Deleted,
     /// The znode's data was written.
     Data,
-}
-
-/// What the driver is to do, once; a command is never to be repeated by the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command<'a> {
-    /// To be handed back with the answer.
-    pub ticket: Ticket,
-    /// What to do.
-    pub op: Op<'a>,
-}
-
-/// A request to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op<'a> {
-    /// Create an ephemeral sequential child that is called `prefix` and what the server appends.
-    /// Answered by [`Reply::Created`].
-    Create {
-        /// The beginning of the name.
-        prefix: CandidatePrefix,
-    },
-    /// Create the election node, and its parents where they are missing; nodes that exist are
-    /// right as they are. Answered by [`Reply::ElectionNodeCreated`].
-    CreateElectionNode,
-    /// Have a quorum commit a transaction that changes nothing, so that the next list on this
-    /// connection shows everything that the ensemble had committed before: a `multi` with a `check`
-    /// of the election node, say. Answered by [`Reply::BarrierPassed`], whatever became of the
-    /// check: one that is refused is committed too.
-    ///
-    /// A `sync` is no barrier: a leader that was deposed unawares answers it without a quorum.
-    Barrier,
-    /// List the children, without a watch. Answered by [`Reply::Children`].
-    List,
-    /// Read a child with `getData` and leave a watch on it. Never `exists`, which leaves a watch
-    /// on a missing znode too, which stays there for good (CURATOR-107). Answered by
-    /// [`Reply::Read`].
-    Read {
-        /// The child.
-        name: &'a str,
-        /// What the watch is for.
-        watch: Watch,
-    },
-    /// Read a child without leaving a watch. Answered by [`Reply::Read`].
-    Inspect {
-        /// The child.
-        name: &'a str,
-    },
-    /// Delete a child. Answered by [`Reply::Deleted`].
-    Delete {
-        /// The child.
-        name: &'a str,
-        /// Which version of it.
-        version: DeleteVersion,
-    },
-}
-
-/// Which znode a watch is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Watch {
-    /// The own znode.
-    Own,
-    /// The predecessor, whose end makes way.
-    Predecessor,
-}
-
-/// The version that a znode must have to be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeleteVersion {
-    /// Whatever it has (-1 on the wire).
-    Any,
-    /// This one.
-    Exactly(Version),
-}
-
-impl DeleteVersion {
-    /// The version on the wire.
-    pub const fn number(self) -> i32 {
-        match self {
-            Self::Any => -1,
-            Self::Exactly(version) => version.get(),
-        }
-    }
-}
-
-/// What one event led to.
-///
-/// It borrows the recipe, so that the next event cannot be fed before this was read. The notice is
-/// to be passed on before the command is carried out.
-#[must_use = "a command that is not carried out leaves the recipe waiting"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Output<'a> {
-    /// What to do, if anything.
-    pub command: Option<Command<'a>>,
-    /// What changed for the user, if anything.
-    pub notice: Option<Notice>,
+    /// A child of the znode was created or deleted.
+    Children,
+    /// The watch is gone without having fired, although the connection stands: whatever it would
+    /// have reported may have happened.
+    Lost,
 }
