@@ -1,8 +1,8 @@
-//! When nominees look whether an event was lost.
+//! When recipes look whether an event was lost.
 //!
-//! A server that drops an event says nothing of it. So now and then each nominee looks: a follower at
-//! the list, a leader at its own candidate. All nominees of a client look at the same moment, so that
-//! one list serves all of one election; clients do not, as each draws its moments at random.
+//! A server that drops an event says nothing of it. So now and then each recipe looks: a follower at
+//! the list, a leader at its own candidate. All recipes of a host look at the same moment, so that
+//! one list serves all of one election; hosts do not, as each draws its moments at random.
 
 use core::time::Duration;
 
@@ -12,16 +12,16 @@ use zk_session::Instant;
 const LEAST_BY_DEFAULT: Duration = Duration::from_secs(60);
 /// Nor than this many session timeouts.
 const TIMEOUTS: u32 = 10;
-/// What is asked for cannot be less: looks that follow each other at once would be all that a client
+/// What is asked for cannot be less: looks that follow each other at once would be all that a host
 /// does.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// How soon a nominee looks that a server had too much to do for.
+/// How soon a recipe looks that a server had too much to do for.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The moments of a client's looks.
+/// The moments of a host's looks.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(crate) struct Looks {
     /// What the caller asked for.
     interval: Option<Duration>,
     random: fastrand::Rng,
@@ -31,12 +31,12 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    pub(super) fn new(interval: Option<Duration>, seed: u64) -> Self {
+    pub(crate) fn new(interval: Option<Duration>, seed: u64) -> Self {
         Self { interval, random: fastrand::Rng::with_seed(seed), next: None, retry: None }
     }
 
-    /// From now on there are nominees with a connection, in a session of this timeout.
-    pub(super) fn start(&mut self, now: Instant, timeout: Duration) {
+    /// From now on there are recipes with a connection, in a session of this timeout.
+    pub(crate) fn start(&mut self, now: Instant, timeout: Duration) {
         if self.next.is_none() {
             let interval = self.interval.unwrap_or(LEAST_BY_DEFAULT.max(timeout * TIMEOUTS));
             self.next = Some(now + self.jittered(interval.max(LEAST)));
@@ -44,24 +44,24 @@ impl Looks {
     }
 
     /// There is no connection, or nobody to look.
-    pub(super) const fn stop(&mut self) {
+    pub(crate) const fn stop(&mut self) {
         (self.next, self.retry) = (None, None);
     }
 
-    /// A server did not look at what a nominee asked for.
-    pub(super) fn retry_soon(&mut self, now: Instant) {
+    /// A server did not look at what a recipe asked for.
+    pub(crate) fn retry_soon(&mut self, now: Instant) {
         if self.retry.is_none() {
             self.retry = Some(now + self.jittered(RETRY));
         }
     }
 
     /// When the next look of any kind is due.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.next.into_iter().chain(self.retry).min()
     }
 
     /// Whether those are to look that a server had too much to do for, which counts as begun.
-    pub(super) fn is_retry_due(&mut self, now: Instant) -> bool {
+    pub(crate) fn is_retry_due(&mut self, now: Instant) -> bool {
         let is_due = self.retry.is_some_and(|retry| retry <= now);
         if is_due {
             self.retry = None;
@@ -70,7 +70,7 @@ impl Looks {
     }
 
     /// Whether a look is due, which counts as begun.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         let is_due = self.next.is_some_and(|next| next <= now);
         if is_due {
             self.next = None;

@@ -1,37 +1,41 @@
 //! Paths of znodes, and the chroot in front of them.
 
-use std::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned as _};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
-pub(crate) use zk_session::{PathError, check_path};
-
-/// Whether a path on the server is that of a znode that no client can delete.
-pub(crate) fn is_permanent(server_path: &str) -> bool {
-    matches!(server_path, "/" | "/zookeeper" | "/zookeeper/config" | "/zookeeper/quota")
-}
+use zk_session::{PathError, check_path};
 
 /// The path of a child.
-pub(crate) fn join(parent: &str, name: impl core::fmt::Display) -> String {
+pub(crate) fn join(parent: &str, name: impl fmt::Display) -> String {
     if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") }
 }
 
 /// The prefix below which a client lives: empty, or an absolute path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chroot(String);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Chroot(String);
 
 impl Chroot {
-    pub(crate) fn new(path: &str) -> Result<Self, PathError> {
+    /// Reads a chroot; `/` and the empty text are the whole tree.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] if a server would refuse the path.
+    pub fn new(path: &str) -> Result<Self, PathError> {
         match path {
             "" | "/" => Ok(Self(String::new())),
             _ => check_path(path).map(|()| Self(path.to_owned())),
         }
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The prefix: empty, or an absolute path.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path on the server.
-    pub(crate) fn enter<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
+    /// The path on the server of a znode that the client calls `path`.
+    pub fn enter<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
         match (self.0.as_str(), path) {
             ("", path) => Cow::Borrowed(path),
             (chroot, "/") => Cow::Borrowed(chroot),
@@ -39,13 +43,13 @@ impl Chroot {
         }
     }
 
-    /// The path as this client says it; that of a znode outside of the chroot as it is.
-    pub(crate) fn leave<'a>(&self, path: &'a str) -> &'a str {
+    /// The path as the client says it; that of a znode outside of the chroot as it is.
+    pub fn leave<'a>(&self, path: &'a str) -> &'a str {
         self.strip(path).unwrap_or(path)
     }
 
-    /// The path as this client says it, of a znode within the chroot.
-    pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
+    /// The path as the client says it, of a znode within the chroot.
+    pub fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         match path.strip_prefix(self.0.as_str()) {
             Some("") => Some("/"),
             Some(inner) if inner.starts_with('/') => Some(inner),

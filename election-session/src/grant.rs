@@ -1,0 +1,109 @@
+//! What the user of a recipe is told that it holds.
+
+use election_core::{Hold, Token};
+use zk_session::{Instant, LeaseOutlook};
+
+/// What the user of a recipe may be told that it holds. It is announced only while the lease is
+/// proved, and can be proved again in time: until then another client may hold it, although this
+/// recipe was promoted (by an event that lay waiting while the process was paused), or the lease
+/// would lapse at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grant {
+    /// The recipe holds nothing.
+    None,
+    /// The recipe holds it, and its user is not told yet.
+    AwaitsLease {
+        /// Fences what is held.
+        token: Token,
+        /// As it was when the recipe was promoted, or of another kind since.
+        outlook: LeaseOutlook,
+    },
+    /// Its user was told. It may act while the lease deadline lies ahead.
+    Announced {
+        /// Fences what is held.
+        token: Token,
+    },
+}
+
+/// How a grant has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantChange {
+    /// It waits for the lease, or for another reason than before.
+    AwaitsLease(LeaseOutlook),
+    /// Its user is to be told of it.
+    Announced {
+        /// Fences what is held.
+        token: Token,
+        /// The lease deadline at this moment.
+        until: Instant,
+    },
+    /// What was announced is over.
+    Ended {
+        /// The token of what was announced.
+        token: Token,
+    },
+}
+
+impl Grant {
+    pub(crate) const fn awaits_lease(&self) -> bool {
+        matches!(self, Self::AwaitsLease { .. })
+    }
+
+    pub(crate) const fn is_announced(&self) -> bool {
+        matches!(self, Self::Announced { .. })
+    }
+
+    /// Takes in what the recipe holds after a step. What is new waits for the lease until it is
+    /// [looked at](Self::look_at_lease).
+    pub(crate) fn follow(&mut self, hold: Hold) -> Option<GrantChange> {
+        let ended = match *self {
+            Self::Announced { token } if hold.token() != Some(token) => {
+                Some(GrantChange::Ended { token })
+            }
+            _ => None,
+        };
+        match (hold.token(), *self) {
+            (None, _) => *self = Self::None,
+            (Some(held), Self::Announced { token } | Self::AwaitsLease { token, .. })
+                if held == token => {}
+            (Some(token), _) => {
+                *self = Self::AwaitsLease { token, outlook: LeaseOutlook::AwaitsProof };
+            }
+        }
+        ended
+    }
+
+    /// Announces what waits for the lease, if that can be relied on and the recipe is not in doubt
+    /// for another reason: a handshake may prove the lease, but not that the recipe's znode still
+    /// stands. What was known of the lease stays, unless it is of another kind now: a status is no
+    /// meter.
+    pub(crate) fn look_at_lease(
+        &mut self,
+        hold: Hold,
+        outlook: LeaseOutlook,
+    ) -> Option<GrantChange> {
+        let (Self::AwaitsLease { token, outlook: known }, Hold::Active(_)) = (&mut *self, hold)
+        else {
+            return None;
+        };
+        if let LeaseOutlook::Secure { until } = outlook {
+            let token = *token;
+            *self = Self::Announced { token };
+            return Some(GrantChange::Announced { token, until });
+        }
+        let is_of_another_kind = core::mem::discriminant(known) != core::mem::discriminant(&outlook);
+        is_of_another_kind.then(|| {
+            *known = outlook;
+            GrantChange::AwaitsLease(outlook)
+        })
+    }
+
+    /// The client ends: nothing is held from here on.
+    pub(crate) fn end(&mut self) -> Option<GrantChange> {
+        match core::mem::replace(self, Self::None) {
+            Self::Announced { token } => Some(GrantChange::Ended { token }),
+            Self::None | Self::AwaitsLease { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What replies, watch events and recipes are told apart by.
+
+use alloc::sync::Arc;
+
+use election_core::Ticket;
+use zk_session::WatchId;
+
+use crate::lists::ListKey;
+use crate::request::RequestKind;
+
+/// Names a recipe of a host; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecipeKey(pub(crate) u64);
+
+/// A watch of the caller's, in one of the sessions of a host: each session numbers its watches anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallerWatch {
+    /// Sessions before that one.
+    pub(crate) session: u64,
+    pub(crate) id: WatchId,
+}
+
+/// The request that a reply is for.
+#[derive(Debug)]
+pub(crate) enum Tag<T> {
+    Caller(T),
+    Recipe {
+        key: RecipeKey,
+        ticket: Ticket,
+        kind: RequestKind,
+    },
+    /// Of the children of the znode with this path on the server.
+    List {
+        parent: Arc<str>,
+        list: ListKey,
+    },
+}
+
+/// The receiver of a watch event.
+#[derive(Clone, Debug)]
+pub(crate) enum Watcher<W> {
+    Caller(W),
+    Recipe { key: RecipeKey, ticket: Ticket },
+}

@@ -1,0 +1,295 @@
+//! Lists of children: at most one in flight for each parent, for all recipes of the host that want
+//! one.
+//!
+//! A list is submitted after the recipes that it serves have asked: that is what the machines want of
+//! it. Those that ask before the caller has polled all events share one; those that ask while one is
+//! in flight share the next one. So a thousand recipes of a session cost a few lists and not a
+//! thousand, each of them of a thousand names.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use election_core::{Failure, Ticket};
+
+use crate::key::RecipeKey;
+
+/// Bytes of lists to hand to recipes before other events are taken in: each recipe reads the whole
+/// list, and what has come in meanwhile, such as the replies to heartbeats, waits.
+const TURN: usize = 4 * 1024 * 1024;
+
+/// Names a list that was asked for; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListKey(u64);
+
+/// A recipe that wants a list, and the ticket of its command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader {
+    pub(crate) key: RecipeKey,
+    pub(crate) ticket: Ticket,
+}
+
+/// What became of a list: the body of the answer.
+pub(crate) type Listed = Result<Bytes, Failure>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    last_key: u64,
+    /// By the path of the parent on the server.
+    parents: BTreeMap<Arc<str>, ParentLists>,
+    /// Parents whose list is to be submitted.
+    asked: VecDeque<Arc<str>>,
+    /// Parents whose list is being delivered.
+    delivering: VecDeque<Arc<str>>,
+}
+
+/// The lists of one parent.
+#[derive(Debug, Default)]
+struct ParentLists {
+    stage: Stage,
+    /// Recipes that the next list serves.
+    waiting: BTreeMap<RecipeKey, Ticket>,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    #[default]
+    Asked,
+    Sent {
+        key: ListKey,
+        serves: BTreeMap<RecipeKey, Ticket>,
+    },
+    Delivering {
+        listed: Listed,
+        to: BTreeMap<RecipeKey, Ticket>,
+    },
+}
+
+impl Lists {
+    /// Takes in a recipe that wants a list.
+    pub(crate) fn ask(&mut self, parent: &Arc<str>, reader: Reader) {
+        let Self { parents, asked, .. } = self;
+        let lists = parents.entry(Arc::clone(parent)).or_insert_with(|| {
+            asked.push_back(Arc::clone(parent));
+            ParentLists::default()
+        });
+        lists.waiting.insert(reader.key, reader.ticket);
+    }
+
+    /// The list that was to be submitted was not: those that it was to serve.
+    pub(crate) fn not_sent(&mut self, parent: &str) -> Vec<Reader> {
+        match self.parents.remove(parent) {
+            Some(ParentLists { stage: Stage::Sent { serves, .. }, .. }) => {
+                serves.into_iter().map(|(key, ticket)| Reader { key, ticket }).collect()
+            }
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    /// A list was answered. That of an earlier connection is ignored.
+    pub(crate) fn answered(&mut self, parent: &Arc<str>, answered: ListKey, listed: Listed) {
+        let Some(ParentLists { stage, .. }) = self.parents.get_mut(parent) else {
+            return;
+        };
+        if let Stage::Sent { key, serves } = stage
+            && *key == answered
+        {
+            *stage = Stage::Delivering { listed, to: core::mem::take(serves) };
+            self.delivering.push_back(Arc::clone(parent));
+        }
+    }
+
+    /// Whether there is something to deliver.
+    pub(crate) fn has_undelivered(&self) -> bool {
+        !self.delivering.is_empty()
+    }
+
+    /// What this recipe has to be told before anything else: changes and replies go to it in the
+    /// order in which they came in.
+    pub(crate) fn claim(&mut self, parent: &str, recipe: RecipeKey) -> Option<Delivery> {
+        if self.delivering.is_empty() {
+            return None;
+        }
+        match &mut self.parents.get_mut(parent)?.stage {
+            Stage::Delivering { listed, to } => {
+                let ticket = to.remove(&recipe)?;
+                Some(Delivery { to: Reader { key: recipe, ticket }, listed: listed.clone() })
+            }
+            Stage::Asked | Stage::Sent { .. } => None,
+        }
+    }
+
+    /// What is to be submitted; then what is to be delivered, the oldest recipe first.
+    pub(crate) fn next(&mut self, turn: &mut Turn) -> Option<Next> {
+        if let Some(parent) = self.asked.pop_front() {
+            return Some(self.submit(parent));
+        }
+        let parent = self.delivering.front()?;
+        if let Some(ParentLists { stage: Stage::Delivering { listed, to }, .. }) =
+            self.parents.get_mut(parent)
+            && !to.is_empty()
+        {
+            turn.admits(listed)?;
+            let (key, ticket) = to.pop_first()?;
+            let to = Reader { key, ticket };
+            return Some(Next::Deliver(Delivery { to, listed: listed.clone() }));
+        }
+        let parent = self.delivering.pop_front()?;
+        let ParentLists { waiting, .. } = self.parents.remove(&parent)?;
+        if waiting.is_empty() {
+            return Some(Next::Done);
+        }
+        self.parents.insert(Arc::clone(&parent), ParentLists { stage: Stage::Asked, waiting });
+        Some(self.submit(parent))
+    }
+
+    fn submit(&mut self, parent: Arc<str>) -> Next {
+        let Some(lists) = self.parents.get_mut(&parent) else {
+            return Next::Done;
+        };
+        self.last_key += 1;
+        let key = ListKey(self.last_key);
+        lists.stage = Stage::Sent { key, serves: core::mem::take(&mut lists.waiting) };
+        Next::Submit { parent, key }
+    }
+
+    /// The connection is lost, or the session over: what was asked for is void, and the recipes are
+    /// told so in another way.
+    pub(crate) fn clear(&mut self) {
+        self.parents.clear();
+        self.asked.clear();
+        self.delivering.clear();
+    }
+}
+
+/// A list for a recipe.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    pub(crate) to: Reader,
+    pub(crate) listed: Listed,
+}
+
+#[derive(Debug)]
+pub(crate) enum Next {
+    Deliver(Delivery),
+    /// Recipes have asked.
+    Submit {
+        parent: Arc<str>,
+        key: ListKey,
+    },
+    Done,
+}
+
+/// What may still be delivered before other events are taken in.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    left: usize,
+}
+
+impl Turn {
+    pub(crate) const fn new() -> Self {
+        Self { left: TURN }
+    }
+
+    /// One delivery at least, however long the list is.
+    fn admits(&mut self, listed: &Listed) -> Option<()> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left = self.left.saturating_sub(listed.as_ref().map_or(1, Bytes::len).max(1));
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use election_core::{Event, Nominee, NomineeId, Policy, Recipe as _, SessionId};
+
+    use super::*;
+
+    fn ticket() -> Ticket {
+        let mut recipe = Nominee::new(NomineeId::from_bytes([7; 16]), Policy::default());
+        let output = recipe.handle_event(Event::Connected { session: SessionId::new(1) });
+        output.command.expect("it creates its candidate").ticket
+    }
+
+    fn ask(lists: &mut Lists, parent: &Arc<str>, recipe: u64) {
+        lists.ask(parent, Reader { key: RecipeKey(recipe), ticket: ticket() });
+    }
+
+    /// The recipes that a turn serves, and the list that is asked for behind it.
+    fn deliver(lists: &mut Lists) -> (Vec<u64>, Option<ListKey>) {
+        let (mut served, mut submitted) = (Vec::new(), None);
+        let mut turn = Turn::new();
+        while let Some(next) = lists.next(&mut turn) {
+            match next {
+                Next::Deliver(delivery) => served.push(delivery.to.key.0),
+                Next::Submit { key, .. } => submitted = Some(key),
+                Next::Done => {}
+            }
+        }
+        (served, submitted)
+    }
+
+    #[test]
+    fn a_list_serves_those_that_asked_before_it_was_sent() {
+        let (mut lists, parent) = (Lists::default(), Arc::from("/election"));
+        ask(&mut lists, &parent, 5);
+        ask(&mut lists, &parent, 1);
+        let (_, first) = deliver(&mut lists);
+        let first = first.expect("none is in flight");
+        ask(&mut lists, &parent, 3);
+        ask(&mut lists, &parent, 2);
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "one is in flight");
+        ask(&mut lists, &Arc::from("/elsewhere"), 4);
+        assert!(deliver(&mut lists).1.is_some());
+        lists.answered(&parent, first, Ok(Bytes::new()));
+        let (served, second) = deliver(&mut lists);
+        assert_eq!(served, [1, 5]);
+        let second = second.expect("two wait");
+        lists.answered(&parent, first, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "an answer counts once");
+        lists.answered(&parent, second, Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (vec![2, 3], None));
+        ask(&mut lists, &parent, 1);
+        assert!(deliver(&mut lists).1.is_some(), "none is in flight");
+    }
+
+    /// However many there are: others go between the turns, and what else a recipe is told comes
+    /// after its list.
+    #[test]
+    fn long_lists_are_delivered_in_turns() {
+        let (mut lists, parent) = (Lists::default(), Arc::from("/election"));
+        for recipe in 1..=5 {
+            ask(&mut lists, &parent, recipe);
+        }
+        let (_, first) = deliver(&mut lists);
+        lists.answered(&parent, first.unwrap(), Ok(Bytes::from(vec![0; TURN / 2 + 1])));
+        assert_eq!(deliver(&mut lists), (vec![1, 2], None));
+        assert!(lists.has_undelivered());
+        ask(&mut lists, &parent, 1);
+        assert!(lists.claim("/election", RecipeKey(4)).is_some());
+        assert!(lists.claim("/election", RecipeKey(4)).is_none(), "once");
+        let (served, second) = deliver(&mut lists);
+        assert_eq!(served, [3, 5]);
+        assert!(second.is_some() && !lists.has_undelivered());
+    }
+
+    #[test]
+    fn a_lost_connection_voids_what_was_asked_for() {
+        let (mut lists, parent) = (Lists::default(), Arc::from("/election"));
+        ask(&mut lists, &parent, 1);
+        let (_, first) = deliver(&mut lists);
+        ask(&mut lists, &parent, 2);
+        lists.clear();
+        ask(&mut lists, &parent, 3);
+        let (_, second) = deliver(&mut lists);
+        lists.answered(&parent, first.unwrap(), Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None), "it is nobody's any more");
+        let unsent = lists.not_sent(&parent);
+        assert_eq!(unsent.iter().map(|reader| reader.key.0).collect::<Vec<_>>(), [3]);
+        lists.answered(&parent, second.unwrap(), Ok(Bytes::new()));
+        assert_eq!(deliver(&mut lists), (Vec::new(), None));
+    }
+}

@@ -1,0 +1,308 @@
+//! Making a request of what a recipe commands.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use election_core::{
+    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, Op, Part, Ticket, Watch,
+    Znode,
+};
+use zk_jute::records::{
+    Acl, CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,
+    CreateTtlRequest, DeleteRequest, ExistsRequest, GetChildrenRequest, GetDataRequest, MultiOp,
+    MultiRequest, SetDataRequest, TtlMode,
+};
+use zk_jute::{ErrorCode, Request, Vector, Version};
+use zk_session::{Instant, Session, SubmitError, WatchId, Watching};
+
+use crate::key::{RecipeKey, Tag, Watcher};
+use crate::lists::{Lists, Reader};
+use crate::request::RequestKind;
+use crate::site::{NodeKind, Site};
+
+/// A watch that a recipe has asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecipeWatch {
+    /// Of the command.
+    pub(crate) ticket: Ticket,
+    pub(crate) id: WatchId,
+    pub(crate) on: WatchOn,
+}
+
+/// What a watch is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WatchOn {
+    /// A znode that the recipe deletes itself.
+    Own,
+    Other,
+}
+
+/// What was asked of the server.
+pub(crate) enum Performed {
+    Submitted,
+    /// The recipe waits for a list of the children of the znode with this path on the server.
+    WaitsForList(Arc<str>),
+    Watching(RecipeWatch),
+}
+
+/// Whose command it is, and where.
+pub(crate) struct Performer<'h, T, W> {
+    pub(crate) session: &'h mut Session<Tag<T>, Watcher<W>>,
+    pub(crate) now: Instant,
+    pub(crate) key: RecipeKey,
+    pub(crate) site: &'h Site,
+    pub(crate) lists: &'h mut Lists,
+}
+
+impl<T, W: Clone> Performer<'_, T, W> {
+    /// # Errors
+    ///
+    /// What the recipe is to be told of a command that was not submitted.
+    pub(crate) fn carry_out(mut self, command: Command<'_>) -> Result<Performed, Failure> {
+        let Command { ticket, op } = command;
+        self.perform(ticket, op).map_err(failure_of)
+    }
+
+    fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<Performed, SubmitError> {
+        match op {
+            Op::Create(create) => self.create(ticket, create),
+            Op::CreateNode => self.create_node(ticket),
+            Op::Barrier => {
+                let path = self.site.server_path();
+                let check = [MultiOp::Check(CheckVersionRequest { path, version: Version::ANY })];
+                self.submit(ticket, RequestKind::Barrier, &MultiRequest::new(&check))
+            }
+            Op::List { parent, watch } => self.list(ticket, parent, watch),
+            Op::Read { znode, watch } => {
+                let path = &*self.site.path_of(znode);
+                match watch {
+                    Watch::None => {
+                        let request = GetDataRequest { path, watch: false };
+                        self.submit(ticket, RequestKind::Read, &request)
+                    }
+                    _ => {
+                        self.watch((ticket, watch), RequestKind::Read, Watching::GetData(path))
+                    }
+                }
+            }
+            Op::Exists { znode, watch } => {
+                let path = &*self.site.path_of(znode);
+                match watch {
+                    Watch::None => {
+                        let request = ExistsRequest { path, watch: false };
+                        self.submit(ticket, RequestKind::Exists, &request)
+                    }
+                    _ => {
+                        self.watch((ticket, watch), RequestKind::Exists, Watching::Exists(path))
+                    }
+                }
+            }
+            Op::Write(write) => {
+                let request = SetDataRequest {
+                    path: &self.site.path_of(write.znode),
+                    data: Some(self.site.data(write.data)),
+                    version: version(write.version),
+                };
+                self.submit(ticket, RequestKind::Write, &request)
+            }
+            Op::Delete(delete) => {
+                let path = &*self.site.path_of(delete.znode);
+                let request = DeleteRequest { path, version: version(delete.version) };
+                self.submit(ticket, RequestKind::Delete, &request)
+            }
+            Op::Multi(multi) => self.multi(ticket, &multi),
+        }
+    }
+
+    fn create(&mut self, ticket: Ticket, create: Create<'_>) -> Result<Performed, SubmitError> {
+        let acl = self.site.acl_list().entries();
+        let path = self.site.path_of_new(create.znode);
+        let kind = RequestKind::Create;
+        match record(self.site, create, &path, &acl) {
+            CreateRecord::Plain(request) => self.submit(ticket, kind, &request),
+            CreateRecord::Container(request) => {
+                self.submit(ticket, kind, &CreateContainerRequest(request))
+            }
+            CreateRecord::Ttl(request) => self.submit(ticket, kind, &request),
+        }
+    }
+
+    /// All at once, in order: servers execute them in order, and only the last reply counts.
+    fn create_node(&mut self, ticket: Ticket) -> Result<Performed, SubmitError> {
+        let acl = self.site.acl_list().entries();
+        let acl = Vector::new(&acl);
+        for path in self.site.lineage() {
+            let is_node = path.len() == self.site.server_path().len();
+            let (kind, node_kind) = if is_node {
+                (RequestKind::CreateNode, self.site.kind_of_node())
+            } else {
+                (RequestKind::CreateAncestor, NodeKind::Persistent)
+            };
+            let mode = node_kind.mode();
+            let request = CreateRequest { path, data: Some(&[]), acl, mode };
+            match node_kind {
+                NodeKind::Container => {
+                    self.submit(ticket, kind, &CreateContainerRequest(request))?;
+                }
+                NodeKind::Persistent => {
+                    self.submit(ticket, kind, &Create2Request(request))?;
+                }
+            }
+        }
+        Ok(Performed::Submitted)
+    }
+
+    /// A list without a watch serves all recipes that want it.
+    fn list(
+        &mut self,
+        ticket: Ticket,
+        parent: Znode<'_>,
+        watch: Watch,
+    ) -> Result<Performed, SubmitError> {
+        match (parent, watch) {
+            (parent, Watch::None) => {
+                let path = match parent {
+                    Znode::Node => Arc::clone(self.site.server_path()),
+                    parent => Arc::from(self.site.path_of(parent)),
+                };
+                self.lists.ask(&path, Reader { key: self.key, ticket });
+                Ok(Performed::WaitsForList(path))
+            }
+            (parent, watch) => {
+                let path = &*self.site.path_of(parent);
+                self.watch((ticket, watch), RequestKind::WatchedList, Watching::GetChildren(path))
+            }
+        }
+    }
+
+    fn multi(&mut self, ticket: Ticket, multi: &Multi<'_>) -> Result<Performed, SubmitError> {
+        let acl = self.site.acl_list().entries();
+        let parts: Vec<(Part<'_>, String)> =
+            multi.parts().map(|part| (part, path_of_part(self.site, part))).collect();
+        let operations: Vec<MultiOp<'_>> =
+            parts.iter().map(|(part, path)| operation(self.site, *part, path, &acl)).collect();
+        self.submit(ticket, RequestKind::Multi, &MultiRequest::new(&operations))
+    }
+
+    fn submit<Q: Request>(
+        &mut self,
+        ticket: Ticket,
+        kind: RequestKind,
+        request: &Q,
+    ) -> Result<Performed, SubmitError> {
+        let tag = Tag::Recipe { key: self.key, ticket, kind };
+        self.session.submit(self.now, tag, request).map(|()| Performed::Submitted)
+    }
+
+    fn watch(
+        &mut self,
+        (ticket, watch): (Ticket, Watch),
+        kind: RequestKind,
+        read: Watching<'_>,
+    ) -> Result<Performed, SubmitError> {
+        let tag = Tag::Recipe { key: self.key, ticket, kind };
+        let watcher = Watcher::Recipe { key: self.key, ticket };
+        let id = self.session.submit_watching(self.now, tag, read, watcher)?;
+        let on = match watch {
+            Watch::Own => WatchOn::Own,
+            Watch::Other | Watch::None => WatchOn::Other,
+        };
+        Ok(Performed::Watching(RecipeWatch { ticket, id, on }))
+    }
+}
+
+enum CreateRecord<'a> {
+    Plain(CreateRequest<'a>),
+    Container(CreateRequest<'a>),
+    Ttl(CreateTtlRequest<'a>),
+}
+
+fn record<'a>(
+    site: &'a Site,
+    create: Create<'a>,
+    path: &'a str,
+    acl: &'a [Acl<'a>],
+) -> CreateRecord<'a> {
+    let data = Some(site.data(create.data));
+    let acl = Vector::new(acl);
+    let plain = |mode| CreateRequest { path, data, acl, mode };
+    let ttl = |mode, ttl: core::time::Duration| CreateTtlRequest {
+        path,
+        data,
+        acl,
+        mode,
+        ttl: i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX),
+    };
+    match create.mode {
+        Mode::Persistent => CreateRecord::Plain(plain(CreateMode::PERSISTENT)),
+        Mode::PersistentSequential => {
+            CreateRecord::Plain(plain(CreateMode::PERSISTENT_SEQUENTIAL))
+        }
+        Mode::Ephemeral => CreateRecord::Plain(plain(CreateMode::EPHEMERAL)),
+        Mode::EphemeralSequential => CreateRecord::Plain(plain(CreateMode::EPHEMERAL_SEQUENTIAL)),
+        Mode::Container => CreateRecord::Container(plain(CreateMode::CONTAINER)),
+        Mode::PersistentWithTtl(time) => {
+            CreateRecord::Ttl(ttl(TtlMode::PERSISTENT, time))
+        }
+        Mode::PersistentSequentialWithTtl(time) => {
+            CreateRecord::Ttl(ttl(TtlMode::PERSISTENT_SEQUENTIAL, time))
+        }
+    }
+}
+
+fn path_of_part(site: &Site, part: Part<'_>) -> String {
+    match part {
+        Part::Create(create) => site.path_of_new(create.znode),
+        Part::Check(check) => site.path_of(check.znode),
+        Part::Write(write) => site.path_of(write.znode),
+        Part::Delete(delete) => site.path_of(delete.znode),
+    }
+}
+
+fn operation<'a>(site: &'a Site, part: Part<'a>, path: &'a str, acl: &'a [Acl<'a>]) -> MultiOp<'a> {
+    match part {
+        Part::Check(check) => {
+            MultiOp::Check(CheckVersionRequest { path, version: version(check.version) })
+        }
+        Part::Create(create) => match record(site, create, path, acl) {
+            CreateRecord::Plain(request) => MultiOp::Create(request),
+            CreateRecord::Container(request) => MultiOp::CreateContainer(request),
+            CreateRecord::Ttl(request) => MultiOp::CreateTtl(request),
+        },
+        Part::Write(write) => {
+            let data = Some(site.data(write.data));
+            MultiOp::SetData(SetDataRequest { path, data, version: version(write.version) })
+        }
+        Part::Delete(delete) => {
+            MultiOp::Delete(DeleteRequest { path, version: version(delete.version) })
+        }
+    }
+}
+
+const fn version(expected: ExpectedVersion) -> Version {
+    Version::new(expected.number())
+}
+
+/// Asks for the children of a znode, for all recipes that want them.
+pub(crate) fn submit_list<T, W: Clone>(
+    session: &mut Session<Tag<T>, Watcher<W>>,
+    now: Instant,
+    parent: &Arc<str>,
+    list: crate::lists::ListKey,
+) -> Result<(), Failure> {
+    let tag = Tag::List { parent: Arc::clone(parent), list };
+    let request = GetChildrenRequest { path: parent, watch: false };
+    session.submit(now, tag, &request).map_err(failure_of)
+}
+
+/// What a recipe is told of a command that was not submitted.
+const fn failure_of(error: SubmitError) -> Failure {
+    match error {
+        SubmitError::TooLarge { .. } => Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get()),
+        SubmitError::Unsupported(_) => Failure::Rejected(ErrorCode::UNIMPLEMENTED.get()),
+        SubmitError::NotConnected | SubmitError::Closed | SubmitError::Full => {
+            Failure::ConnectionLoss
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Making of what came in what a recipe takes in.
+
+use bytes::Bytes;
+use election_core::{Applied, Change, Event, Failure, Output, Recipe, Reply, SessionId, Ticket};
+use zk_jute::Decode;
+use zk_jute::records::{
+    CreateResponse, EventType, ExistsResponse, GetChildren2Response, GetChildrenResponse,
+    GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
+};
+
+use crate::request::RequestKind;
+
+/// What makes a recipe take a step.
+#[derive(Debug)]
+pub(crate) enum Stimulus {
+    Happened(Happening),
+    Replied { ticket: Ticket, kind: RequestKind, outcome: Result<Bytes, Failure> },
+    Withdraw,
+}
+
+/// What happens to a recipe without being a reply of a server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Happening {
+    Connected(zk_jute::SessionId),
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Look,
+    Deadline,
+    Fired { ticket: Ticket, kind: EventType },
+    WatchLost(Ticket),
+    NotSent(Ticket, Failure),
+}
+
+/// Lets the recipe take the step, and `then` see what it led to.
+pub(crate) fn feed<R: Recipe, X>(
+    recipe: &mut R,
+    stimulus: &Stimulus,
+    then: impl FnOnce(Output<'_, R::Notice>) -> X,
+) -> X {
+    match stimulus {
+        Stimulus::Happened(happening) => then(recipe.handle_event(event(*happening))),
+        Stimulus::Withdraw => then(recipe.withdraw()),
+        Stimulus::Replied { ticket, outcome: Err(failure), .. } => {
+            then(recipe.handle_event(replied(*ticket, Err(*failure))))
+        }
+        Stimulus::Replied { ticket, kind, outcome: Ok(body) } => {
+            feed_reply(recipe, *ticket, (*kind, body), then)
+        }
+    }
+}
+
+fn feed_reply<R: Recipe, X>(
+    recipe: &mut R,
+    ticket: Ticket,
+    (kind, body): (RequestKind, &Bytes),
+    then: impl FnOnce(Output<'_, R::Notice>) -> X,
+) -> X {
+    let mut names;
+    let mut names_and_stat;
+    let mut results;
+    let reply = match kind {
+        RequestKind::CreateNode | RequestKind::CreateAncestor => Ok(Reply::NodeCreated),
+        // Whatever became of its check, a multi that is answered was committed.
+        RequestKind::Barrier => Ok(Reply::BarrierPassed),
+        RequestKind::Delete => Ok(Reply::Deleted),
+        RequestKind::Create => decode::<CreateResponse<'_>>(body)
+            .map(|created| Reply::Created { name: name_of(created.path) }),
+        RequestKind::Read => decode::<GetDataResponse<'_>>(body).map(|read| Reply::Read {
+            stat: core_stat(&read.stat),
+            data: read.data.unwrap_or_default(),
+        }),
+        RequestKind::Exists => {
+            decode::<ExistsResponse>(body).map(|found| Reply::Exists(core_stat(&found.stat)))
+        }
+        RequestKind::Write => {
+            decode::<SetDataResponse>(body).map(|set| Reply::Written(core_stat(&set.stat)))
+        }
+        RequestKind::List => decode::<GetChildrenResponse<'_>>(body).map(|listed| {
+            names = listed.children.into_iter();
+            Reply::Children(&mut names)
+        }),
+        RequestKind::WatchedList => decode::<GetChildren2Response<'_>>(body).map(|listed| {
+            names_and_stat = listed.children.into_iter();
+            Reply::Children(&mut names_and_stat)
+        }),
+        RequestKind::Multi => decode::<MultiResponse<'_>>(body).and_then(|response| {
+            if let Some((part, code)) = response.error() {
+                return Err(Failure::Aborted { part, code: code.get() });
+            }
+            results = response.into_iter().filter_map(applied);
+            Ok(Reply::Committed(&mut results))
+        }),
+    };
+    then(recipe.handle_event(replied(ticket, reply)))
+}
+
+const fn replied(ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Event<'_> {
+    Event::Reply { ticket, result }
+}
+
+fn event<'a>(happening: Happening) -> Event<'a> {
+    match happening {
+        Happening::Connected(id) => Event::Connected { session: SessionId::new(id.get()) },
+        Happening::Disconnected => Event::Disconnected,
+        Happening::SessionExpired => Event::SessionExpired,
+        Happening::LeaseLapsed => Event::LeaseLapsed,
+        Happening::Look => Event::Look,
+        Happening::Deadline => Event::Deadline,
+        Happening::Fired { ticket, kind } => Event::Changed { ticket, change: change(kind) },
+        Happening::WatchLost(ticket) => Event::Changed { ticket, change: Change::Lost },
+        Happening::NotSent(ticket, failure) => replied(ticket, Err(failure)),
+    }
+}
+
+fn change(kind: EventType) -> Change {
+    match kind {
+        EventType::NODE_DELETED => Change::Deleted,
+        EventType::NODE_CREATED => Change::Created,
+        EventType::NODE_CHILDREN_CHANGED => Change::Children,
+        _ => Change::Data,
+    }
+}
+
+fn applied(result: MultiResult<'_>) -> Option<Applied<'_>> {
+    match result {
+        MultiResult::Create(created) => Some(Applied::Created { name: name_of(created.path) }),
+        MultiResult::Create2(created) => Some(Applied::Created { name: name_of(created.path) }),
+        MultiResult::Delete => Some(Applied::Deleted),
+        MultiResult::SetData(set) => Some(Applied::Written(core_stat(&set.stat))),
+        MultiResult::Check => Some(Applied::Checked),
+        _ => None,
+    }
+}
+
+fn decode<'a, D: Decode<'a>>(body: &'a Bytes) -> Result<D, Failure> {
+    D::decode_prefix(body).map_err(|_| Failure::Unreadable)
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+fn core_stat(stat: &Stat) -> election_core::Stat {
+    let owner = stat.ephemeral_owner.get();
+    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get())
+}
+
+/// What a recipe is told of a request that failed.
+pub(crate) fn core_failure(failure: zk_session::Failure) -> Failure {
+    match failure {
+        zk_session::Failure::Refused(code) => Failure::from_code(code.get()),
+        zk_session::Failure::ReplyTooLarge { .. } => Failure::Unreadable,
+        zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
+            Failure::ConnectionLoss
+        }
+    }
+}

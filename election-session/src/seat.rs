@@ -1,0 +1,184 @@
+//! One recipe in the host: its machine, its watches, and what its user is told that it holds.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use election_core::{Hold, Phase, Recipe, Ticket};
+use zk_jute::SessionId;
+use zk_session::{Instant, Session};
+
+use crate::grant::{Grant, GrantChange};
+use crate::key::{RecipeKey, Tag, Watcher};
+use crate::lists::Lists;
+use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
+use crate::replies::{Happening, Stimulus, feed};
+use crate::request::RequestKind;
+use crate::site::Site;
+
+/// What a seat has at hand while its recipe takes a step.
+pub(crate) struct Surroundings<'h, T, W> {
+    pub(crate) session: &'h mut Session<Tag<T>, Watcher<W>>,
+    pub(crate) now: Instant,
+    pub(crate) lists: &'h mut Lists,
+}
+
+/// A recipe that stands on the host's sessions.
+#[derive(Debug)]
+pub(crate) struct Seat<R> {
+    key: RecipeKey,
+    pub(crate) recipe: R,
+    pub(crate) site: Arc<Site>,
+    watches: Vec<RecipeWatch>,
+    /// The znode whose children the recipe waits for, by its path on the server.
+    pub(crate) listing: Option<Arc<str>>,
+    pub(crate) grant: Grant,
+    /// The session that it stands in, once it had one.
+    pub(crate) session: Option<SessionId>,
+    pub(crate) deadline: Option<Instant>,
+    /// The data that was read by the reply which brought the last notice.
+    pub(crate) last_read: Option<Bytes>,
+}
+
+/// What a step led to.
+#[derive(Debug)]
+pub(crate) struct Taken<N> {
+    pub(crate) notice: Option<N>,
+    pub(crate) grant: Option<GrantChange>,
+}
+
+impl<R: Recipe> Seat<R> {
+    pub(crate) const fn new(key: RecipeKey, recipe: R, site: Arc<Site>) -> Self {
+        Self {
+            key,
+            recipe,
+            site,
+            watches: Vec::new(),
+            listing: None,
+            grant: Grant::None,
+            session: None,
+            deadline: None,
+            last_read: None,
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.recipe.phase() == Phase::Over
+    }
+
+    /// Takes in what happened, submits what follows from it, and hands each step to `taken`.
+    pub(crate) fn handle<T, W: Clone>(
+        &mut self,
+        around: &mut Surroundings<'_, T, W>,
+        stimulus: Stimulus,
+        mut taken: impl FnMut(Taken<R::Notice>),
+    ) {
+        match &stimulus {
+            Stimulus::Happened(Happening::Connected(id)) => self.session = Some(*id),
+            Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
+                self.listing = None;
+                for watch in self.watches.drain(..) {
+                    around.session.forget(around.now, watch.id);
+                }
+            }
+            // The user has not relied on the lease yet.
+            Stimulus::Happened(Happening::LeaseLapsed) if !self.grant.is_announced() => return,
+            Stimulus::Happened(Happening::Fired { ticket, .. } | Happening::WatchLost(ticket)) => {
+                self.watches.retain(|watch| watch.ticket != *ticket);
+            }
+            Stimulus::Happened(_) | Stimulus::Replied { .. } | Stimulus::Withdraw => {}
+        }
+        let mut next = Some(stimulus);
+        while let Some(stimulus) = next.take() {
+            let held = self.recipe.hold();
+            let (notice, not_sent) = self.step(around, &stimulus);
+            self.last_read = notice.as_ref().and_then(|_| data_read(&stimulus));
+            let grant = self.follow_hold(held, around);
+            taken(Taken { notice, grant });
+            next = not_sent.map(Stimulus::Happened);
+        }
+        self.drop_unwanted_watches(around);
+    }
+
+    /// Looks at the lease that a grant waits for.
+    pub(crate) fn look_at_lease<T, W: Clone>(
+        &mut self,
+        around: &Surroundings<'_, T, W>,
+    ) -> Option<GrantChange> {
+        let outlook = around.session.lease_outlook(around.now);
+        self.grant.look_at_lease(self.recipe.hold(), outlook)
+    }
+
+    fn follow_hold<T, W: Clone>(
+        &mut self,
+        held: Hold,
+        around: &Surroundings<'_, T, W>,
+    ) -> Option<GrantChange> {
+        let hold = self.recipe.hold();
+        let ended = self.grant.follow(hold);
+        let is_promoted = held.token() != hold.token();
+        ended.or_else(|| is_promoted.then(|| self.look_at_lease(around)).flatten())
+    }
+
+    /// One step of the recipe. The borrow of its output ends here. What could not be sent comes back
+    /// as what the recipe is to be told next.
+    fn step<T, W: Clone>(
+        &mut self,
+        around: &mut Surroundings<'_, T, W>,
+        stimulus: &Stimulus,
+    ) -> (Option<R::Notice>, Option<Happening>) {
+        let Self { key, recipe, site, watches, listing, .. } = self;
+        let Surroundings { session, now, lists } = around;
+        let performer = Performer { session, now: *now, key: *key, site, lists };
+        feed(recipe, stimulus, |output| {
+            let Some(command) = output.command else {
+                return (output.notice, None);
+            };
+            let not_sent = match performer.carry_out(command) {
+                Ok(Performed::Submitted) => None,
+                Ok(Performed::WaitsForList(parent)) => {
+                    *listing = Some(parent);
+                    None
+                }
+                Ok(Performed::Watching(watch)) => {
+                    watches.push(watch);
+                    None
+                }
+                Err(failure) => Some(Happening::NotSent(command.ticket, failure)),
+            };
+            (output.notice, not_sent)
+        })
+    }
+
+    /// After what was commanded: on the path of a new watch, the server need not set it anew.
+    fn drop_unwanted_watches<T, W: Clone>(&mut self, around: &mut Surroundings<'_, T, W>) {
+        let Self { recipe, watches, .. } = self;
+        watches.retain(|watch| {
+            let is_wanted = recipe.awaits_change(watch.ticket);
+            match watch.on {
+                _ if is_wanted => {}
+                WatchOn::Own => around.session.disregard(watch.id),
+                WatchOn::Other => around.session.forget(around.now, watch.id),
+            }
+            is_wanted
+        });
+    }
+
+    /// The ticket of the list that the recipe waits for was answered.
+    pub(crate) fn listed(&mut self) {
+        self.listing = None;
+    }
+}
+
+/// What a read has brought.
+fn data_read(stimulus: &Stimulus) -> Option<Bytes> {
+    use zk_jute::Decode as _;
+    use zk_jute::records::GetDataResponse;
+
+    let Stimulus::Replied { kind: RequestKind::Read, outcome: Ok(body), .. } = stimulus else {
+        return None;
+    };
+    let read = GetDataResponse::decode_prefix(body).ok()?;
+    // A copy: the body may be a piece of a far larger buffer.
+    Some(Bytes::copy_from_slice(read.data?))
+}

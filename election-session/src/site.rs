@@ -1,0 +1,248 @@
+//! Where a recipe stands, and what it is given for it.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{NewZnode, Payload, Znode};
+use zk_jute::records::{Acl, CreateMode, Permissions};
+
+use crate::path::{Chroot, join};
+
+/// A recipe's node, and what the recipe creates there with.
+#[derive(Clone, Debug)]
+pub struct Site {
+    path: Box<str>,
+    server_path: Arc<str>,
+    /// Bytes of the server path that are the chroot, whose znodes are not the client's to create.
+    chroot_len: usize,
+    payloads: Vec<Bytes>,
+    acl: AclList,
+    node_kind: NodeKind,
+}
+
+/// The kind of a recipe's node where it has to be created. Its ancestors are persistent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// It stays until it is deleted.
+    #[default]
+    Persistent,
+    /// Servers (since 3.5.1) delete it some time after its last child has gone.
+    Container,
+}
+
+impl NodeKind {
+    pub(crate) const fn mode(self) -> CreateMode {
+        match self {
+            Self::Persistent => CreateMode::PERSISTENT,
+            Self::Container => CreateMode::CONTAINER,
+        }
+    }
+}
+
+/// An access list of its own, for what a recipe creates.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AclList(Box<[OwnedAcl]>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct OwnedAcl {
+    permissions: Permissions,
+    scheme: Box<str>,
+    id: Box<str>,
+}
+
+impl AclList {
+    /// A copy of these entries.
+    pub fn new(entries: &[Acl<'_>]) -> Self {
+        let own = |acl: &Acl<'_>| OwnedAcl {
+            permissions: acl.permissions,
+            scheme: acl.scheme.into(),
+            id: acl.id.into(),
+        };
+        Self(entries.iter().map(own).collect())
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> Vec<Acl<'_>> {
+        self.0
+            .iter()
+            .map(|acl| Acl { permissions: acl.permissions, scheme: &acl.scheme, id: &acl.id })
+            .collect()
+    }
+}
+
+/// Without the identities, which may hold digests of passwords.
+impl fmt::Debug for AclList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|acl| (acl.permissions, &acl.scheme))).finish()
+    }
+}
+
+impl Site {
+    /// At the node that the client calls `path`, a path that
+    /// [`check_path`](zk_session::check_path) lets pass. Everyone may do everything with what is
+    /// created there, and a node that is missing is created as a persistent one.
+    pub fn new(path: &str, chroot: &Chroot) -> Self {
+        Self {
+            path: path.into(),
+            server_path: Arc::from(&*chroot.enter(path)),
+            chroot_len: chroot.as_str().len(),
+            payloads: Vec::new(),
+            acl: AclList::new(&[Acl::OPEN]),
+            node_kind: NodeKind::default(),
+        }
+    }
+
+    /// Appends the data for the next [`Payload::Kept`]; that of a candidate is the first.
+    #[must_use]
+    pub fn payload(mut self, data: impl Into<Bytes>) -> Self {
+        self.payloads.push(data.into());
+        self
+    }
+
+    /// Sets the access list of all that the recipe creates, its node and the ancestors included.
+    #[must_use]
+    pub fn acl(mut self, acl: AclList) -> Self {
+        self.acl = acl;
+        self
+    }
+
+    /// Sets the kind of the node, if it has to be created.
+    #[must_use]
+    pub fn node_kind(mut self, kind: NodeKind) -> Self {
+        self.node_kind = kind;
+        self
+    }
+
+    /// The node's path as the client says it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The node's path on the server.
+    pub fn server_path(&self) -> &Arc<str> {
+        &self.server_path
+    }
+
+    /// The access list of what is created.
+    pub fn acl_list(&self) -> &AclList {
+        &self.acl
+    }
+
+    /// The path on the server of a child of the node.
+    pub fn child(&self, name: impl fmt::Display) -> String {
+        join(&self.server_path, name)
+    }
+
+    /// The path of a child of the node as the client says it.
+    pub fn client_child(&self, name: impl fmt::Display) -> String {
+        join(&self.path, name)
+    }
+
+    pub(crate) const fn kind_of_node(&self) -> NodeKind {
+        self.node_kind
+    }
+
+    /// The path on the server.
+    pub(crate) fn path_of(&self, znode: Znode<'_>) -> String {
+        match znode {
+            Znode::Node => String::from(&*self.server_path),
+            Znode::Sibling(suffix) => format!("{}{suffix}", self.server_path),
+            Znode::Child(name) => self.child(name),
+            Znode::Grandchild { child, name } => join(&self.child(child), name),
+        }
+    }
+
+    pub(crate) fn path_of_new(&self, znode: NewZnode<'_>) -> String {
+        match znode {
+            NewZnode::Named(znode) => self.path_of(znode),
+            NewZnode::Child(prefix) => self.child(prefix),
+            NewZnode::Grandchild { child, prefix } => join(&self.child(child), prefix),
+        }
+    }
+
+    /// Whether this is the path on the server of that znode.
+    pub(crate) fn is_path_of(&self, znode: Znode<'_>, path: &str) -> bool {
+        let below = |parent: &str, name: &str| -> bool {
+            path.strip_suffix(name)
+                .and_then(|front| front.strip_suffix('/'))
+                .is_some_and(|front| front == parent || front.is_empty() && parent == "/")
+        };
+        match znode {
+            Znode::Child(name) => below(&self.server_path, name),
+            other => *path == self.path_of(other),
+        }
+    }
+
+    pub(crate) fn data<'a>(&'a self, payload: Payload<'a>) -> &'a [u8] {
+        match payload {
+            Payload::Empty => &[],
+            Payload::Bytes(bytes) => bytes,
+            Payload::Kept(index) => self.payloads.get(index).map_or(&[], |bytes| bytes),
+        }
+    }
+
+    /// The node's ancestors below the chroot and the node itself, outermost first, as paths on the
+    /// server.
+    pub(crate) fn lineage(&self) -> impl Iterator<Item = &str> {
+        let path = &*self.server_path;
+        let inner_slashes = path
+            .match_indices('/')
+            .map(|(index, _)| index)
+            .filter(|&index| index > self.chroot_len)
+            .map(|index| path.get(..index).unwrap_or(path));
+        inner_slashes.chain([path])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An identity may hold a digest of a password.
+    #[test]
+    fn the_debug_form_of_an_access_list_holds_no_identity() {
+        let acl = Acl { permissions: Permissions::READ, scheme: "digest", id: "bob:hash=" };
+        let list = AclList::new(&[acl]);
+        assert_eq!(format!("{list:?}"), "[(Permissions(1: r), \"digest\")]");
+    }
+
+    #[test]
+    fn the_lineage_begins_below_the_chroot() {
+        let cases: [(&str, &str, &[&str]); 4] = [
+            ("", "/a", &["/a"]),
+            ("", "/a/b/c", &["/a", "/a/b", "/a/b/c"]),
+            ("/app", "/a/b", &["/app/a", "/app/a/b"]),
+            ("/x/app", "/a", &["/x/app/a"]),
+        ];
+        for (chroot, path, lineage) in cases {
+            let chroot = Chroot::new(chroot).unwrap();
+            let site = Site::new(path, &chroot);
+            assert_eq!(site.lineage().collect::<Vec<_>>(), lineage);
+        }
+    }
+
+    #[test]
+    fn znodes_are_named_from_the_node() {
+        let chroot = Chroot::new("/app").unwrap();
+        let site = Site::new("/e", &chroot);
+        let below = Znode::Grandchild { child: "locks", name: "a" };
+        for (znode, path) in [
+            (Znode::Node, "/app/e"),
+            (Znode::Sibling(".acknowledged"), "/app/e.acknowledged"),
+            (Znode::Child("a"), "/app/e/a"),
+            (below, "/app/e/locks/a"),
+        ] {
+            assert_eq!(site.path_of(znode), path);
+            assert!(site.is_path_of(znode, path));
+            assert!(!site.is_path_of(znode, "/app/e/b"));
+        }
+        let root = Site::new("/", &Chroot::default());
+        assert_eq!(root.path_of(Znode::Child("a")), "/a");
+        assert!(root.is_path_of(Znode::Child("a"), "/a"));
+    }
+}

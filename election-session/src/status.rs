@@ -1,0 +1,248 @@
+//! What a nomination is doing, and how it ended.
+
+use core::fmt;
+
+use election_core::{
+    CandidateName, Cause, Departure, End, NominationError, Nominee, Notice, Role as CoreRole, Token,
+};
+use zk_jute::{ErrorCode, SessionId};
+use zk_session::{Instant, LeaseOutlook, SessionEnd};
+
+use crate::grant::Grant;
+use crate::host::View;
+
+/// What a nomination is doing. `I` is the clock of the lease deadline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status<I = Instant> {
+    /// Its role.
+    pub role: Role<I>,
+    /// The name of its candidate znode, while it has one.
+    pub candidate: Option<CandidateName>,
+    /// The session that it stands in, once it had one.
+    pub session: Option<SessionId>,
+}
+
+impl<I> Status<I> {
+    /// That of a nomination which has not been connected yet.
+    pub const fn new() -> Self {
+        Self { role: Role::Connecting, candidate: None, session: None }
+    }
+
+    /// Keeps, of the status before this one, the predecessor that the nominee followed until then.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        if let (
+            Role::Following { predecessor, previous, .. },
+            Role::Following { predecessor: last, previous: last_but_one, .. },
+        ) = (&mut self.role, &before.role)
+        {
+            *previous = if predecessor == last { last_but_one.clone() } else { Some(last.clone()) };
+        }
+        self
+    }
+
+    /// The same by another clock.
+    pub fn map_instant<J>(self, map: impl FnOnce(I) -> J) -> Status<J> {
+        let Self { role, candidate, session } = self;
+        let role = match role {
+            Role::Connecting => Role::Connecting,
+            Role::Standing => Role::Standing,
+            Role::Following { predecessor, previous, leader } => {
+                Role::Following { predecessor, previous, leader }
+            }
+            Role::AwaitingLease { outlook } => Role::AwaitingLease { outlook },
+            Role::Leading { token } => Role::Leading { token },
+            Role::Suspended { token, valid_until } => {
+                Role::Suspended { token, valid_until: valid_until.map(map) }
+            }
+            Role::Leaving => Role::Leaving,
+            Role::Ended(reason) => Role::Ended(reason),
+        };
+        Status { role, candidate, session }
+    }
+}
+
+impl<I> Default for Status<I> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Status {
+    /// What a nominee is doing, as its host sees it.
+    pub fn of(nominee: &Nominee, view: View<'_>) -> Self {
+        let role = match (nominee.role(), view.grant) {
+            (CoreRole::Ended(end), _) => Role::Ended(EndReason::of(end)),
+            _ if view.is_closing => Role::Leaving,
+            (CoreRole::Leading { token }, Grant::Announced { .. }) => Role::Leading { token },
+            (CoreRole::Suspended { token }, Grant::Announced { .. }) => {
+                Role::Suspended { token, valid_until: view.lease_deadline }
+            }
+            (CoreRole::Leading { .. }, Grant::AwaitsLease { outlook, .. }) => {
+                Role::AwaitingLease { outlook: *outlook }
+            }
+            (CoreRole::Leading { .. } | CoreRole::Standing, _) => Role::Standing,
+            (CoreRole::Connecting | CoreRole::Suspended { .. }, _) => Role::Connecting,
+            (CoreRole::Following { predecessor, leader }, _) => Role::Following {
+                predecessor: predecessor.clone(),
+                previous: None,
+                leader: leader.clone(),
+            },
+            (CoreRole::Leaving, _) => Role::Leaving,
+        };
+        Self { role, candidate: nominee.candidate().cloned(), session: view.session }
+    }
+}
+
+/// The role of a nominee.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role<I = Instant> {
+    /// Without a connection, and not leading.
+    Connecting,
+    /// On the way to a place in the queue.
+    Standing,
+    /// Waiting for its predecessor to go.
+    Following {
+        /// The next lower candidate, which is watched.
+        predecessor: CandidateName,
+        /// The one that was watched before it, if the nominee followed that until now.
+        previous: Option<CandidateName>,
+        /// The lowest candidate when the nominee last looked; it may have gone since.
+        leader: CandidateName,
+    },
+    /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
+    /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with
+    /// [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers take that long.
+    AwaitingLease {
+        /// What the lease waits for, and why.
+        outlook: LeaseOutlook,
+    },
+    /// Leading. Whether it may act at this moment is a question to the clock: it may while the lease
+    /// deadline lies ahead.
+    Leading {
+        /// Fences this leadership.
+        token: Token,
+    },
+    /// Leading, with the connection lost: it goes on if the session does.
+    Suspended {
+        /// Fences this leadership.
+        token: Token,
+        /// Until when no other nominee can lead: the lease deadline.
+        valid_until: Option<I>,
+    },
+    /// Removing its candidate znode.
+    Leaving,
+    /// Over.
+    Ended(EndReason),
+}
+
+/// How a nomination ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// It led and resigned.
+    #[error("resigned")]
+    Resigned(Departure),
+    /// It withdrew without leading.
+    #[error("withdrew")]
+    Withdrawn(Departure),
+    /// Its candidate was lost, and it was not to stand again.
+    #[error("{0}")]
+    Lost(LostReason),
+    /// Something that standing again does not repair.
+    #[error("{}", Named(*.0))]
+    Failed(NominationError),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+impl EndReason {
+    /// What a nominee has told of its end.
+    pub const fn of(end: End) -> Self {
+        match end {
+            End::Resigned(departure) => Self::Resigned(departure),
+            End::Withdrawn(departure) => Self::Withdrawn(departure),
+            End::Lost(cause) => Self::Lost(LostReason::of_cause(cause)),
+            End::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// Why a leadership is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum LostReason {
+    /// The nominee resigned, or its nomination was dropped.
+    #[error("resigned")]
+    Resigned,
+    /// The session expired.
+    #[error("the session expired")]
+    SessionExpired,
+    /// The lease deadline passed without proof that the session lives: from then on another
+    /// nominee may lead.
+    #[error("the lease deadline passed")]
+    LeaseLapsed,
+    /// Somebody else deleted the candidate znode.
+    #[error("somebody else deleted the candidate znode")]
+    Evicted,
+    /// Something that standing again does not repair.
+    #[error("{}", Named(*.0))]
+    Failed(NominationError),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+impl LostReason {
+    /// Why a leadership ended in the step of its nominee that brought this notice.
+    pub const fn of_step(notice: Option<Notice>) -> Self {
+        match notice {
+            Some(Notice::Lost(cause) | Notice::Ended(End::Lost(cause))) => Self::of_cause(cause),
+            Some(Notice::Ended(End::Failed(error))) => Self::Failed(error),
+            _ => Self::Resigned,
+        }
+    }
+
+    const fn of_cause(cause: Cause) -> Self {
+        match cause {
+            Cause::SessionExpired => Self::SessionExpired,
+            Cause::LeaseLapsed => Self::LeaseLapsed,
+            Cause::Evicted => Self::Evicted,
+        }
+    }
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(NominationError);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        match *error {
+            NominationError::Rejected(code) => write!(f, "{error}: {}", ErrorCode::new(code)),
+            _ => error.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_by_the_name_of_its_code() {
+        let rejected = NominationError::Rejected(ErrorCode::NO_AUTH.get());
+        for text in
+            [EndReason::Failed(rejected).to_string(), LostReason::Failed(rejected).to_string()]
+        {
+            assert!(text.ends_with("-102: NoAuth"), "{text}");
+        }
+        let other = NominationError::NoElectionNode;
+        assert_eq!(EndReason::Failed(other).to_string(), other.to_string());
+    }
+}
