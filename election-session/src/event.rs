@@ -137,7 +137,18 @@ pub struct Step<N> {
     pub notice: Option<N>,
     /// How its grant has changed, if it has.
     pub grant: Option<GrantChange>,
+    /// The change of a znode that woke it, if one did.
+    pub woken_by: Option<Wake>,
     /// The highest zxid that the session had seen by then.
+    pub zxid: Zxid,
+}
+
+/// A change of a znode that a recipe had a watch on, and awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// What happened to the znode.
+    pub kind: EventType,
+    /// The transaction, from servers since 3.9; else −1.
     pub zxid: Zxid,
 }
 

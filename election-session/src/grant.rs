@@ -92,7 +92,8 @@ impl Grant {
             *self = Self::Announced { token };
             return Some(GrantChange::Announced { token, until });
         }
-        let is_of_another_kind = core::mem::discriminant(known) != core::mem::discriminant(&outlook);
+        let is_of_another_kind =
+            core::mem::discriminant(known) != core::mem::discriminant(&outlook);
         is_of_another_kind.then(|| {
             *known = outlook;
             GrantChange::AwaitsLease(outlook)

@@ -81,9 +81,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
                         let request = GetDataRequest { path, watch: false };
                         self.submit(ticket, RequestKind::Read, &request)
                     }
-                    _ => {
-                        self.watch((ticket, watch), RequestKind::Read, Watching::GetData(path))
-                    }
+                    _ => self.watch((ticket, watch), RequestKind::Read, Watching::GetData(path)),
                 }
             }
             Op::Exists { znode, watch } => {
@@ -93,9 +91,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
                         let request = ExistsRequest { path, watch: false };
                         self.submit(ticket, RequestKind::Exists, &request)
                     }
-                    _ => {
-                        self.watch((ticket, watch), RequestKind::Exists, Watching::Exists(path))
-                    }
+                    _ => self.watch((ticket, watch), RequestKind::Exists, Watching::Exists(path)),
                 }
             }
             Op::Write(write) => {
@@ -236,15 +232,11 @@ fn record<'a>(
     };
     match create.mode {
         Mode::Persistent => CreateRecord::Plain(plain(CreateMode::PERSISTENT)),
-        Mode::PersistentSequential => {
-            CreateRecord::Plain(plain(CreateMode::PERSISTENT_SEQUENTIAL))
-        }
+        Mode::PersistentSequential => CreateRecord::Plain(plain(CreateMode::PERSISTENT_SEQUENTIAL)),
         Mode::Ephemeral => CreateRecord::Plain(plain(CreateMode::EPHEMERAL)),
         Mode::EphemeralSequential => CreateRecord::Plain(plain(CreateMode::EPHEMERAL_SEQUENTIAL)),
         Mode::Container => CreateRecord::Container(plain(CreateMode::CONTAINER)),
-        Mode::PersistentWithTtl(time) => {
-            CreateRecord::Ttl(ttl(TtlMode::PERSISTENT, time))
-        }
+        Mode::PersistentWithTtl(time) => CreateRecord::Ttl(ttl(TtlMode::PERSISTENT, time)),
         Mode::PersistentSequentialWithTtl(time) => {
             CreateRecord::Ttl(ttl(TtlMode::PERSISTENT_SEQUENTIAL, time))
         }

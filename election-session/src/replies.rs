@@ -8,6 +8,7 @@ use zk_jute::records::{
     GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
 };
 
+use crate::event::Wake;
 use crate::request::RequestKind;
 
 /// What makes a recipe take a step.
@@ -27,7 +28,7 @@ pub(crate) enum Happening {
     LeaseLapsed,
     Look,
     Deadline,
-    Fired { ticket: Ticket, kind: EventType },
+    Fired { ticket: Ticket, wake: Wake },
     WatchLost(Ticket),
     NotSent(Ticket, Failure),
 }
@@ -57,7 +58,6 @@ fn feed_reply<R: Recipe, X>(
     then: impl FnOnce(Output<'_, R::Notice>) -> X,
 ) -> X {
     let mut names;
-    let mut names_and_stat;
     let mut results;
     let reply = match kind {
         RequestKind::CreateNode | RequestKind::CreateAncestor => Ok(Reply::NodeCreated),
@@ -76,21 +76,30 @@ fn feed_reply<R: Recipe, X>(
         RequestKind::Write => {
             decode::<SetDataResponse>(body).map(|set| Reply::Written(core_stat(&set.stat)))
         }
-        RequestKind::List => decode::<GetChildrenResponse<'_>>(body).map(|listed| {
-            names = listed.children.into_iter();
-            Reply::Children(&mut names)
-        }),
-        RequestKind::WatchedList => decode::<GetChildren2Response<'_>>(body).map(|listed| {
-            names_and_stat = listed.children.into_iter();
-            Reply::Children(&mut names_and_stat)
-        }),
-        RequestKind::Multi => decode::<MultiResponse<'_>>(body).and_then(|response| {
-            if let Some((part, code)) = response.error() {
-                return Err(Failure::Aborted { part, code: code.get() });
+        RequestKind::List => match decode::<GetChildrenResponse<'_>>(body) {
+            Ok(listed) => {
+                names = listed.children.into_iter();
+                Ok(Reply::Children(&mut names))
             }
-            results = response.into_iter().filter_map(applied);
-            Ok(Reply::Committed(&mut results))
-        }),
+            Err(failure) => Err(failure),
+        },
+        RequestKind::WatchedList => match decode::<GetChildren2Response<'_>>(body) {
+            Ok(listed) => {
+                names = listed.children.into_iter();
+                Ok(Reply::Children(&mut names))
+            }
+            Err(failure) => Err(failure),
+        },
+        RequestKind::Multi => match decode::<MultiResponse<'_>>(body) {
+            Ok(response) => match response.error() {
+                Some((part, code)) => Err(Failure::Aborted { part, code: code.get() }),
+                None => {
+                    results = response.into_iter().filter_map(applied);
+                    Ok(Reply::Committed(&mut results))
+                }
+            },
+            Err(failure) => Err(failure),
+        },
     };
     then(recipe.handle_event(replied(ticket, reply)))
 }
@@ -107,7 +116,7 @@ fn event<'a>(happening: Happening) -> Event<'a> {
         Happening::LeaseLapsed => Event::LeaseLapsed,
         Happening::Look => Event::Look,
         Happening::Deadline => Event::Deadline,
-        Happening::Fired { ticket, kind } => Event::Changed { ticket, change: change(kind) },
+        Happening::Fired { ticket, wake } => Event::Changed { ticket, change: change(wake.kind) },
         Happening::WatchLost(ticket) => Event::Changed { ticket, change: Change::Lost },
         Happening::NotSent(ticket, failure) => replied(ticket, Err(failure)),
     }

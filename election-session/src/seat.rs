@@ -4,10 +4,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use election_core::{Hold, Phase, Recipe, Ticket};
+use election_core::{Hold, Phase, Recipe};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
 
+use crate::event::Wake;
 use crate::grant::{Grant, GrantChange};
 use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::Lists;
@@ -45,6 +46,7 @@ pub(crate) struct Seat<R> {
 pub(crate) struct Taken<N> {
     pub(crate) notice: Option<N>,
     pub(crate) grant: Option<GrantChange>,
+    pub(crate) woken_by: Option<Wake>,
 }
 
 impl<R: Recipe> Seat<R> {
@@ -91,13 +93,24 @@ impl<R: Recipe> Seat<R> {
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
             let held = self.recipe.hold();
+            let woken_by = self.wake(&stimulus);
             let (notice, not_sent) = self.step(around, &stimulus);
             self.last_read = notice.as_ref().and_then(|_| data_read(&stimulus));
             let grant = self.follow_hold(held, around);
-            taken(Taken { notice, grant });
+            taken(Taken { notice, grant, woken_by });
             next = not_sent.map(Stimulus::Happened);
         }
         self.drop_unwanted_watches(around);
+    }
+
+    /// The change that is about to wake the recipe, if one is.
+    fn wake(&self, stimulus: &Stimulus) -> Option<Wake> {
+        match stimulus {
+            Stimulus::Happened(Happening::Fired { ticket, wake }) => {
+                self.recipe.awaits_change(*ticket).then_some(*wake)
+            }
+            _ => None,
+        }
     }
 
     /// Looks at the lease that a grant waits for.
@@ -162,11 +175,6 @@ impl<R: Recipe> Seat<R> {
             }
             is_wanted
         });
-    }
-
-    /// The ticket of the list that the recipe waits for was answered.
-    pub(crate) fn listed(&mut self) {
-        self.listing = None;
     }
 }
 

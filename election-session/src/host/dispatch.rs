@@ -1,0 +1,123 @@
+//! Handing out what comes out of the session.
+
+use zk_session::{Event as SessionEvent, Instant};
+
+use super::{Link, Recipe, RecipeHost};
+use crate::event::{Event, Wake};
+use crate::key::{Tag, Watcher};
+use crate::lists::Turn;
+use crate::replies::{Happening, Stimulus, core_failure};
+use crate::request::RequestKind;
+
+impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// The next event, oldest first. Poll until there is none, after anything was brought in or
+    /// asked for: recipes take their steps in here.
+    pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            match self.session.poll_event() {
+                Some(SessionEvent::Completed { tag: Tag::Caller(tag), outcome }) => {
+                    self.callers.completed();
+                    return Some(Event::Completed { tag, outcome });
+                }
+                Some(SessionEvent::Fired { watcher: Watcher::Caller(watcher), kind, zxid }) => {
+                    return Some(Event::Fired { watcher, kind, zxid });
+                }
+                Some(SessionEvent::Changed {
+                    watcher: Watcher::Caller(watcher),
+                    path,
+                    kind,
+                    zxid,
+                }) => return Some(Event::Changed { watcher, path, kind, zxid }),
+                Some(SessionEvent::ChangesMissed { watcher: Watcher::Caller(watcher) }) => {
+                    return Some(Event::ChangesMissed { watcher });
+                }
+                Some(SessionEvent::WatchLost { watcher: Watcher::Caller(watcher) }) => {
+                    return Some(Event::WatchLost { watcher });
+                }
+                Some(event) => self.take_in(now, event),
+                None if self.settle(now) => {}
+                None => {
+                    self.turn = Turn::new();
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Does what is better done for many events at once. Whether there was anything to do.
+    fn settle(&mut self, now: Instant) -> bool {
+        let has_delivered = self.deliver_lists(now);
+        if !self.awaiting_lease.is_empty() {
+            self.announce_grants(now);
+        }
+        has_delivered || !self.events.is_empty()
+    }
+
+    fn take_in(&mut self, now: Instant, event: SessionEvent<Tag<T>, Watcher<W>>) {
+        match event {
+            SessionEvent::Completed { tag: Tag::Recipe { key, ticket, kind }, outcome } => {
+                let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
+                self.events.push_back(Event::Requested { kind, outcome: result });
+                if kind != RequestKind::CreateAncestor {
+                    let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
+                    self.stimulate(now, key, Stimulus::Replied { ticket, kind, outcome });
+                }
+            }
+            SessionEvent::Completed { tag: Tag::List { parent, list }, outcome } => {
+                let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
+                self.events
+                    .push_back(Event::Requested { kind: RequestKind::List, outcome: result });
+                let listed = outcome.map(|reply| reply.body).map_err(core_failure);
+                self.lists.answered(&parent, list, listed);
+            }
+            SessionEvent::Fired { watcher: Watcher::Recipe { key, ticket }, kind, zxid } => {
+                let wake = Wake { kind, zxid };
+                self.stimulate(now, key, Stimulus::Happened(Happening::Fired { ticket, wake }));
+            }
+            SessionEvent::WatchLost { watcher: Watcher::Recipe { key, ticket } } => {
+                // While the session lives, a watch is only lost where it relied on another one of the
+                // same path that the server refused. Otherwise the recipe hears of the session.
+                if self.session.ended().is_none() {
+                    self.stimulate(now, key, Stimulus::Happened(Happening::WatchLost(ticket)));
+                }
+            }
+            SessionEvent::Connected { session, timeout, read_only } => {
+                self.link = if read_only { Link::ReadOnly } else { Link::Up { timeout } };
+                self.heartbeats.connected();
+                // From now on an expiry is one like any other.
+                self.settings.resumption = None;
+                self.events.push_back(Event::Connected { session, timeout, read_only });
+                // A read-only server is cut off from the ensemble: nothing is held by it.
+                if !read_only {
+                    self.start_looks(now);
+                    self.stimulate_all(now, Happening::Connected(session));
+                }
+            }
+            SessionEvent::ConnectFailed { server, end, retry_at } => {
+                self.events.push_back(Event::ConnectFailed { server, end, retry_at });
+            }
+            SessionEvent::Disconnected { end, lease_deadline } => {
+                self.link = Link::Down;
+                let session = self.session.id();
+                self.events.push_back(Event::Disconnected { session, end, lease_deadline });
+                self.void_requests();
+                self.stimulate_all(now, Happening::Disconnected);
+            }
+            SessionEvent::LeaseLapsed => {
+                self.events.push_back(Event::LeaseLapsed);
+                self.stimulate_all(now, Happening::LeaseLapsed);
+            }
+            SessionEvent::HeartbeatRefused { error } => self.heartbeat_refused(now, error),
+            SessionEvent::Ended(end) => self.session_ended(now, end),
+            // The caller's, which were handed out; and no recipe keeps a persistent watch.
+            SessionEvent::Completed { tag: Tag::Caller(_), .. }
+            | SessionEvent::Fired { .. }
+            | SessionEvent::Changed { .. }
+            | SessionEvent::ChangesMissed { .. }
+            | SessionEvent::WatchLost { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Whose znode the session's heartbeats check. One serves all recipes of a host: the lease is the
+//! session's.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use zk_jute::ErrorCode;
+use zk_session::Instant;
+
+use super::{Recipe, RecipeHost};
+use crate::event::Event;
+use crate::key::RecipeKey;
+use crate::replies::{Happening, Stimulus};
+use crate::seat::Seat;
+
+#[derive(Debug, Default)]
+pub(super) struct Heartbeats {
+    checked: Option<Checked>,
+    /// Those that were refused since the lease was prolonged last: each is tried once before any is
+    /// tried again, or two that are refused would take turns without end.
+    refused: Vec<Checked>,
+    /// The lease deadline at the last refusal.
+    lease: Option<Instant>,
+}
+
+/// A znode that a heartbeat checks, by its path on the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Checked {
+    key: RecipeKey,
+    path: String,
+}
+
+impl Heartbeats {
+    /// The lease is not needed any more.
+    pub(super) fn stop(&mut self) {
+        self.checked = None;
+    }
+
+    /// Another server may see things otherwise.
+    pub(super) fn connected(&mut self) {
+        self.refused.clear();
+    }
+
+    /// Takes in that the heartbeat was refused which checks this one.
+    fn refuse(&mut self, checked: Checked, lease: Option<Instant>) {
+        if lease > self.lease {
+            self.refused.clear();
+        }
+        self.lease = lease;
+        if !self.refused.contains(&checked) {
+            self.refused.push(checked);
+        }
+    }
+}
+
+impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if
+    /// there is one.
+    pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
+        let seat = self.seats.get(&key);
+        let wanted = seat.and_then(|seat| Some((&seat.site, seat.recipe.heartbeat()?)));
+        let next = match (&self.heartbeats.checked, wanted) {
+            (Some(checked), _) if checked.key != key => return,
+            (Some(checked), Some((site, znode))) if site.is_path_of(znode, &checked.path) => return,
+            (None, None) => return,
+            (_, Some((site, znode))) => Some(Checked { key, path: site.path_of(znode) }),
+            (Some(_), None) => self.not_refused().or_else(|| self.needing_the_lease().next()),
+        };
+        self.check(now, next);
+    }
+
+    /// The lease goes on for all recipes, or for none: at once another znode is checked, if one
+    /// stands. That of the refused one may be gone without its recipe having been told: it looks.
+    pub(super) fn heartbeat_refused(&mut self, now: Instant, error: ErrorCode) {
+        let Some(refused) = self.heartbeats.checked.clone() else {
+            return;
+        };
+        let key = refused.key;
+        self.events.push_back(Event::HeartbeatRefused { key, error });
+        self.heartbeats.refuse(refused, self.session.lease_deadline());
+        if let Some(another) = self.not_refused() {
+            self.check(now, Some(another));
+        }
+        self.stimulate(now, key, Stimulus::Happened(Happening::Look));
+    }
+
+    fn needing_the_lease(&self) -> impl Iterator<Item = Checked> {
+        self.seats.iter().filter_map(|(&key, seat): (_, &Seat<R>)| {
+            Some(Checked { key, path: seat.site.path_of(seat.recipe.heartbeat()?) })
+        })
+    }
+
+    fn not_refused(&self) -> Option<Checked> {
+        self.needing_the_lease().find(|checked| !self.heartbeats.refused.contains(checked))
+    }
+
+    fn check(&mut self, now: Instant, next: Option<Checked>) {
+        let started = next
+            .as_ref()
+            .is_some_and(|Checked { path, .. }| self.session.start_heartbeats(now, path).is_ok());
+        if !started {
+            self.session.stop_heartbeats();
+        }
+        self.heartbeats.checked = next;
+    }
+}

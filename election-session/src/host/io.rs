@@ -1,0 +1,103 @@
+//! Where the driver brings in what its transport and its clock say, and asks what to do.
+
+use core::num::NonZeroUsize;
+
+use bytes::{Bytes, BytesMut};
+use zk_jute::Oversized;
+use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, Transport};
+
+use super::{Recipe, RecipeHost};
+
+impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// The transport that [`Transport::Connect`] asked for is open.
+    pub fn handle_opened(&mut self, now: Instant) {
+        if !self.is_transport_outdated() {
+            self.session.handle_opened(now);
+        }
+    }
+
+    /// The transport delivered the payload of a frame.
+    pub fn handle_frame(&mut self, now: Instant, frame: Bytes) {
+        self.session.handle_frame(now, frame);
+    }
+
+    /// The transport delivered a frame that is longer than the driver keeps, and reads past it.
+    pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
+        self.session.handle_oversized(now, frame);
+    }
+
+    /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
+    /// the rest for the next call. For drivers that do not split frames themselves.
+    pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
+        self.session.handle_bytes(now, input, max_frame);
+    }
+
+    /// The transport could not be opened, failed, or was closed by the other side.
+    pub fn handle_closed(&mut self, now: Instant) {
+        if !self.is_transport_outdated() {
+            self.session.handle_closed(now);
+        }
+    }
+
+    /// Does what is due at `now`. Call it at [`RecipeHost::poll_timeout`], and whenever: what is not
+    /// due is not done.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+        self.look_if_due(now);
+        self.tell_deadlines(now);
+    }
+
+    /// When [`RecipeHost::handle_timeout`] wants to be called next, to be followed by
+    /// [`RecipeHost::poll_event`]; the past, if there is more to do than was done at once.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.lists.has_undelivered() {
+            return Some(Instant::ORIGIN);
+        }
+        let others = [self.looks.next(), self.deadlines.next()].into_iter().flatten();
+        self.session.poll_timeout().into_iter().chain(others).min()
+    }
+
+    /// What to do with the transport now, if anything.
+    pub fn poll_transport(&mut self) -> Option<Transport> {
+        self.first_transport.take().or_else(|| self.session.poll_transport())
+    }
+
+    /// Appends the bytes to send to `output`. Both may be empty.
+    pub fn poll_transmit(&mut self, output: &mut BytesMut) {
+        self.session.poll_transmit(output);
+    }
+
+    /// The driver has another list of servers: see
+    /// [`Session::handle_servers`](zk_session::Session::handle_servers).
+    pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
+        self.settings.session.servers = count;
+        self.session.handle_servers(now, count);
+    }
+
+    /// What the SASL mechanism is to be asked, if anything.
+    pub fn poll_sasl(&mut self) -> Option<SaslChallenge> {
+        self.session.poll_sasl()
+    }
+
+    /// The SASL mechanism has answered.
+    pub fn handle_sasl(&mut self, now: Instant, answer: SaslAnswer<'_>) {
+        self.session.handle_sasl(now, answer);
+    }
+
+    /// A server that is to be asked by `isro` whether it takes writes.
+    pub fn poll_probe(&mut self) -> Option<ServerIndex> {
+        self.session.poll_probe()
+    }
+
+    /// The server has answered.
+    pub fn handle_probed(&mut self, now: Instant, server: ServerIndex, answer: ProbeAnswer) {
+        self.session.handle_probed(now, server, answer);
+    }
+
+    /// Whether the session wants to be rid of the driver's transport, and the driver was not told
+    /// yet: what becomes of that one must not pass for what becomes of the next one.
+    fn is_transport_outdated(&mut self) -> bool {
+        self.first_transport = self.poll_transport();
+        self.first_transport.is_some()
+    }
+}

@@ -1,0 +1,263 @@
+//! What the caller does with recipes, and how they take their steps.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use zk_jute::SessionId;
+use zk_session::Instant;
+
+use super::{Link, Recipe, RecipeHost};
+use crate::event::{Event, RecipeEnd, Step};
+use crate::grant::{Grant, GrantChange};
+use crate::key::RecipeKey;
+use crate::lists::{Delivery, Next};
+use crate::perform::submit_list;
+use crate::replies::{Happening, Stimulus};
+use crate::request::RequestKind;
+use crate::seat::{Seat, Surroundings, Taken};
+use crate::site::Site;
+
+/// The times that callers gave their recipes.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines(BTreeSet<(Instant, RecipeKey)>);
+
+impl Deadlines {
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<RecipeKey> {
+        if self.next()? > now {
+            return None;
+        }
+        self.0.pop_first().map(|(_, key)| key)
+    }
+}
+
+/// What a host knows of a recipe.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct View<'h> {
+    /// What its user may be told that it holds.
+    pub grant: &'h Grant,
+    /// The session that it stands in, once it had one.
+    pub session: Option<SessionId>,
+    /// The lease deadline of the host's session.
+    pub lease_deadline: Option<Instant>,
+    /// Whether it ends with the session, which is being closed.
+    pub is_closing: bool,
+    /// Where it stands.
+    pub site: &'h Arc<Site>,
+    /// The data of the znode whose read brought its last notice.
+    pub last_read: Option<&'h Bytes>,
+}
+
+impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// Adds a recipe. It stands as soon as there is a session, and goes on until
+    /// [`Event::Over`](crate::Event::Over), over lost connections and expired sessions.
+    pub fn stand(&mut self, now: Instant, recipe: R, site: Arc<Site>) -> RecipeKey {
+        self.last_key += 1;
+        let key = RecipeKey(self.last_key);
+        if let Some(end) = self.session.ended() {
+            let (recipe, end) = (Box::new(recipe), RecipeEnd::HostEnded(end));
+            self.events.push_back(Event::Over { key, recipe, end });
+            return key;
+        }
+        self.seats.insert(key, Seat::new(key, recipe, site));
+        if let (Link::Up { .. }, Some(session), true) =
+            (self.link, self.session.id(), self.session.is_connected())
+        {
+            self.start_looks(now);
+            self.stimulate(now, key, Stimulus::Happened(Happening::Connected(session)));
+        }
+        key
+    }
+
+    /// Makes a recipe give up, whatever it is doing. What was announced to its user is over with
+    /// this call.
+    pub fn withdraw(&mut self, now: Instant, key: RecipeKey) {
+        self.stimulate(now, key, Stimulus::Withdraw);
+    }
+
+    /// Sets, or with `None` takes back, the time at which the recipe is fed
+    /// [`Event::Deadline`](election_core::Event::Deadline).
+    pub fn set_deadline(&mut self, key: RecipeKey, deadline: Option<Instant>) {
+        let Some(seat) = self.seats.get_mut(&key) else {
+            return;
+        };
+        if let Some(former) = core::mem::replace(&mut seat.deadline, deadline) {
+            self.deadlines.0.remove(&(former, key));
+        }
+        self.deadlines.0.extend(deadline.map(|at| (at, key)));
+    }
+
+    /// A recipe that is not over.
+    pub fn recipe(&self, key: RecipeKey) -> Option<&R> {
+        Some(&self.seat(key)?.0.recipe)
+    }
+
+    /// What there is to know of a recipe that is not over.
+    pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
+        let (seat, is_closing) = self.seat(key)?;
+        Some(View {
+            grant: &seat.grant,
+            session: seat.session,
+            lease_deadline: self.session.lease_deadline(),
+            is_closing,
+            site: &seat.site,
+            last_read: seat.last_read.as_ref(),
+        })
+    }
+
+    /// The recipes that are not over, oldest first, without those that end with the session, which is
+    /// being closed.
+    pub fn recipes(&self) -> impl Iterator<Item = (RecipeKey, &R)> {
+        self.seats.iter().map(|(key, seat)| (*key, &seat.recipe))
+    }
+
+    fn seat(&self, key: RecipeKey) -> Option<(&Seat<R>, bool)> {
+        let seat = self.seats.get(&key).map(|seat| (seat, false));
+        seat.or_else(|| self.closing.get(&key).map(|seat| (seat, true)))
+    }
+
+    pub(super) fn tell(
+        &mut self,
+        key: RecipeKey,
+        notice: Option<R::Notice>,
+        grant: Option<GrantChange>,
+    ) {
+        let zxid = self.session.last_zxid();
+        self.events.push_back(Event::Stepped(Step { key, notice, grant, woken_by: None, zxid }));
+    }
+
+    pub(super) fn stimulate(&mut self, now: Instant, key: RecipeKey, stimulus: Stimulus) {
+        let Some(seat) = self.seats.get(&key) else {
+            return;
+        };
+        if let Some(parent) = &seat.listing
+            && let Some(delivery) = self.lists.claim(parent, key)
+        {
+            self.deliver(now, delivery);
+        }
+        self.step(now, key, stimulus);
+    }
+
+    fn step(&mut self, now: Instant, key: RecipeKey, stimulus: Stimulus) {
+        let Self { seats, session, lists, events, .. } = self;
+        let Some(seat) = seats.get_mut(&key) else {
+            return;
+        };
+        let zxid = session.last_zxid();
+        seat.handle(&mut Surroundings { session, now, lists }, stimulus, |taken| {
+            let Taken { notice, grant, woken_by } = taken;
+            events.push_back(Event::Stepped(Step { key, notice, grant, woken_by, zxid }));
+        });
+        if seat.recipe.waits_for_look() {
+            self.looks.retry_soon(now);
+        }
+        if seat.grant.awaits_lease() && !self.awaiting_lease.contains(&key) {
+            self.awaiting_lease.push(key);
+        }
+        if seat.is_over()
+            && let Some(seat) = self.seats.remove(&key)
+        {
+            if let Some(deadline) = seat.deadline {
+                self.deadlines.0.remove(&(deadline, key));
+            }
+            let (recipe, end) = (Box::new(seat.recipe), RecipeEnd::Finished);
+            self.events.push_back(Event::Over { key, recipe, end });
+        }
+        self.tend_heartbeats(now, key);
+    }
+
+    pub(super) fn stimulate_all(&mut self, now: Instant, happening: Happening) {
+        let keys: Vec<_> = self.seats.keys().copied().collect();
+        for key in keys {
+            self.stimulate(now, key, Stimulus::Happened(happening));
+        }
+    }
+
+    /// Hands lists to the recipes that asked for them, as many as may be before other events, and
+    /// asks for the next ones. Whether there was anything to do.
+    pub(super) fn deliver_lists(&mut self, now: Instant) -> bool {
+        let mut has_delivered = false;
+        while let Some(next) = self.lists.next(&mut self.turn) {
+            has_delivered = true;
+            match next {
+                Next::Deliver(delivery) => self.deliver(now, delivery),
+                Next::Submit { parent, key } => {
+                    if let Err(failure) = submit_list(&mut self.session, now, &parent, key) {
+                        for reader in self.lists.not_sent(&parent) {
+                            let happening = Happening::NotSent(reader.ticket, failure);
+                            self.step(now, reader.key, Stimulus::Happened(happening));
+                        }
+                    }
+                }
+                Next::Done => {}
+            }
+        }
+        has_delivered
+    }
+
+    fn deliver(&mut self, now: Instant, delivery: Delivery) {
+        let Delivery { to, listed } = delivery;
+        if let Some(seat) = self.seats.get_mut(&to.key) {
+            seat.listing = None;
+        }
+        let kind = RequestKind::List;
+        self.step(now, to.key, Stimulus::Replied { ticket: to.ticket, kind, outcome: listed });
+    }
+
+    /// A reply, or the passing of time, may have changed the lease that grants wait for.
+    pub(super) fn announce_grants(&mut self, now: Instant) {
+        let Self { seats, session, lists, events, .. } = self;
+        let zxid = session.last_zxid();
+        self.awaiting_lease.retain(|key| {
+            let Some(seat) = seats.get_mut(key) else {
+                return false;
+            };
+            let grant = seat.look_at_lease(&Surroundings { session, now, lists });
+            if grant.is_some() {
+                let (key, notice, woken_by) = (*key, None, None);
+                events.push_back(Event::Stepped(Step { key, notice, grant, woken_by, zxid }));
+            }
+            seat.grant.awaits_lease()
+        });
+    }
+
+    /// Lets all recipes look at the same moment: the lists serve all that stand at one node.
+    pub(super) fn look_if_due(&mut self, now: Instant) {
+        if self.looks.is_due(now) {
+            self.start_looks(now);
+            self.stimulate_all(now, Happening::Look);
+        }
+        if self.looks.is_retry_due(now) {
+            let throttled = self.seats.iter().filter(|(_, seat)| seat.recipe.waits_for_look());
+            let throttled: Vec<_> = throttled.map(|(key, _)| *key).collect();
+            for key in throttled {
+                self.stimulate(now, key, Stimulus::Happened(Happening::Look));
+            }
+        }
+    }
+
+    pub(super) fn tell_deadlines(&mut self, now: Instant) {
+        while let Some(key) = self.deadlines.take_due(now) {
+            if let Some(seat) = self.seats.get_mut(&key) {
+                seat.deadline = None;
+            }
+            self.stimulate(now, key, Stimulus::Happened(Happening::Deadline));
+        }
+    }
+
+    /// Recipes with a connection look now and then.
+    pub(super) fn start_looks(&mut self, now: Instant) {
+        if let Link::Up { timeout } = self.link
+            && !self.seats.is_empty()
+        {
+            self.looks.start(now, timeout);
+        }
+    }
+}

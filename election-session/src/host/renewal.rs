@@ -1,0 +1,141 @@
+//! How sessions follow each other, and how the host ends.
+
+use alloc::boxed::Box;
+
+use election_core::Phase;
+use zk_session::{Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitError, Transport};
+
+use super::{Link, Recipe, RecipeHost};
+use crate::event::{Event, RecipeEnd};
+use crate::replies::Happening;
+use crate::settings::{IfGone, OnExpiry, Resumption, Settings};
+
+impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// Closes the session, after what was submitted before. Nothing is held from here on: the server
+    /// deletes the ephemeral znodes, and lets others go ahead, before it confirms.
+    pub fn close(&mut self, now: Instant) {
+        self.settings.on_expiry = OnExpiry::Close;
+        self.session.close(now);
+        self.heartbeats.stop();
+        for (key, mut seat) in core::mem::take(&mut self.seats) {
+            match seat.recipe.phase() {
+                // Its end is still to be told, or what it left to be removed.
+                Phase::Leaving | Phase::CleaningUp => {
+                    self.seats.insert(key, seat);
+                }
+                // What is heard of its znode from now on is its end by the close.
+                Phase::Standing | Phase::Over => {
+                    let grant = seat.grant.end();
+                    self.closing.insert(key, seat);
+                    self.tell(key, None, grant);
+                }
+            }
+        }
+    }
+
+    /// Gives the session up without closing it: see
+    /// [`Session::detach`](zk_session::Session::detach). Nothing is held from here on, but the
+    /// znodes stand; the host that goes on with the ticket may hold it.
+    pub fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
+        let ticket = self.session.detach(now)?;
+        self.settings.on_expiry = OnExpiry::Close;
+        Some(ticket)
+    }
+
+    /// Ends everything at once, without a word to a server: the driver is gone.
+    pub fn abandon(&mut self, now: Instant) {
+        self.settings.on_expiry = OnExpiry::Close;
+        if self.session.ended().is_none() {
+            self.session.close(now);
+            self.session.handle_closed(now);
+        }
+    }
+
+    pub(super) fn session_ended(&mut self, now: Instant, end: SessionEnd) {
+        let ended = self.session.id();
+        self.link = Link::Down;
+        self.void_requests();
+        if let Some((expiry, session)) = self.renewed_session(now, end) {
+            self.stimulate_all(now, Happening::SessionExpired);
+            self.session = session;
+            self.first_transport = Some(Transport::Disconnect);
+            self.events.push_back(Event::Renewed { session: ended, expiry });
+        } else {
+            let seats = core::mem::take(&mut self.seats).into_iter();
+            for (key, mut seat) in seats.chain(core::mem::take(&mut self.closing)) {
+                if let Some(grant) = seat.grant.end() {
+                    self.tell(key, None, Some(grant));
+                }
+                let (recipe, end) = (Box::new(seat.recipe), RecipeEnd::HostEnded(end));
+                self.events.push_back(Event::Over { key, recipe, end });
+            }
+            self.events.push_back(Event::Ended { session: ended, end });
+        }
+    }
+
+    /// Without a connection nothing that recipes asked for is answered, and there is nothing to look
+    /// at.
+    pub(super) fn void_requests(&mut self) {
+        self.lists.clear();
+        self.looks.stop();
+    }
+
+    /// The session that follows one that expired, if there is to be one.
+    fn renewed_session(
+        &mut self,
+        now: Instant,
+        end: SessionEnd,
+    ) -> Option<(Expiry, SessionOf<T, W>)> {
+        let SessionEnd::Expired(expiry) = end else {
+            return None;
+        };
+        let renews = match self.settings.resumption.take() {
+            Some(Resumption { if_gone, .. }) => if_gone == IfGone::StartAnew,
+            None => self.settings.on_expiry == OnExpiry::Renew,
+        };
+        if !renews {
+            return None;
+        }
+        self.sessions += 1;
+        Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
+    }
+}
+
+type SessionOf<T, W> = Session<crate::key::Tag<T>, crate::key::Watcher<W>>;
+
+/// # Errors
+///
+/// An identity that no server would read.
+pub(super) fn first_session<T, W: Clone>(
+    settings: &Settings,
+    now: Instant,
+) -> Result<SessionOf<T, W>, SubmitError> {
+    let Some(Resumption { ticket, .. }) = &settings.resumption else {
+        return new_session(settings, 0, now);
+    };
+    let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
+    authenticated(session, settings, now)
+}
+
+/// # Errors
+///
+/// An identity that no server would read.
+fn new_session<T, W: Clone>(
+    settings: &Settings,
+    generation: u64,
+    now: Instant,
+) -> Result<SessionOf<T, W>, SubmitError> {
+    let seed = settings.seed.wrapping_add(generation);
+    authenticated(Session::new(settings.session.clone(), seed, now), settings, now)
+}
+
+fn authenticated<T, W: Clone>(
+    mut session: SessionOf<T, W>,
+    settings: &Settings,
+    now: Instant,
+) -> Result<SessionOf<T, W>, SubmitError> {
+    for identity in &settings.identities {
+        session.authenticate(now, &identity.scheme, identity.credential.expose())?;
+    }
+    Ok(session)
+}

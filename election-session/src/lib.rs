@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod event;
+mod grant;
+mod host;
+mod key;
+mod lists;
+mod looks;
+mod path;
+mod perform;
+mod replies;
+mod request;
+mod seat;
+mod settings;
+mod site;
+mod status;
+
+pub use event::{Event, RecipeEnd, Step, Wake};
+pub use grant::{Grant, GrantChange};
+pub use host::{RecipeHost, View};
+pub use key::{CallerWatch, RecipeKey};
+pub use path::Chroot;
+pub use request::RequestKind;
+pub use settings::{Identity, IfGone, OnExpiry, Resumption, Settings};
+pub use site::{AclList, NodeKind, Site};
+pub use status::{EndReason, LostReason, Role, Status};
