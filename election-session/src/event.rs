@@ -1,6 +1,7 @@
 //! What comes out of a host.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -12,6 +13,7 @@ use zk_session::{Completion, ConnectionEnd, Expiry, Failure, Instant, ServerInde
 use crate::grant::GrantChange;
 use crate::key::RecipeKey;
 use crate::request::RequestKind;
+use crate::site::Site;
 
 /// What happened, in the order in which it did.
 ///
@@ -65,6 +67,8 @@ pub enum Event<R: Recipe, T, W> {
         key: RecipeKey,
         /// The recipe.
         recipe: Box<R>,
+        /// Where it stood.
+        site: Arc<Site>,
         /// How it came to its end.
         end: RecipeEnd,
     },
@@ -108,6 +112,8 @@ pub enum Event<R: Recipe, T, W> {
     HeartbeatRefused {
         /// The recipe whose znode it checked.
         key: RecipeKey,
+        /// The path of that znode on the server.
+        path: String,
         /// Why.
         error: ErrorCode,
     },

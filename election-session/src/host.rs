@@ -40,8 +40,6 @@ pub struct RecipeHost<R: Recipe, T, W> {
     link: Link,
     callers: Callers,
     seats: BTreeMap<RecipeKey, Seat<R>>,
-    /// Recipes that end with the session, which is being closed.
-    closing: BTreeMap<RecipeKey, Seat<R>>,
     last_key: u64,
     lists: Lists,
     /// What may still be handed out of lists before other events are taken in.
@@ -54,7 +52,14 @@ pub struct RecipeHost<R: Recipe, T, W> {
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
     first_transport: Option<Transport>,
-    events: VecDeque<Event<R, T, W>>,
+    events: VecDeque<Pending<R, T, W>>,
+}
+
+/// What the caller is still to be handed.
+enum Pending<R: Recipe, T, W> {
+    Event(Event<R, T, W>),
+    /// The end of a recipe, which can be looked at until it is handed out.
+    Over(RecipeKey),
 }
 
 /// The present connection, as far as recipes are concerned.
@@ -86,7 +91,6 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             link: Link::Down,
             callers: Callers::new(limits),
             seats: BTreeMap::new(),
-            closing: BTreeMap::new(),
             last_key: 0,
             lists: Lists::default(),
             turn: Turn::new(),

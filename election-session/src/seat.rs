@@ -4,11 +4,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use election_core::{Hold, Phase, Recipe};
+use election_core::{Hold, Recipe};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
 
-use crate::event::Wake;
+use crate::event::{RecipeEnd, Wake};
 use crate::grant::{Grant, GrantChange};
 use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::Lists;
@@ -24,6 +24,16 @@ pub(crate) struct Surroundings<'h, T, W> {
     pub(crate) lists: &'h mut Lists,
 }
 
+/// Whether a recipe takes steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Standing,
+    /// The session is being closed: what is heard of its znode is its end by that.
+    Closing,
+    /// The caller has yet to hear of it.
+    Over(RecipeEnd),
+}
+
 /// A recipe that stands on the host's sessions.
 #[derive(Debug)]
 pub(crate) struct Seat<R> {
@@ -37,6 +47,7 @@ pub(crate) struct Seat<R> {
     /// The session that it stands in, once it had one.
     pub(crate) session: Option<SessionId>,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) stage: Stage,
     /// The data that was read by the reply which brought the last notice.
     pub(crate) last_read: Option<Bytes>,
 }
@@ -60,12 +71,9 @@ impl<R: Recipe> Seat<R> {
             grant: Grant::None,
             session: None,
             deadline: None,
+            stage: Stage::Standing,
             last_read: None,
         }
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.recipe.phase() == Phase::Over
     }
 
     /// Takes in what happened, submits what follows from it, and hands each step to `taken`.

@@ -2,7 +2,7 @@
 
 use zk_session::{Event as SessionEvent, Instant};
 
-use super::{Link, Recipe, RecipeHost};
+use super::{Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, Wake};
 use crate::key::{Tag, Watcher};
 use crate::lists::Turn;
@@ -14,8 +14,15 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// asked for: recipes take their steps in here.
     pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
         loop {
-            if let Some(event) = self.events.pop_front() {
-                return Some(event);
+            match self.events.pop_front() {
+                Some(Pending::Event(event)) => return Some(event),
+                Some(Pending::Over(key)) => {
+                    if let Some(event) = self.take_over(key) {
+                        return Some(event);
+                    }
+                    continue;
+                }
+                None => {}
             }
             match self.session.poll_event() {
                 Some(SessionEvent::Completed { tag: Tag::Caller(tag), outcome }) => {
@@ -60,7 +67,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         match event {
             SessionEvent::Completed { tag: Tag::Recipe { key, ticket, kind }, outcome } => {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
-                self.events.push_back(Event::Requested { kind, outcome: result });
+                self.tell(Event::Requested { kind, outcome: result });
                 if kind != RequestKind::CreateAncestor {
                     let outcome = outcome.map(|reply| reply.body).map_err(core_failure);
                     self.stimulate(now, key, Stimulus::Replied { ticket, kind, outcome });
@@ -68,8 +75,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             }
             SessionEvent::Completed { tag: Tag::List { parent, list }, outcome } => {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
-                self.events
-                    .push_back(Event::Requested { kind: RequestKind::List, outcome: result });
+                self.tell(Event::Requested { kind: RequestKind::List, outcome: result });
                 let listed = outcome.map(|reply| reply.body).map_err(core_failure);
                 self.lists.answered(&parent, list, listed);
             }
@@ -89,7 +95,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 self.heartbeats.connected();
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
-                self.events.push_back(Event::Connected { session, timeout, read_only });
+                self.tell(Event::Connected { session, timeout, read_only });
                 // A read-only server is cut off from the ensemble: nothing is held by it.
                 if !read_only {
                     self.start_looks(now);
@@ -97,17 +103,17 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 }
             }
             SessionEvent::ConnectFailed { server, end, retry_at } => {
-                self.events.push_back(Event::ConnectFailed { server, end, retry_at });
+                self.tell(Event::ConnectFailed { server, end, retry_at });
             }
             SessionEvent::Disconnected { end, lease_deadline } => {
                 self.link = Link::Down;
                 let session = self.session.id();
-                self.events.push_back(Event::Disconnected { session, end, lease_deadline });
+                self.tell(Event::Disconnected { session, end, lease_deadline });
                 self.void_requests();
                 self.stimulate_all(now, Happening::Disconnected);
             }
             SessionEvent::LeaseLapsed => {
-                self.events.push_back(Event::LeaseLapsed);
+                self.tell(Event::LeaseLapsed);
                 self.stimulate_all(now, Happening::LeaseLapsed);
             }
             SessionEvent::HeartbeatRefused { error } => self.heartbeat_refused(now, error),

@@ -11,7 +11,7 @@ use super::{Recipe, RecipeHost};
 use crate::event::Event;
 use crate::key::RecipeKey;
 use crate::replies::{Happening, Stimulus};
-use crate::seat::Seat;
+use crate::seat::{Seat, Stage};
 
 #[derive(Debug, Default)]
 pub(super) struct Heartbeats {
@@ -57,7 +57,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if
     /// there is one.
     pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
-        let seat = self.seats.get(&key);
+        let seat = self.seats.get(&key).filter(|seat| seat.stage == Stage::Standing);
         let wanted = seat.and_then(|seat| Some((&seat.site, seat.recipe.heartbeat()?)));
         let next = match (&self.heartbeats.checked, wanted) {
             (Some(checked), _) if checked.key != key => return,
@@ -76,7 +76,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             return;
         };
         let key = refused.key;
-        self.events.push_back(Event::HeartbeatRefused { key, error });
+        self.tell(Event::HeartbeatRefused { key, path: refused.path.clone(), error });
         self.heartbeats.refuse(refused, self.session.lease_deadline());
         if let Some(another) = self.not_refused() {
             self.check(now, Some(another));
@@ -85,7 +85,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     fn needing_the_lease(&self) -> impl Iterator<Item = Checked> {
-        self.seats.iter().filter_map(|(&key, seat): (_, &Seat<R>)| {
+        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == Stage::Standing);
+        standing.filter_map(|(&key, seat): (_, &Seat<R>)| {
             Some(Checked { key, path: seat.site.path_of(seat.recipe.heartbeat()?) })
         })
     }

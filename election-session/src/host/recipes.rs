@@ -9,7 +9,9 @@ use bytes::Bytes;
 use zk_jute::SessionId;
 use zk_session::Instant;
 
-use super::{Link, Recipe, RecipeHost};
+use election_core::Phase;
+
+use super::{Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd, Step};
 use crate::grant::{Grant, GrantChange};
 use crate::key::RecipeKey;
@@ -17,7 +19,7 @@ use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
 use crate::replies::{Happening, Stimulus};
 use crate::request::RequestKind;
-use crate::seat::{Seat, Surroundings, Taken};
+use crate::seat::{Seat, Stage, Surroundings, Taken};
 use crate::site::Site;
 
 /// The times that callers gave their recipes.
@@ -49,10 +51,22 @@ pub struct View<'h> {
     pub lease_deadline: Option<Instant>,
     /// Whether it ends with the session, which is being closed.
     pub is_closing: bool,
+    /// How it came to its end, if it has.
+    pub end: Option<RecipeEnd>,
     /// Where it stands.
     pub site: &'h Arc<Site>,
     /// The data of the znode whose read brought its last notice.
     pub last_read: Option<&'h Bytes>,
+}
+
+impl Stage {
+    const fn facts(self) -> (bool, Option<RecipeEnd>) {
+        match self {
+            Self::Standing => (false, None),
+            Self::Closing => (true, None),
+            Self::Over(end) => (false, Some(end)),
+        }
+    }
 }
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
@@ -61,13 +75,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn stand(&mut self, now: Instant, recipe: R, site: Arc<Site>) -> RecipeKey {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
-        if let Some(end) = self.session.ended() {
-            let (recipe, end) = (Box::new(recipe), RecipeEnd::HostEnded(end));
-            self.events.push_back(Event::Over { key, recipe, end });
-            return key;
-        }
         self.seats.insert(key, Seat::new(key, recipe, site));
-        if let (Link::Up { .. }, Some(session), true) =
+        if let Some(end) = self.session.ended() {
+            self.recipe_is_over(key, RecipeEnd::HostEnded(end));
+        } else if let (Link::Up { .. }, Some(session), true) =
             (self.link, self.session.id(), self.session.is_connected())
         {
             self.start_looks(now);
@@ -94,43 +105,80 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.deadlines.0.extend(deadline.map(|at| (at, key)));
     }
 
-    /// A recipe that is not over.
+    /// A recipe, until its [`Event::Over`](crate::Event::Over) was handed out.
     pub fn recipe(&self, key: RecipeKey) -> Option<&R> {
-        Some(&self.seat(key)?.0.recipe)
+        Some(&self.seats.get(&key)?.recipe)
     }
 
-    /// What there is to know of a recipe that is not over.
+    /// What there is to know of a recipe, until its [`Event::Over`](crate::Event::Over) was handed
+    /// out.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
-        let (seat, is_closing) = self.seat(key)?;
+        let Seat { grant, session, stage, site, last_read, .. } = self.seats.get(&key)?;
+        let (is_closing, end) = stage.facts();
         Some(View {
-            grant: &seat.grant,
-            session: seat.session,
+            grant,
+            session: *session,
             lease_deadline: self.session.lease_deadline(),
             is_closing,
-            site: &seat.site,
-            last_read: seat.last_read.as_ref(),
+            end,
+            site,
+            last_read: last_read.as_ref(),
         })
     }
 
-    /// The recipes that are not over, oldest first, without those that end with the session, which is
-    /// being closed.
+    /// A recipe and what there is to know of it, for recipes that keep something for their user. To
+    /// feed it is for the host alone.
+    pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
+        let lease_deadline = self.session.lease_deadline();
+        let seat = self.seats.get_mut(&key)?;
+        let Seat { recipe, grant, session, stage, site, last_read, .. } = seat;
+        let (grant, session, last_read) = (&*grant, *session, last_read.as_ref());
+        let (is_closing, end) = stage.facts();
+        let view = View { grant, session, lease_deadline, is_closing, end, site, last_read };
+        Some((recipe, view))
+    }
+
+    /// The recipes that take steps, oldest first.
     pub fn recipes(&self) -> impl Iterator<Item = (RecipeKey, &R)> {
-        self.seats.iter().map(|(key, seat)| (*key, &seat.recipe))
+        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == Stage::Standing);
+        standing.map(|(key, seat)| (*key, &seat.recipe))
     }
 
-    fn seat(&self, key: RecipeKey) -> Option<(&Seat<R>, bool)> {
-        let seat = self.seats.get(&key).map(|seat| (seat, false));
-        seat.or_else(|| self.closing.get(&key).map(|seat| (seat, true)))
+    /// Hands out the event, after those before it.
+    pub(super) fn tell(&mut self, event: Event<R, T, W>) {
+        self.events.push_back(Pending::Event(event));
     }
 
-    pub(super) fn tell(
-        &mut self,
-        key: RecipeKey,
-        notice: Option<R::Notice>,
-        grant: Option<GrantChange>,
-    ) {
+    /// Tells of a change that no event of the recipe has led to.
+    pub(super) fn tell_step(&mut self, key: RecipeKey, grant: Option<GrantChange>) {
         let zxid = self.session.last_zxid();
-        self.events.push_back(Event::Stepped(Step { key, notice, grant, woken_by: None, zxid }));
+        self.tell(Event::Stepped(Step { key, notice: None, grant, woken_by: None, zxid }));
+    }
+
+    /// The recipe takes no more steps.
+    pub(super) fn recipe_is_over(&mut self, key: RecipeKey, end: RecipeEnd) {
+        let Some(seat) = self.seats.get_mut(&key) else {
+            return;
+        };
+        if let Stage::Over(_) = seat.stage {
+            return;
+        }
+        seat.stage = Stage::Over(end);
+        if let Some(deadline) = seat.deadline.take() {
+            self.deadlines.0.remove(&(deadline, key));
+        }
+        if let Some(grant) = seat.grant.end() {
+            self.tell_step(key, Some(grant));
+        }
+        self.events.push_back(Pending::Over(key));
+    }
+
+    /// Takes out a recipe that is over.
+    pub(super) fn take_over(&mut self, key: RecipeKey) -> Option<Event<R, T, W>> {
+        let Seat { recipe, site, stage: Stage::Over(end), .. } = self.seats.remove(&key)? else {
+            return None;
+        };
+        Some(Event::Over { key, recipe: Box::new(recipe), site, end })
     }
 
     pub(super) fn stimulate(&mut self, now: Instant, key: RecipeKey, stimulus: Stimulus) {
@@ -147,13 +195,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     fn step(&mut self, now: Instant, key: RecipeKey, stimulus: Stimulus) {
         let Self { seats, session, lists, events, .. } = self;
-        let Some(seat) = seats.get_mut(&key) else {
+        let Some(seat) = seats.get_mut(&key).filter(|seat| seat.stage == Stage::Standing) else {
             return;
         };
         let zxid = session.last_zxid();
         seat.handle(&mut Surroundings { session, now, lists }, stimulus, |taken| {
             let Taken { notice, grant, woken_by } = taken;
-            events.push_back(Event::Stepped(Step { key, notice, grant, woken_by, zxid }));
+            let step = Step { key, notice, grant, woken_by, zxid };
+            events.push_back(Pending::Event(Event::Stepped(step)));
         });
         if seat.recipe.waits_for_look() {
             self.looks.retry_soon(now);
@@ -161,14 +210,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if seat.grant.awaits_lease() && !self.awaiting_lease.contains(&key) {
             self.awaiting_lease.push(key);
         }
-        if seat.is_over()
-            && let Some(seat) = self.seats.remove(&key)
-        {
-            if let Some(deadline) = seat.deadline {
-                self.deadlines.0.remove(&(deadline, key));
-            }
-            let (recipe, end) = (Box::new(seat.recipe), RecipeEnd::Finished);
-            self.events.push_back(Event::Over { key, recipe, end });
+        if seat.recipe.phase() == Phase::Over {
+            self.recipe_is_over(key, RecipeEnd::Finished);
         }
         self.tend_heartbeats(now, key);
     }
@@ -216,13 +259,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Self { seats, session, lists, events, .. } = self;
         let zxid = session.last_zxid();
         self.awaiting_lease.retain(|key| {
-            let Some(seat) = seats.get_mut(key) else {
+            let Some(seat) = seats.get_mut(key).filter(|seat| seat.stage == Stage::Standing) else {
                 return false;
             };
             let grant = seat.look_at_lease(&Surroundings { session, now, lists });
             if grant.is_some() {
                 let (key, notice, woken_by) = (*key, None, None);
-                events.push_back(Event::Stepped(Step { key, notice, grant, woken_by, zxid }));
+                let step = Step { key, notice, grant, woken_by, zxid };
+                events.push_back(Pending::Event(Event::Stepped(step)));
             }
             seat.grant.awaits_lease()
         });

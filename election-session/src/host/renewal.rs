@@ -1,6 +1,6 @@
 //! How sessions follow each other, and how the host ends.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use election_core::Phase;
 use zk_session::{Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitError, Transport};
@@ -8,6 +8,7 @@ use zk_session::{Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitErro
 use super::{Link, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
 use crate::replies::Happening;
+use crate::seat::Stage;
 use crate::settings::{IfGone, OnExpiry, Resumption, Settings};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
@@ -17,18 +18,21 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.settings.on_expiry = OnExpiry::Close;
         self.session.close(now);
         self.heartbeats.stop();
-        for (key, mut seat) in core::mem::take(&mut self.seats) {
-            match seat.recipe.phase() {
-                // Its end is still to be told, or what it left to be removed.
-                Phase::Leaving | Phase::CleaningUp => {
-                    self.seats.insert(key, seat);
-                }
+        let keys: Vec<_> = self.seats.keys().copied().collect();
+        for key in keys {
+            let Some(seat) = self.seats.get_mut(&key) else {
+                continue;
+            };
+            match (seat.stage, seat.recipe.phase()) {
                 // What is heard of its znode from now on is its end by the close.
-                Phase::Standing | Phase::Over => {
+                (Stage::Standing, Phase::Standing) => {
+                    seat.stage = Stage::Closing;
                     let grant = seat.grant.end();
-                    self.closing.insert(key, seat);
-                    self.tell(key, None, grant);
+                    self.tell_step(key, grant);
                 }
+                // Its end is still to be told, or what it left to be removed.
+                (Stage::Standing, Phase::Leaving | Phase::CleaningUp | Phase::Over)
+                | (Stage::Closing | Stage::Over(_), _) => {}
             }
         }
     }
@@ -59,17 +63,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
             self.first_transport = Some(Transport::Disconnect);
-            self.events.push_back(Event::Renewed { session: ended, expiry });
+            self.tell(Event::Renewed { session: ended, expiry });
         } else {
-            let seats = core::mem::take(&mut self.seats).into_iter();
-            for (key, mut seat) in seats.chain(core::mem::take(&mut self.closing)) {
-                if let Some(grant) = seat.grant.end() {
-                    self.tell(key, None, Some(grant));
-                }
-                let (recipe, end) = (Box::new(seat.recipe), RecipeEnd::HostEnded(end));
-                self.events.push_back(Event::Over { key, recipe, end });
+            let keys: Vec<_> = self.seats.keys().copied().collect();
+            for key in keys {
+                self.recipe_is_over(key, RecipeEnd::HostEnded(end));
             }
-            self.events.push_back(Event::Ended { session: ended, end });
+            self.tell(Event::Ended { session: ended, end });
         }
     }
 
