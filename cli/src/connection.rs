@@ -148,7 +148,7 @@ impl Reporter {
 mod tests {
     use std::sync::Arc;
 
-    use election_tokio::{ConnectFailure, ServerAddress};
+    use election_tokio::{ConnectFailure, ServerAddress, SharedError};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
             failures,
             last_failure: Some(Arc::new(ConnectFailure::Server {
                 server: ServerAddress { host: "zk".into(), port: 2181 },
-                reason: reason.into(),
+                reason: SharedError::new(reason),
                 outdated: None,
             })),
         }

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorCode, ErrorKind, Version, WatchMode,
+    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, WatchMode,
 };
 use tokio::sync::watch;
 use zk_embedded::Server;
@@ -96,7 +96,7 @@ async fn follow_in_session(
     loop {
         let latest = match client.get_data(PATH).await {
             Ok((data, _)) => Some(data),
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => None,
+            Err(error) if error.is_no_node() => None,
             Err(error) => return Err(error),
         };
         value.send_if_modified(|value| {

@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Client, ConnectionState, CreateMode, ErrorCode, ErrorKind, SessionId, Version, WatchMode,
+    Acl, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, WatchMode,
 };
 use tokio::sync::{mpsc, watch};
 use zk_embedded::Server;
@@ -137,7 +137,7 @@ async fn register(
         let mode = CreateMode::Ephemeral;
         match client.create_with_parents(&path, address.as_bytes(), mode, &[Acl::OPEN]).await {
             Ok(_) => return Ok(()),
-            Err(error) if error.code() == Some(ErrorCode::NODE_EXISTS) => {}
+            Err(error) if error.is_node_exists() => {}
             Err(error) => return Err(error),
         }
         match client.exists(&path).await? {
@@ -145,7 +145,7 @@ async fn register(
             Some(stat) if stat.ephemeral_owner == session => return Ok(()),
             // Left over from the session before: it would go when that one is expired.
             Some(_) => match client.delete(&path, Version::ANY).await {
-                Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error),
+                Err(error) if !error.is_no_node() => return Err(error),
                 _ => {}
             },
             None => {}
@@ -185,7 +185,7 @@ async fn keep_list_in_session(
 async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> {
     let children = match client.children(SERVICE).await {
         Ok(children) => children,
-        Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Instances::new()),
+        Err(error) if error.is_no_node() => return Ok(Instances::new()),
         Err(error) => return Err(error),
     };
     let mut instances = Instances::new();
@@ -195,7 +195,7 @@ async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> 
                 instances.insert(name.to_owned(), String::from_utf8_lossy(&address).into_owned());
             }
             // Gone since the listing.
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+            Err(error) if error.is_no_node() => {}
             Err(error) => return Err(error),
         }
     }

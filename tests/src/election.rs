@@ -5,8 +5,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use election_tokio::{
-    Candidate, CandidateName, Client, CreateMode, Election, ErrorCode, Leadership, Nomination,
-    Role, Status, Token, Version,
+    Candidate, CandidateName, Client, CreateMode, Election, Leadership, Nomination, Role, Status,
+    Token, Version,
 };
 
 use crate::failure::{TestFailure, TestResult};
@@ -86,7 +86,7 @@ impl Arena {
     pub async fn children(&self) -> Result<Vec<String>, TestFailure> {
         match self.admin.children(ELECTION).await {
             Ok(children) => Ok(children.iter().map(str::to_owned).collect()),
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(Vec::new()),
+            Err(error) if error.is_no_node() => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
     }

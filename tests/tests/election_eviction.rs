@@ -204,7 +204,7 @@ async fn queue_behind(arena: &Arena, others: usize) -> Result<Vec<Nomination>, T
 async fn delete_election(admin: &Client) -> TestResult {
     loop {
         let children = match admin.children(ELECTION).await {
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(()),
+            Err(error) if error.is_no_node() => return Ok(()),
             children => children?,
         };
         let mut deletions = JoinSet::new();
@@ -214,7 +214,7 @@ async fn delete_election(admin: &Client) -> TestResult {
         }
         for deletion in deletions.join_all().await {
             match deletion {
-                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+                Err(error) if error.is_no_node() => {}
                 deletion => deletion?,
             }
         }

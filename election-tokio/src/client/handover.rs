@@ -1,6 +1,6 @@
 //! Handing a session from one process to another.
 
-use zk_jute::{ErrorCode, OpCode, Version};
+use zk_jute::{OpCode, Version};
 use zk_session::SessionTicket;
 
 use super::Client;
@@ -64,7 +64,7 @@ impl Client {
         paths.retain(|path| unwanted(path));
         for path in &paths {
             match self.delete(path, Version::ANY).await {
-                Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error),
+                Err(error) if !error.is_no_node() => return Err(error),
                 Ok(()) | Err(_) => {}
             }
         }

@@ -62,7 +62,7 @@ impl Client {
             decoded::<GetAllChildrenNumberRequest<'_>, _>(path, &answer)?;
         u32::try_from(total_number).map_err(|_| {
             let kind = DecodeErrorKind::NegativeLength(total_number);
-            let error = ErrorKind::UnreadableAnswer(DecodeError { kind, offset: 0 });
+            let error = ErrorKind::UnreadableReply(DecodeError { kind, offset: 0 });
             Error::new(OpCode::GET_ALL_CHILDREN_NUMBER, path, error)
         })
     }

@@ -6,7 +6,7 @@ use zk_jute::records::{
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
     SetDataResponse, Stat, SyncRequest,
 };
-use zk_jute::{Decode, ErrorCode, OpCode, Request, Version};
+use zk_jute::{Decode, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
 
 use super::watch::Asked;
@@ -208,7 +208,7 @@ pub(super) fn decoded_as<'a, T: Decode<'a>>(
     answer: &'a Completion,
 ) -> Result<T, Error> {
     T::decode_prefix(&answer.body)
-        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableAnswer(error)))
+        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableReply(error)))
 }
 
 fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {
@@ -217,7 +217,7 @@ fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<St
             let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &answer)?;
             Ok(Some(response.stat))
         }
-        Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(None),
+        Err(error) if error.is_no_node() => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -230,6 +230,6 @@ fn data(path: &str, answer: &Completion) -> Result<(Bytes, Stat), Error> {
 
 fn children(path: &str, answer: Completion) -> Result<Children, Error> {
     Children::new(answer.body).map_err(|error| {
-        Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableAnswer(error))
+        Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableReply(error))
     })
 }

@@ -79,7 +79,7 @@ async fn an_answer_to_other_reads_is_an_error_of_the_whole() {
         let client = server.client().await;
         server.lie_about(OpCode::MULTI_READ, lie);
         let error = client.multi_read().get_data("/").send().await.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::UnreadableReply(_)), "{error}");
         client.exists("/").await.unwrap();
         assert_eq!(server.state().accepted, 1);
     }

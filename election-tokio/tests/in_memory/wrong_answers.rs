@@ -48,8 +48,8 @@ async fn a_body_that_ends_too_early_is_an_error_of_its_request_alone() {
     let client = server.client().await;
     server.lie_about(OpCode::GET_DATA, Lie::NoBody);
     let error = client.get_data("/znode").await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
-    assert!(error.to_string().starts_with("getData /znode: unreadable answer"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::UnreadableReply(_)), "{error}");
+    assert!(error.to_string().starts_with("getData /znode: unreadable reply"), "{error}");
     client.exists("/znode").await.unwrap();
     assert_eq!(server.state().accepted, 1);
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Error, ErrorCode};
+use election_tokio::{Client, CreateMode, Error};
 
 use super::laws::seals::Seal;
 use super::laws::writes::Entry;
@@ -124,7 +124,7 @@ pub async fn clear(client: &Client) -> TestResult {
     }
     for path in [LEDGER, ITEMS, FLAGS, SEALS, ELECTION].into_iter().chain(PAIRS) {
         match client.delete_tree(path).await {
-            Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error.into()),
+            Err(error) if !error.is_no_node() => return Err(error.into()),
             Ok(_) | Err(_) => {}
         }
     }
