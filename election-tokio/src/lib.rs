@@ -44,7 +44,7 @@ pub use telemetry::metrics::describe_metrics;
 #[cfg(feature = "tls")]
 pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
-pub use updates::Updates;
+pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{

@@ -20,6 +20,7 @@ use crate::source::ServerSource;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
+use crate::updates::NoMoreUpdates;
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
 /// send: a list of many children may be larger than what they accept themselves.
@@ -237,17 +238,17 @@ impl ClientBuilder {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
         let resumes = self.resumption.is_some();
         let client = self.start()?;
-        let mut connection = client.connection();
-        let connected = connection.until(|state| {
+        let mut connection = client.connection_updates();
+        let connected = connection.wait_for(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match tokio::time::timeout(after, connected).await {
-            Ok(Some(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
+            Ok(Ok(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
                 return Err(ConnectError::SessionGone(expiry));
             }
-            Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
-            Ok(Some(_)) => return Ok(client),
-            Ok(None) | Err(_) => {}
+            Ok(Ok(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
+            Ok(Ok(_)) => return Ok(client),
+            Ok(Err(NoMoreUpdates)) | Err(_) => {}
         }
         let last_failure = match connection.latest() {
             ConnectionState::Connecting { last_failure, .. } => last_failure,
@@ -257,7 +258,7 @@ impl ClientBuilder {
     }
 
     /// Makes the client without waiting: it connects in the background, and
-    /// [`Client::connection`] shows how that goes.
+    /// [`Client::connection_updates`] shows how that goes.
     ///
     /// # Errors
     ///

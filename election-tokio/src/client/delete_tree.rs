@@ -54,7 +54,7 @@ impl Client {
             let mut parents = level.into_iter();
             let next = || {
                 parents.next().map(|parent| async {
-                    let children = self.children(&parent).await;
+                    let children = self.get_children(&parent).await;
                     (parent, children)
                 })
             };

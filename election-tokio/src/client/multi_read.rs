@@ -59,7 +59,7 @@ impl MultiRead {
     }
 
     /// Lists the names of a znode's children.
-    pub fn children(self, path: &str) -> Self {
+    pub fn get_children(self, path: &str) -> Self {
         self.with(path, Kind::Children)
     }
 

@@ -142,22 +142,25 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode`; `NoAuth` without the permission to read the znode.
-    pub async fn children(&self, path: &str) -> Result<Children, Error> {
+    pub async fn get_children(&self, path: &str) -> Result<Children, Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let request = GetChildren2Request { path: &server_path, watch: false };
         let answer = self.call(path, &request).await?;
         children(path, answer)
     }
 
-    /// Like [`Client::children`], with a watch that fires when a child is created or deleted, or
+    /// Like [`Client::get_children`], with a watch that fires when a child is created or deleted, or
     /// the znode itself is.
     ///
     /// Cancel safe: no watch is left.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::children`]; then no watch is left.
-    pub async fn children_and_watch(&self, path: &str) -> Result<(Children, OneshotWatch), Error> {
+    /// Those of [`Client::get_children`]; then no watch is left.
+    pub async fn get_children_and_watch(
+        &self,
+        path: &str,
+    ) -> Result<(Children, OneshotWatch), Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let asked = Asked::Once(Watching::GetChildren(&server_path));
         let (outcome, holder) = self.watching(OpCode::GET_CHILDREN2, path, asked).await?;

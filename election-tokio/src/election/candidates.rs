@@ -33,10 +33,10 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::children`](crate::Client::children) and
+    /// Those of [`Client::get_children`](crate::Client::get_children) and
     /// [`Client::get_data`](crate::Client::get_data), but for what is not there.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
-        let children = match self.client.children(&self.path).await {
+        let children = match self.client.get_children(&self.path).await {
             Err(error) if error.is_no_node() => return Ok(Vec::new()),
             children => children?,
         };

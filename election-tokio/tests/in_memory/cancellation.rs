@@ -147,7 +147,7 @@ async fn a_dropped_read_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
         client.exists("/there").await?;
         client.get_data("/there").await?;
-        client.children("/there").await?;
+        client.get_children("/there").await?;
         client.sync("/there").await
     })
     .await;
@@ -178,7 +178,7 @@ async fn a_dropped_watching_read_leaves_no_watch() {
     drop_everywhere(async |client| client.get_data_and_watch("/there").await.map(|_| ())).await;
     drop_everywhere(async |client| client.exists_and_watch("/there").await.map(|_| ())).await;
     drop_everywhere(async |client| client.exists_and_watch("/missing").await.map(|_| ())).await;
-    drop_everywhere(async |client| client.children_and_watch("/there").await.map(|_| ())).await;
+    drop_everywhere(async |client| client.get_children_and_watch("/there").await.map(|_| ())).await;
 }
 
 #[tokio::test(start_paused = true)]

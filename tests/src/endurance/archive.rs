@@ -149,7 +149,7 @@ pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
 /// The paths of a znode's children, in order.
 pub(super) async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
     let parent = if path.is_empty() { "/" } else { path };
-    let children = client.children(parent).await?;
+    let children = client.get_children(parent).await?;
     let mut children: Vec<_> = children.iter().map(|name| format!("{path}/{name}")).collect();
     children.sort_unstable();
     Ok(children)

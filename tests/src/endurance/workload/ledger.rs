@@ -41,7 +41,7 @@ pub(crate) fn page_path(number: usize) -> String {
 
 /// The path of the last page.
 pub(super) async fn last_page(worker: &Worker) -> Result<String, Error> {
-    let pages = worker.client.children(LEDGER).await?;
+    let pages = worker.client.get_children(LEDGER).await?;
     let last = pages.iter().max().map(|name| format!("{LEDGER}/{name}"));
     Ok(last.unwrap_or_else(|| page_path(0)))
 }
