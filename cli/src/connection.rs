@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, SessionEnd,
-    SessionId, Updates, ZnodePath,
+    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, NoMoreUpdates,
+    SessionEnd, SessionId, Updates, ZnodePath,
 };
 
 use crate::args::Servers;
@@ -37,7 +37,7 @@ pub(crate) async fn connect(
 ///
 /// Cancel safe.
 pub(crate) async fn check_chroot(client: &Client, servers: &Servers) -> Result<(), Failure> {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     loop {
         if let ConnectionState::Closed { end } = wait_for_connection(&mut connection).await? {
             return Err(ConnectError::Ended(end).into());
@@ -62,17 +62,17 @@ async fn wait_for_connection(
     connection: &mut Updates<ConnectionState>,
 ) -> Result<ConnectionState, Failure> {
     connection
-        .until(|state| {
+        .wait_for(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         })
         .await
-        .ok_or(ConnectError::Ended(SessionEnd::Abandoned).into())
+        .map_err(|NoMoreUpdates| ConnectError::Ended(SessionEnd::Abandoned).into())
 }
 
 /// Tells on standard error how the connection goes, until the client ends.
 pub(crate) async fn report(mut connection: Updates<ConnectionState>, asked: Duration) {
     let mut reporter = Reporter::new(asked);
-    let mut state = Some(connection.see());
+    let mut state = Some(connection.latest_and_update());
     while let Some(now) = state {
         match reporter.describe(&now) {
             Some(Said::Note(text)) => console::note(text),
@@ -148,7 +148,7 @@ impl Reporter {
 mod tests {
     use std::sync::Arc;
 
-    use election_tokio::{ConnectFailure, ServerAddress};
+    use election_tokio::{ConnectFailure, ServerAddress, SharedError};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
             failures,
             last_failure: Some(Arc::new(ConnectFailure::Server {
                 server: ServerAddress { host: "zk".into(), port: 2181 },
-                reason: reason.into(),
+                reason: SharedError::new(reason),
                 outdated: None,
             })),
         }

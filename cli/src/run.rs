@@ -33,7 +33,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
     guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
     let client = args.election.client()?.session_timeout(args.session_timeout.0).start()?;
-    tokio::spawn(connection::report(client.connection(), args.session_timeout.0));
+    tokio::spawn(connection::report(client.connection_updates(), args.session_timeout.0));
     tokio::select! {
         checked = connection::check_chroot(&client, &args.election.servers) => checked?,
         signal = signals.next() => return Ok(Exit::Signal(signal.as_raw())),
@@ -114,7 +114,7 @@ impl Run {
 
     /// As the server granted it, where that is known.
     fn session_timeout(&self) -> Duration {
-        match self.client.connection().latest() {
+        match self.client.connection_updates().latest() {
             ConnectionState::Connected { timeout, .. } => timeout,
             _ => self.args.session_timeout.0,
         }

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorCode, ErrorKind, Version, WatchMode,
+    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, WatchMode,
 };
 use tokio::sync::watch;
 use zk_embedded::Server;
@@ -60,7 +60,7 @@ async fn operate(
         write(operator, b"30").await?;
         wait_for(&mut value, Some("30")).await?;
 
-        if let ConnectionState::Connected { session, .. } = service.connection().latest() {
+        if let ConnectionState::Connected { session, .. } = service.connection_updates().latest() {
             server.expire(session)?;
             println!("the session of the service is expired");
         }
@@ -92,11 +92,11 @@ async fn follow_in_session(
     value: &watch::Sender<Value>,
 ) -> Result<(), election_tokio::Error> {
     // First the watch, then the value: so no change falls in between.
-    let mut changes = client.watch(PATH, WatchMode::Persistent).await?;
+    let mut changes = client.add_watch(PATH, WatchMode::Persistent).await?;
     loop {
         let latest = match client.get_data(PATH).await {
             Ok((data, _)) => Some(data),
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => None,
+            Err(error) if error.is_no_node() => None,
             Err(error) => return Err(error),
         };
         value.send_if_modified(|value| {
@@ -112,8 +112,9 @@ async fn follow_in_session(
 }
 
 async fn connected(client: &Client) {
-    let mut connection = client.connection();
-    connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await;
+    let mut connection = client.connection_updates();
+    // Of a client that is closed instead, the next operation tells.
+    drop(connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await);
 }
 
 /// Writes, also if the connection is lost meanwhile: to write this twice does no harm.

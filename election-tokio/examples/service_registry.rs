@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Client, ConnectionState, CreateMode, ErrorCode, ErrorKind, SessionId, Version, WatchMode,
+    Acl, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, WatchMode,
 };
 use tokio::sync::{mpsc, watch};
 use zk_embedded::Server;
@@ -103,8 +103,8 @@ async fn stay_registered(
     address: &str,
     sessions: mpsc::UnboundedSender<SessionId>,
 ) -> Result<(), election_tokio::Error> {
-    let mut connection = client.connection();
-    let mut state = Some(connection.see());
+    let mut connection = client.connection_updates();
+    let mut state = Some(connection.latest_and_update());
     let mut registered = None;
     while let Some(now) = state {
         if let ConnectionState::Connected { session, .. } = now
@@ -137,7 +137,7 @@ async fn register(
         let mode = CreateMode::Ephemeral;
         match client.create_with_parents(&path, address.as_bytes(), mode, &[Acl::OPEN]).await {
             Ok(_) => return Ok(()),
-            Err(error) if error.code() == Some(ErrorCode::NODE_EXISTS) => {}
+            Err(error) if error.is_node_exists() => {}
             Err(error) => return Err(error),
         }
         match client.exists(&path).await? {
@@ -145,7 +145,7 @@ async fn register(
             Some(stat) if stat.ephemeral_owner == session => return Ok(()),
             // Left over from the session before: it would go when that one is expired.
             Some(_) => match client.delete(&path, Version::ANY).await {
-                Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error),
+                Err(error) if !error.is_no_node() => return Err(error),
                 _ => {}
             },
             None => {}
@@ -160,8 +160,11 @@ async fn keep_list(client: Client, list: watch::Sender<Instances>) -> election_t
             if !passes_by_itself(&error) {
                 return error;
             }
-            let mut connection = client.connection();
-            connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await;
+            let mut connection = client.connection_updates();
+            let connected =
+                |state: &ConnectionState| matches!(state, ConnectionState::Connected { .. });
+            // Of a client that is closed instead, the next operation tells.
+            drop(connection.wait_for(connected).await);
         }
     }
 }
@@ -172,7 +175,7 @@ async fn keep_list_in_session(
     list: &watch::Sender<Instances>,
 ) -> Result<(), election_tokio::Error> {
     // First the watch, then the list: so no change falls in between.
-    let mut changes = client.watch(SERVICE, WatchMode::PersistentRecursive).await?;
+    let mut changes = client.add_watch(SERVICE, WatchMode::PersistentRecursive).await?;
     loop {
         list.send_replace(instances(client).await?);
         // A change, or after a reconnect `WatchUpdate::ChangesMissed`: read again, in either case.
@@ -183,9 +186,9 @@ async fn keep_list_in_session(
 }
 
 async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> {
-    let children = match client.children(SERVICE).await {
+    let children = match client.get_children(SERVICE).await {
         Ok(children) => children,
-        Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Instances::new()),
+        Err(error) if error.is_no_node() => return Ok(Instances::new()),
         Err(error) => return Err(error),
     };
     let mut instances = Instances::new();
@@ -195,7 +198,7 @@ async fn instances(client: &Client) -> Result<Instances, election_tokio::Error> 
                 instances.insert(name.to_owned(), String::from_utf8_lossy(&address).into_owned());
             }
             // Gone since the listing.
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+            Err(error) if error.is_no_node() => {}
             Err(error) => return Err(error),
         }
     }

@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client =
         Client::builder(&servers).session_timeout(Duration::from_secs(4)).connect().await?;
     let mut nomination = client.election(&path).data(name.clone()).nominate()?;
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     tokio::spawn(async move {
         while let Some(status) = status.next().await {
             println!("status: {:?}", status.role);

@@ -21,7 +21,7 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use zk_jute::{OpCode, Request};
+use zk_jute::{OpCode, Request, SessionId};
 use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
 pub use access::{Access, AccessList, AclError};
@@ -45,7 +45,7 @@ use crate::path::{self, PathError};
 use crate::source::ServerSource;
 use crate::telemetry::metrics::RequestMeter;
 use crate::telemetry::{Outcome, RequestSpan};
-use crate::updates::Updates;
+use crate::updates::{NoMoreUpdates, Updates};
 
 /// A client of a ZooKeeper ensemble: a handle on one session.
 ///
@@ -109,9 +109,20 @@ impl Client {
         Election::new(self.clone(), path)
     }
 
-    /// The state of the connection, and its changes.
-    pub fn connection(&self) -> Updates<ConnectionState> {
+    /// The state of the connection and session.
+    pub fn connection_state(&self) -> ConnectionState {
+        self.shared().lock().connection.read(Clone::clone)
+    }
+
+    /// The state of the connection and session, and its changes.
+    pub fn connection_updates(&self) -> Updates<ConnectionState> {
         Updates::new(self.shared().lock().connection.subscribe())
+    }
+
+    /// The session, once a server has granted one. After an expiry it is another one, once that is
+    /// granted.
+    pub fn session_id(&self) -> Option<SessionId> {
+        self.shared().lock().session.id()
     }
 
     /// Closes the session for all clones: what was submitted before is still answered, then the
@@ -125,13 +136,13 @@ impl Client {
     /// [`CloseError`] if no server confirmed: then the ephemeral znodes go when the server
     /// expires the session, after at most the session timeout.
     pub async fn close(self) -> Result<(), CloseError> {
-        let mut connection = self.connection();
+        let mut connection = self.connection_updates();
         self.shared().with(Hub::close);
-        match connection.until(|state| matches!(state, ConnectionState::Closed { .. })).await {
-            Some(ConnectionState::Closed { end: SessionEnd::Closed | SessionEnd::Expired(_) }) => {
+        match connection.wait_for(|state| matches!(state, ConnectionState::Closed { .. })).await {
+            Ok(ConnectionState::Closed { end: SessionEnd::Closed | SessionEnd::Expired(_) }) => {
                 Ok(())
             }
-            Some(_) | None => Err(CloseError),
+            Ok(_) | Err(NoMoreUpdates) => Err(CloseError),
         }
     }
 

@@ -13,15 +13,15 @@ use crate::telemetry::metrics;
 /// the limit is not kept but for its head, and read past.
 ///
 /// A length that is negative is an error: nobody can tell where the next frame would begin.
-#[derive(Clone, Debug)]
-pub struct FrameCodec {
+#[derive(Debug)]
+pub(crate) struct FrameCodec {
     max_frame: usize,
     splitter: FrameSplitter,
 }
 
 impl FrameCodec {
     /// A codec that accepts payloads of up to `max_frame` bytes.
-    pub fn new(max_frame: usize) -> Self {
+    pub(crate) fn new(max_frame: usize) -> Self {
         Self { max_frame, splitter: FrameSplitter::default() }
     }
 }

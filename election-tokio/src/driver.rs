@@ -280,7 +280,7 @@ impl Driver {
         };
         self.shared.drive(&mut self.wakers, |hub, now| match answer {
             Ok(servers) => hub.replace_servers(now, servers),
-            Err(error) => hub.keep_servers(now, error.to_string()),
+            Err(error) => hub.keep_servers(now, error.into()),
         });
         Progress::Some
     }
@@ -308,7 +308,6 @@ impl Driver {
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
         self.link = Link::Down;
         self.exchange = Exchange::None;
-        let error = error.map(|error| error.to_string());
         self.shared.drive(&mut self.wakers, |hub, now| hub.transport_closed(now, error));
         Progress::Some
     }

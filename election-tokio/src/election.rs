@@ -19,6 +19,7 @@ pub use nomination::{Nomination, WithdrawError};
 pub use status::{EndReason, LostReason, Role, Status};
 
 use crate::client::Client;
+use crate::error::SharedError;
 use crate::hub::{AclList, Target};
 use crate::path::{self, PathError};
 use crate::updates::Updates;
@@ -47,11 +48,12 @@ pub enum ElectionError {
         /// The path.
         path: String,
         /// What is wrong with it.
+        #[source]
         error: PathError,
     },
     /// The operating system gave no random numbers for the nominee's id.
     #[error("no random numbers from the operating system: {0}")]
-    Randomness(String),
+    Randomness(#[source] SharedError),
 }
 
 impl Election {
@@ -153,5 +155,5 @@ impl Election {
 }
 
 fn fill_at_random(bytes: &mut [u8]) -> Result<(), ElectionError> {
-    getrandom::fill(bytes).map_err(|error| ElectionError::Randomness(error.to_string()))
+    getrandom::fill(bytes).map_err(|error| ElectionError::Randomness(SharedError::new(error)))
 }

@@ -1,18 +1,38 @@
 //! What can go wrong with an operation.
 
+mod shared;
+
+use core::error::Error as StdError;
+use core::fmt;
+
 use zk_jute::{DecodeError, ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
 use crate::client::{AclError, Release};
 use crate::path::PathError;
 
+pub use shared::SharedError;
+
 /// An operation that failed: which, on which path, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operation} {path}: {kind}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     operation: OpCode,
     path: Box<str>,
     kind: ErrorKind,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, path, kind } = self;
+        write!(f, "{operation} {path}: {kind}")
+    }
+}
+
+/// The source is that of the kind, whose own text is part of this one.
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.kind.source()
+    }
 }
 
 /// Why an operation failed.
@@ -37,7 +57,7 @@ pub enum ErrorKind {
     /// happen. The client goes to another server as soon as one takes writes.
     #[error("the server is cut off from its ensemble and answers reads only: it did not happen")]
     ReadOnlyServer,
-    /// The connection was lost before the answer: the operation may or may not have happened.
+    /// The connection was lost before the reply: the operation may or may not have happened.
     #[error("connection lost: it may or may not have happened")]
     ConnectionLoss,
     /// There was no connection: the operation did not happen.
@@ -54,29 +74,29 @@ pub enum ErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The answer is larger than this client keeps ([`ClientBuilder::max_reply`]); what was asked
-    /// for was done.
+    /// The reply is larger than this client keeps ([`ClientBuilder::max_reply`]): the server did
+    /// what was asked for.
     ///
     /// [`ClientBuilder::max_reply`]: crate::ClientBuilder::max_reply
-    #[error("the answer of {length} bytes is above the limit of {limit}: it was not kept")]
+    #[error("the reply of {length} bytes is above the limit of {limit}: it was not kept")]
     ReplyTooLarge {
-        /// The answer's length in bytes.
+        /// The reply's length in bytes.
         length: usize,
         /// The limit in bytes.
         limit: usize,
     },
     /// The path is invalid: nothing was sent.
     #[error("invalid path: {0}")]
-    InvalidPath(PathError),
+    InvalidPath(#[source] PathError),
     /// The access list is one that no server would take: nothing was sent.
     #[error("invalid access list: {0}")]
-    InvalidAcl(AclError),
+    InvalidAcl(#[source] AclError),
     /// The members of the ensemble are written in a way that is not known here.
     #[error("unreadable configuration of the ensemble")]
     UnreadableConfig,
-    /// The answer does not decode.
-    #[error("unreadable answer: {0}")]
-    UnreadableAnswer(DecodeError),
+    /// The reply does not decode.
+    #[error("unreadable reply: {0}")]
+    UnreadableReply(#[source] DecodeError),
 }
 
 impl Error {
@@ -116,6 +136,37 @@ impl Error {
         }
     }
 
+    /// Whether the znode, or the parent of a znode to create, does not exist.
+    pub fn is_no_node(&self) -> bool {
+        self.code() == Some(ErrorCode::NO_NODE)
+    }
+
+    /// Whether the znode to create exists already.
+    pub fn is_node_exists(&self) -> bool {
+        self.code() == Some(ErrorCode::NODE_EXISTS)
+    }
+
+    /// Whether the znode has another version than the one that was given.
+    pub fn is_bad_version(&self) -> bool {
+        self.code() == Some(ErrorCode::BAD_VERSION)
+    }
+
+    /// Whether the znode to delete has children.
+    pub fn is_not_empty(&self) -> bool {
+        self.code() == Some(ErrorCode::NOT_EMPTY)
+    }
+
+    /// Whether an access list does not permit the operation.
+    pub fn is_no_auth(&self) -> bool {
+        self.code() == Some(ErrorCode::NO_AUTH)
+    }
+
+    /// Whether the connection was lost before the reply: the operation may or may not have
+    /// happened.
+    pub fn is_connection_loss(&self) -> bool {
+        self.kind == ErrorKind::ConnectionLoss
+    }
+
     /// What to do about it, where that can be said: a clause for people, without a full stop.
     pub fn advice(&self) -> Option<&'static str> {
         advice(self.operation, self.kind)
@@ -128,7 +179,7 @@ impl Error {
             self.kind,
             ErrorKind::ConnectionLoss
                 | ErrorKind::ReplyTooLarge { .. }
-                | ErrorKind::UnreadableAnswer(_)
+                | ErrorKind::UnreadableReply(_)
                 | ErrorKind::UnreadableConfig
         )
     }
@@ -145,7 +196,7 @@ pub(crate) fn advice(operation: OpCode, kind: ErrorKind) -> Option<&'static str>
         }
         ErrorKind::ReplyTooLarge { .. } => "raise ClientBuilder::max_reply, or ask for less",
         ErrorKind::ReadOnlyServer => return advice_on_code(operation, ErrorCode::NOT_READ_ONLY),
-        ErrorKind::UnreadableAnswer(_) => {
+        ErrorKind::UnreadableReply(_) => {
             "read whether it happened, and report the server's release"
         }
         _ => return None,

@@ -22,6 +22,7 @@ use core::fmt;
 use core::task::Waker;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use tracing::{info, warn};
@@ -43,6 +44,7 @@ pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 use crate::broadcast::Sender;
 use crate::client::{ConnectionState, IfGone};
 use crate::clock::Clock;
+use crate::error::SharedError;
 use crate::path::Chroot;
 use crate::telemetry::{CONNECTION, ConnectionObserver};
 use heartbeats::Heartbeats;
@@ -131,7 +133,7 @@ pub(crate) struct Hub {
     pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
     /// Why the transport failed last, for the report of the failed attempt.
-    transport_error: Option<String>,
+    transport_error: Option<io::Error>,
     last_nomination: u64,
     /// Nominations whose leadership is announced once the lease is proved.
     awaiting_lease: Vec<NominationKey>,
@@ -226,7 +228,7 @@ impl Hub {
     }
 
     /// The transport could not be opened, or is closed; for the report, why, if that is known.
-    pub(crate) fn transport_closed(&mut self, now: Instant, error: Option<String>) {
+    pub(crate) fn transport_closed(&mut self, now: Instant, error: Option<io::Error>) {
         if !self.is_transport_outdated() {
             self.transport_error = error;
             self.session.handle_closed(now);
@@ -282,7 +284,7 @@ impl Hub {
     /// Takes in a list of servers.
     pub(crate) fn replace_servers(&mut self, now: Instant, list: Vec<ServerAddress>) {
         if list.is_empty() {
-            self.keep_servers(now, "the source names none".to_owned());
+            self.keep_servers(now, SharedError::new("the source names none"));
         } else if self.servers.replace(list) {
             let count = self.servers.count();
             info!(target: CONNECTION, count, "another list of servers");
@@ -292,8 +294,8 @@ impl Hub {
     }
 
     /// The source gave no list of servers: the attempts go on with the last one, if there is one.
-    pub(crate) fn keep_servers(&mut self, now: Instant, reason: String) {
-        warn!(target: CONNECTION, reason, "no new list of servers");
+    pub(crate) fn keep_servers(&mut self, now: Instant, reason: SharedError) {
+        warn!(target: CONNECTION, %reason, "no new list of servers");
         self.servers.not_replaced(reason);
         if self.servers.is_empty() {
             self.session.handle_closed(now);

@@ -28,12 +28,11 @@ pub use client::{
     OperationResult, PersistentWatch, ReadResult, Reconfiguration, Release, Transaction,
     TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
 };
-pub use codec::FrameCodec;
 pub use election::{
     AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
     LeaderLoss, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
 };
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, SharedError};
 #[cfg(feature = "sasl-gssapi")]
 pub use sasl::Gssapi;
 pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
@@ -45,18 +44,21 @@ pub use telemetry::metrics::describe_metrics;
 #[cfg(feature = "tls")]
 pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
-pub use updates::Updates;
+pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, NominationError, NomineeId, OnLoss, Token,
+    CandidateName, Departure, ElectionNode, NameError, NominationError, NomineeId, OnLoss,
+    ParseNomineeIdError, Sequence, Token,
 };
 pub use zk_jute::records::{Acl, EventType, Permissions, Stat, WatcherType};
-pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
+pub use zk_jute::{
+    DecodeError, DecodeErrorKind, ErrorCode, FrameError, OpCode, SessionId, Version, Xid, Zxid,
+};
 #[cfg(feature = "sasl-digest-md5")]
 pub use zk_session::DigestMd5;
 pub use zk_session::{
     Backoff, ConnectString, ConnectStringError, ConnectionEnd, Expiry, LeaseGrade, LeaseMargin,
-    LeaseOutlook, Limits, ParseTicketError, PathError, ReadOnlyServers, SaslFailure, Secret,
-    ServerAddress, SessionEnd, SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
+    LeaseOutlook, Limits, ParseTicketError, PathError, ProtocolError, ReadOnlyServers, SaslFailure,
+    Secret, ServerAddress, SessionEnd, SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
 };

@@ -8,11 +8,13 @@ use futures_core::Stream;
 
 use crate::broadcast::Receiver;
 
-/// The latest value of something that changes, and notice of its changes. Whoever is slow sees the
-/// latest value, not each.
+/// The latest value of something that changes, and notice of its changes. A caller that is slow sees
+/// the latest value, not each.
 ///
-/// It hands out copies and never a borrow: a borrow that is held would keep the client from going
-/// on, and a call on that client from returning.
+/// Works as [`tokio::sync::watch::Receiver`] does, with one difference: it hands out copies and never
+/// a borrow. A borrow that is held would keep the client from going on, and a call on that client from
+/// returning. So `borrow` and `borrow_and_update` are [`latest`](Self::latest) and
+/// [`latest_and_update`](Self::latest_and_update) here.
 ///
 /// A [`Stream`] too, of the same values as [`Updates::next`]: the changes from now on, the latest of
 /// them where there were several since the last poll.
@@ -21,44 +23,68 @@ pub struct Updates<T> {
     receiver: Receiver<T>,
 }
 
+/// What is watched is over: the last value was seen, and no other will follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the last value was seen, and no other will follow")]
+pub struct NoMoreUpdates;
+
 impl<T: Clone> Updates<T> {
     pub(crate) const fn new(receiver: Receiver<T>) -> Self {
         Self { receiver }
     }
 
-    /// The latest value. It stays unseen for [`Updates::next`].
+    /// The latest value, without marking it as seen.
     pub fn latest(&self) -> T {
         self.receiver.latest()
     }
 
-    /// The latest value, which counts as seen from now on.
-    pub fn see(&mut self) -> T {
+    /// The latest value, which is marked as seen: [`Updates::changed`] and [`Updates::next`] wait for
+    /// another one.
+    pub fn latest_and_update(&mut self) -> T {
         self.receiver.see()
     }
 
-    /// Whether there is a value that was not seen.
-    pub fn has_unseen(&self) -> bool {
+    /// Whether the latest value was not seen yet.
+    pub fn has_changed(&self) -> bool {
         self.receiver.has_unseen()
     }
 
-    /// Waits for a value that was not seen, and sees it. `None`: it is over, the latest value was
-    /// the last one.
+    /// Waits until there is a value that was not seen, and marks the latest one as seen.
     ///
-    /// Cancel safe: a value is seen only when it is returned.
+    /// Cancel safe: a value is marked only when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMoreUpdates`] once the last value was seen.
+    pub async fn changed(&mut self) -> Result<(), NoMoreUpdates> {
+        self.next().await.map(drop).ok_or(NoMoreUpdates)
+    }
+
+    /// Waits for a value that was not seen, and returns it, marked as seen. `None`: the last value
+    /// was seen.
+    ///
+    /// Cancel safe: a value is marked only when it is returned.
     pub async fn next(&mut self) -> Option<T> {
         self.receiver.next().await
     }
 
-    /// Waits for a value that is as `wanted`; the latest one counts. `None`: it is over, and the
-    /// last value was not.
+    /// Waits for a value that is as `wanted`, and returns it, marked as seen. Begins with the latest
+    /// value, whether it was seen or not.
     ///
     /// Cancel safe: asked again, it begins with the latest value.
-    pub async fn until(&mut self, mut wanted: impl FnMut(&T) -> bool) -> Option<T> {
-        let mut value = self.see();
+    ///
+    /// # Errors
+    ///
+    /// [`NoMoreUpdates`] if not even the last value was as `wanted`.
+    pub async fn wait_for(
+        &mut self,
+        mut wanted: impl FnMut(&T) -> bool,
+    ) -> Result<T, NoMoreUpdates> {
+        let mut value = self.latest_and_update();
         while !wanted(&value) {
-            value = self.next().await?;
+            value = self.next().await.ok_or(NoMoreUpdates)?;
         }
-        Some(value)
+        Ok(value)
     }
 }
 
@@ -102,16 +128,18 @@ mod tests {
     async fn the_latest_value_counts_and_the_last_one_is_seen() {
         let sender = Sender::new(1);
         let mut updates = Updates::new(sender.subscribe());
-        assert_eq!((updates.latest(), updates.has_unseen()), (1, false));
-        assert_eq!(updates.until(|&value| value == 1).await, Some(1));
+        assert_eq!((updates.latest(), updates.has_changed()), (1, false));
+        assert_eq!(updates.wait_for(|&value| value == 1).await, Ok(1));
         set(&sender, 2);
         set(&sender, 3);
-        assert_eq!((updates.latest(), updates.has_unseen()), (3, true));
+        assert_eq!((updates.latest(), updates.has_changed()), (3, true));
         drop(sender);
-        assert_eq!(updates.next().await, Some(3));
+        assert_eq!(updates.changed().await, Ok(()));
+        assert_eq!((updates.latest(), updates.has_changed()), (3, false));
+        assert_eq!(updates.changed().await, Err(NoMoreUpdates));
         assert_eq!(updates.next().await, None);
-        assert_eq!(updates.until(|&value| value == 4).await, None);
-        assert_eq!(updates.until(|&value| value == 3).await, Some(3));
+        assert_eq!(updates.wait_for(|&value| value == 4).await, Err(NoMoreUpdates));
+        assert_eq!(updates.wait_for(|&value| value == 3).await, Ok(3));
     }
 
     #[tokio::test]
@@ -135,7 +163,7 @@ mod tests {
         let mut updates = Updates::new(sender.subscribe());
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
         set(&sender, 2);
-        assert_eq!(updates.see(), 2);
+        assert_eq!(updates.latest_and_update(), 2);
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
         set(&sender, 3);
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Ready(Some(3)));

@@ -30,7 +30,7 @@ async fn connect(server: &Server) -> Result<Client, Box<dyn Error + Send + Sync>
 }
 
 fn session_of(client: &Client) -> SessionId {
-    match client.connection().latest() {
+    match client.connection_updates().latest() {
         ConnectionState::Connected { session, .. } => session,
         other => panic!("connected, not {other:?}"),
     }
@@ -56,7 +56,7 @@ async fn a_client_reads_what_it_wrote() -> Outcome {
         let created = client.create("/a/n-", b"", mode).await?;
         assert_eq!(created.path, format!("/a/{name}"));
     }
-    assert!(client.children("/a").await?.iter().eq(names));
+    assert!(client.get_children("/a").await?.iter().eq(names));
     let both = client.transaction().check("/a", Version::new(1));
     both.create("/b", "x", CreateMode::Persistent).commit().await?;
     client.sync("/").await?;
@@ -79,9 +79,10 @@ async fn leadership_goes_from_nominee_to_nominee() -> Outcome {
     let mut nominations = Vec::new();
     for client in &clients {
         let nomination = client.election("/election").nominate()?;
-        let mut roles = nomination.watch();
-        let placed = roles
-            .until(|status| matches!(status.role, Role::Leading { .. } | Role::Following { .. }));
+        let mut roles = nomination.updates();
+        let placed = roles.wait_for(|status| {
+            matches!(status.role, Role::Leading { .. } | Role::Following { .. })
+        });
         soon(placed).await.expect("the nomination goes on");
         nominations.push(nomination);
     }
@@ -138,16 +139,16 @@ async fn a_leader_keeps_its_place_when_connections_drop() -> Outcome {
     let session = session_of(&client);
     let mut nomination = client.election("/election").nominate()?;
     let leadership = soon(nomination.elected()).await?;
-    let mut connection = client.connection();
-    connection.see();
+    let mut connection = client.connection_updates();
+    connection.latest_and_update();
     server.drop_connections();
-    let suspended = connection.until(|state| matches!(state, ConnectionState::Suspended { .. }));
+    let suspended = connection.wait_for(|state| matches!(state, ConnectionState::Suspended { .. }));
     soon(suspended).await.expect("the client goes on");
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
     soon(connected).await.expect("the client goes on");
     assert_eq!(session_of(&client), session);
-    let mut roles = nomination.watch();
-    let leading = roles.until(|status| matches!(status.role, Role::Leading { .. }));
+    let mut roles = nomination.updates();
+    let leading = roles.wait_for(|status| matches!(status.role, Role::Leading { .. }));
     soon(leading).await.expect("the nomination goes on");
     assert!(leadership.is_valid());
     Ok(())

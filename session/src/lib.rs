@@ -22,6 +22,9 @@ mod ticket;
 mod time;
 mod watches;
 
+pub use bytes;
+pub use zk_jute;
+
 pub use backoff::Backoff;
 pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};

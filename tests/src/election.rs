@@ -5,8 +5,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use election_tokio::{
-    Candidate, CandidateName, Client, CreateMode, Election, ErrorCode, Leadership, Nomination,
-    Role, Status, Token, Version,
+    Candidate, CandidateName, Client, CreateMode, Election, Leadership, Nomination, Role, Status,
+    Token, Version,
 };
 
 use crate::failure::{TestFailure, TestResult};
@@ -84,9 +84,9 @@ impl Arena {
 
     /// The names of all children of the election node; none if it does not exist.
     pub async fn children(&self) -> Result<Vec<String>, TestFailure> {
-        match self.admin.children(ELECTION).await {
+        match self.admin.get_children(ELECTION).await {
             Ok(children) => Ok(children.iter().map(str::to_owned).collect()),
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(Vec::new()),
+            Err(error) if error.is_no_node() => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
     }
@@ -129,7 +129,7 @@ pub async fn soon<F: Future>(what: &str, future: F) -> Result<F::Output, NotInTi
 
 /// Waits until the nominee leads.
 pub async fn leads(nomination: &mut Nomination) -> Result<Leadership, TestFailure> {
-    let status = nomination.watch();
+    let status = nomination.updates();
     match soon("the nominee leads", nomination.elected()).await {
         Ok(elected) => Ok(elected?),
         Err(late) => {
@@ -145,9 +145,9 @@ pub async fn reaches<T>(
     what: &str,
     wanted: impl Fn(&Status) -> Option<T>,
 ) -> Result<T, NotInTime> {
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     let reached = tokio::time::timeout(SOON, async {
-        let mut latest = status.see();
+        let mut latest = status.latest_and_update();
         loop {
             if let Some(found) = wanted(&latest) {
                 return Some(found);

@@ -46,9 +46,8 @@ async fn until(
     client: &Client,
     condition: impl FnMut(&ConnectionState) -> bool,
 ) -> Result<ConnectionState, TestFailure> {
-    let mut connection = client.connection();
-    let state = timeout(SOON, connection.until(condition)).await?;
-    Ok(state.ok_or_else(|| io::Error::other("the client is over"))?)
+    let mut connection = client.connection_updates();
+    Ok(timeout(SOON, connection.wait_for(condition)).await??)
 }
 
 async fn until_connected(client: &Client) -> Result<ConnectionState, TestFailure> {
@@ -93,7 +92,7 @@ async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestRes
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).session_timeout(SESSION).start()?;
     let nothing_yet = ConnectionState::Connecting { failures: 0, last_failure: None };
-    assert_eq!(client.connection().latest(), nothing_yet);
+    assert_eq!(client.connection_updates().latest(), nothing_yet);
     let first = until_connected(&client).await?;
 
     proxy.refuse();
@@ -102,7 +101,7 @@ async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestRes
         .await?;
     proxy.accept()?;
     assert_eq!(until_connected(&client).await?, first);
-    let connection = client.connection();
+    let connection = client.connection_updates();
     client.close().await?;
     let closed = ConnectionState::Closed { end: SessionEnd::Closed };
     assert_eq!(connection.latest(), closed);

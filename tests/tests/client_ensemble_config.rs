@@ -46,7 +46,7 @@ fn ids(config: &EnsembleConfig) -> Vec<u64> {
 async fn members_leave_and_join() -> TestResult {
     let ensemble = changeable()?;
     let (client, follower) = client(&ensemble, b"super:secret").await?;
-    let (before, watch) = client.ensemble_config_and_watch().await?;
+    let (before, watch) = client.get_config_and_watch().await?;
     assert_eq!(ids(&before), [1, 2, 3]);
     let version = before.version.unwrap_or_default();
 
@@ -76,7 +76,7 @@ async fn members_leave_and_join() -> TestResult {
     });
     joined.await?;
     client.sync("/").await?;
-    let config = client.ensemble_config().await?;
+    let config = client.get_config().await?;
     assert_eq!((ids(&config), config.connect_string()), (vec![1, 2, 3], clients_at.to_string()));
     Ok(())
 }
@@ -87,7 +87,7 @@ async fn who_may_not_change_the_members_is_refused() -> TestResult {
     let (client, follower) = client(&ensemble, b"somebody:else").await?;
     let leave = Reconfiguration::incremental().leaving(follower);
     assert_eq!(code(client.reconfigure(&leave).await), Some(ErrorCode::NO_AUTH));
-    let config = client.ensemble_config().await?;
+    let config = client.get_config().await?;
     assert_eq!(ids(&config), [1, 2, 3], "anybody may look");
     Ok(())
 }
@@ -98,7 +98,7 @@ async fn a_server_that_stands_alone_has_no_members_to_change() -> TestResult {
     let server = shared()?;
     let chroot = server.fresh_chroot("config")?;
     let client = Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
-    let config = client.ensemble_config().await?;
+    let config = client.get_config().await?;
     assert_eq!((config.members.len(), config.version), (0, None));
     let member: Member = "server.4=127.0.0.1:1:2:observer;3".parse()?;
     let join = Reconfiguration::incremental().joining(member).only_from(Zxid::new(1));

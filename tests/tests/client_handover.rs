@@ -32,10 +32,10 @@ fn resuming(servers: &str, ticket: SessionTicket, if_gone: IfGone) -> ClientBuil
 }
 
 async fn session(client: &Client) -> Result<SessionId, TestFailure> {
-    let mut connection = client.connection();
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
+    let mut connection = client.connection_updates();
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
     match timeout(SOON, connected).await? {
-        Some(ConnectionState::Connected { session, .. }) => Ok(session),
+        Ok(ConnectionState::Connected { session, .. }) => Ok(session),
         _ => Err(io::Error::other("the client is over").into()),
     }
 }
@@ -52,24 +52,28 @@ async fn a_session_goes_on_in_another_client_and_keeps_its_ephemerals(
     let clone = first.clone();
     let ticket = first.detach()?;
     assert_eq!(ticket.session(), id);
-    assert_eq!(clone.connection().latest(), ConnectionState::Closed { end: SessionEnd::Detached });
+    assert_eq!(
+        clone.connection_updates().latest(),
+        ConnectionState::Closed { end: SessionEnd::Detached }
+    );
     assert_eq!(clone.exists("/a").await.unwrap_err().kind(), ErrorKind::Closed);
     assert_eq!(clone.detach(), Err(NoSession), "there is one ticket");
 
     let ticket = ticket.expose().parse()?;
     let second = resuming(&arena.servers(), ticket, IfGone::Fail).connect().await?;
     assert_eq!(session(&second).await?, id);
-    let ConnectionState::Connected { timeout: granted, .. } = second.connection().latest() else {
+    let ConnectionState::Connected { timeout: granted, .. } = second.connection_updates().latest()
+    else {
         return Err(io::Error::other("not connected").into());
     };
     assert_eq!(granted, LASTING, "that of the ticket is asked for");
-    let mut kept = second.ephemerals("/").await?;
+    let mut kept = second.get_ephemerals("/").await?;
     kept.sort();
     assert_eq!(kept, ["/a", "/b", "/c"]);
     let mut deleted = second.delete_ephemerals("/", |path| path != "/b").await?;
     deleted.sort();
     assert_eq!(deleted, ["/a", "/c"]);
-    assert_eq!(second.ephemerals("/").await?, ["/b"]);
+    assert_eq!(second.get_ephemerals("/").await?, ["/b"]);
     second.close().await?;
     assert_eq!(arena.admin.exists("/b").await?, None);
     Ok(())
@@ -108,13 +112,13 @@ async fn a_wrong_password_is_refused_and_costs_the_session_its_connection(
     let forged = text.replace(password, &"00".repeat(password.len() / 2)).parse()?;
     let healthy = resuming(&arena.servers(), text.parse()?, IfGone::Fail).connect().await?;
     let id = session(&healthy).await?;
-    let mut connection = healthy.connection();
-    connection.see();
+    let mut connection = healthy.connection_updates();
+    connection.latest_and_update();
     let refused = resuming(&arena.servers(), forged, IfGone::Fail).connect().await;
     assert!(matches!(refused, Err(ConnectError::SessionGone(Expiry::Refused))));
     soon("the healthy connection is lost", connection.next()).await?;
     assert_eq!(session(&healthy).await?, id);
-    assert_eq!(healthy.ephemerals("/").await?, ["/mine"]);
+    assert_eq!(healthy.get_ephemerals("/").await?, ["/mine"]);
     Ok(())
 }
 

@@ -135,9 +135,9 @@ async fn an_error_names_its_operation_and_path(server: ServerKind) -> TestResult
         ("delete", client.delete(missing, Version::ANY).await.unwrap_err()),
         ("getData", client.get_data(missing).await.unwrap_err()),
         ("setData", client.set_data(missing, b"", Version::ANY).await.unwrap_err()),
-        ("getChildren2", client.children(missing).await.unwrap_err()),
+        ("getChildren2", client.get_children(missing).await.unwrap_err()),
         ("getData", client.get_data_and_watch(missing).await.unwrap_err()),
-        ("getChildren2", client.children_and_watch(missing).await.unwrap_err()),
+        ("getChildren2", client.get_children_and_watch(missing).await.unwrap_err()),
     ];
     for (operation, error) in errors {
         assert_eq!(error.kind(), ErrorKind::Refused(ErrorCode::NO_NODE));
@@ -162,7 +162,7 @@ async fn ten_thousand_children_come_in_one_reply(server: ServerKind) -> TestResu
     let proxy = Proxy::to(server.shared()?.addr())?;
     let servers = format!("{}{chroot}", proxy.connect_string());
     let reader = Client::builder(&servers).connect().await?;
-    let children = reader.children("/").await?;
+    let children = reader.get_children("/").await?;
     assert_eq!(usize::try_from(children.stat().num_children)?, CHILDREN);
     let mut names: Vec<_> = children.iter().collect();
     names.sort_unstable();
@@ -226,7 +226,7 @@ async fn a_transaction_that_fails_in_the_middle_applies_nothing(server: ServerKi
         error.to_string(),
         "nothing was applied: operation 2, delete /missing, was refused: NoNode"
     );
-    assert_eq!(client.children("/").await?.iter().count(), 0);
+    assert_eq!(client.get_children("/").await?.iter().count(), 0);
     Ok(())
 }
 
@@ -247,7 +247,7 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKi
     let mut operator = RawClient::connect(server.shared()?.addr(), SESSION)?;
     operator.delete(&format!("{chroot}/election/{}", leadership.candidate()))?;
     assert_eq!(write().commit().await, Err(TransactionError::NotLeader));
-    assert_eq!(client.children("/").await?.iter().count(), 2);
+    assert_eq!(client.get_children("/").await?.iter().count(), 2);
     Ok(())
 }
 
@@ -256,7 +256,7 @@ async fn a_chroot_is_invisible_to_its_client(server: ServerKind) -> TestResult {
     let mut outside = RawClient::connect(server.shared()?.addr(), SESSION)?;
     assert_eq!(client.create("/a", b"", CreateMode::Persistent).await?.path, "/a");
     assert!(outside.exists(&format!("{chroot}/a"))?);
-    assert_eq!(client.children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(client.get_children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
     let created = client.transaction().create("/a/b-", "", CreateMode::PersistentSequential);
     let created = created.commit().await?;
     assert_eq!(created, [OperationResult::Created("/a/b-0000000000".to_owned())]);
@@ -293,7 +293,7 @@ async fn an_invalid_path_is_refused_before_anything_is_sent(server: ServerKind) 
         let kind = ErrorKind::InvalidPath(reason);
         assert_eq!(client.exists(path).await.unwrap_err().kind(), kind);
         assert_eq!(client.get_data(path).await.unwrap_err().kind(), kind);
-        assert_eq!(client.children(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.get_children(path).await.unwrap_err().kind(), kind);
         assert_eq!(client.sync(path).await.unwrap_err().kind(), kind);
         assert_eq!(client.set_data(path, b"", Version::ANY).await.unwrap_err().kind(), kind);
         assert_eq!(client.delete(path, Version::ANY).await.unwrap_err().kind(), kind);

@@ -63,7 +63,7 @@ async fn a_watch_sees_every_change_of_its_znode(server: ServerKind) -> TestResul
     let client = direct(server.shared()?).await?;
     let path = unique_path("persistent");
     let child = format!("{path}/child");
-    let mut watch = client.watch(&path, WatchMode::Persistent).await?;
+    let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
     assert_eq!(watch.path(), path);
     for _ in 0..3 {
         client.create(&path, b"", CreateMode::Persistent).await?;
@@ -82,7 +82,7 @@ async fn a_recursive_watch_sees_a_whole_tree(server: ServerKind) -> TestResult {
     let client = direct(server.shared()?).await?;
     let path = unique_path("recursive");
     let inner = format!("{path}/a/b");
-    let mut watch = client.watch(&path, WatchMode::PersistentRecursive).await?;
+    let mut watch = client.add_watch(&path, WatchMode::PersistentRecursive).await?;
     client.create_with_parents(&inner, b"", CreateMode::Persistent, &OPEN).await?;
     client.set_data(&inner, b"1", Version::ANY).await?;
     client.create(&format!("{path}x"), b"", CreateMode::Ephemeral).await?;
@@ -113,8 +113,8 @@ async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult
         let path = unique_path("kinds");
         let child = format!("{path}/child");
         client.create(&path, b"", CreateMode::Persistent).await?;
-        let exact = async || client.watch(&path, WatchMode::Persistent).await;
-        let tree = async || client.watch(&path, WatchMode::PersistentRecursive).await;
+        let exact = async || client.add_watch(&path, WatchMode::Persistent).await;
+        let tree = async || client.add_watch(&path, WatchMode::PersistentRecursive).await;
         let data = async || Ok::<_, Error>(client.get_data_and_watch(&path).await?.2);
         let (mut persistent, mut recursive, once) = match order {
             0 => (exact().await?, tree().await?, data().await?),
@@ -140,7 +140,7 @@ async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult
             }
         };
         drop(client.exists_and_watch(&path).await?);
-        let (_, children) = client.children_and_watch(&path).await?;
+        let (_, children) = client.get_children_and_watch(&path).await?;
         client.create(&child, b"", CreateMode::Persistent).await?;
         assert_eq!(timeout(SOON, children).await??.kind, CHILDREN, "order {order}");
         client.set_data(&path, b"1", Version::ANY).await?;
@@ -163,8 +163,8 @@ async fn a_reconnect_is_reported_as_a_gap_and_the_watch_stands(server: ServerKin
     let other = direct(server.shared()?).await?;
     let path = unique_path("gap");
     other.create(&path, b"", CreateMode::Persistent).await?;
-    let mut exact = client.watch(&path, WatchMode::Persistent).await?;
-    let mut recursive = client.watch(&path, WatchMode::PersistentRecursive).await?;
+    let mut exact = client.add_watch(&path, WatchMode::Persistent).await?;
+    let mut recursive = client.add_watch(&path, WatchMode::PersistentRecursive).await?;
     for _ in 0..3 {
         proxy.refuse();
         proxy.cut();
@@ -185,7 +185,7 @@ async fn a_gap_is_open_until_the_watches_are_set_again(server: ServerKind) -> Te
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let path = unique_path("gap");
-    let mut watch = client.watch(&path, WatchMode::Persistent).await?;
+    let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
     let cut = proxy.cut_when(Cut::instead_of_reply_to(Opcode::SET_WATCHES2));
     proxy.cut();
     assert_eq!(next(&mut watch).await?, WatchUpdate::ChangesMissed);
@@ -202,7 +202,7 @@ async fn paths_are_those_of_the_client_below_a_chroot(server: ServerKind) -> Tes
     let chroot = server.fresh_chroot("persistent")?;
     let address = format!("{}{chroot}", server.connect_string());
     let client = Client::builder(&address).connect().await?;
-    let mut whole = client.watch("/", WatchMode::PersistentRecursive).await?;
+    let mut whole = client.add_watch("/", WatchMode::PersistentRecursive).await?;
     client.create("/a", b"", CreateMode::Persistent).await?;
     client.set_data("/", b"1", Version::ANY).await?;
     let seen = [("/a".to_owned(), CREATED), ("/".to_owned(), WRITTEN)];
@@ -217,8 +217,8 @@ async fn a_watch_that_is_dropped_or_removed_is_gone_from_the_server(
     let server = server.start()?;
     let client = direct(&server).await?;
     for path in ["/a", "/b", "/c"] {
-        let removed = client.watch(path, WatchMode::PersistentRecursive).await?;
-        drop(client.watch(path, WatchMode::Persistent).await?);
+        let removed = client.add_watch(path, WatchMode::PersistentRecursive).await?;
+        drop(client.add_watch(path, WatchMode::Persistent).await?);
         let (_, once) = client.exists_and_watch(path).await?;
         removed.remove().await?;
         assert!(client.check_watches(path, WatcherType::ANY).await?, "the one-shot one needs it");
@@ -233,7 +233,7 @@ async fn a_future_that_is_dropped_leaves_no_watch(server: ServerKind) -> TestRes
     let server = server.start()?;
     let client = direct(&server).await?;
     for _ in 0..20 {
-        let watch = client.watch("/a", WatchMode::Persistent);
+        let watch = client.add_watch("/a", WatchMode::Persistent);
         let mut watch = core::pin::pin!(watch);
         assert!(futures_util::poll!(watch.as_mut()).is_pending());
     }
@@ -247,13 +247,13 @@ async fn a_watch_is_lost_with_its_session(server: ServerKind) -> TestResult {
     let builder = Client::builder(&proxy.connect_string());
     let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
     let path = unique_path("lost");
-    let mut watch = client.watch(&path, WatchMode::Persistent).await?;
+    let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
     client.create(&path, b"", CreateMode::Ephemeral).await?;
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     proxy.refuse();
     proxy.cut();
-    let expired = connection.until(|state| matches!(state, ConnectionState::Expired { .. }));
-    assert!(timeout(SOON, expired).await?.is_some());
+    let expired = connection.wait_for(|state| matches!(state, ConnectionState::Expired { .. }));
+    assert!(timeout(SOON, expired).await?.is_ok());
     assert_eq!(changes(&mut watch).await?, [(path.clone(), CREATED)]);
     // As a stream, this time.
     assert_eq!(timeout(SOON, StreamExt::next(&mut watch)).await?, Some(Err(WatchLost)));
@@ -284,8 +284,8 @@ async fn an_election_and_a_watch_on_its_candidates_do_not_disturb_each_other(
     let mut first = client.election(&path).data("1").nominate()?;
     let leadership = timeout(SOON, first.elected()).await??;
     let candidate = format!("{path}/{}", leadership.candidate());
-    let mut tree = client.watch(&path, WatchMode::PersistentRecursive).await?;
-    let exact = client.watch(&candidate, WatchMode::Persistent).await?;
+    let mut tree = client.add_watch(&path, WatchMode::PersistentRecursive).await?;
+    let exact = client.add_watch(&candidate, WatchMode::Persistent).await?;
     let mut second = client.election(&path).data("2").nominate()?;
     let created = changes::<1>(&mut tree).await?;
     assert_eq!(created[0].1, CREATED);

@@ -3,11 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::time::Duration;
-use std::io;
 
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, EventType,
-    ReadOnlyServers, Release, Role, SessionId, TransactionError, Version, WatchLost,
+    NoMoreUpdates, ReadOnlyServers, Release, Role, SessionId, TransactionError, Version, WatchLost,
 };
 use tokio::time::timeout;
 use zk_tests::election::{ELECTION, leads, soon};
@@ -48,7 +47,7 @@ enum Access {
 }
 
 async fn until_connected(client: &Client, wanted: Access) -> Result<SessionId, TestFailure> {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let connected = |state: &ConnectionState| match *state {
         ConnectionState::Connected { session, read_only, .. } => {
             let access = if read_only { Access::ReadOnly } else { Access::Full };
@@ -56,11 +55,8 @@ async fn until_connected(client: &Client, wanted: Access) -> Result<SessionId, T
         }
         _ => None,
     };
-    let reached = timeout(SOON, connection.until(|state| connected(state).is_some())).await?;
-    Ok(reached
-        .as_ref()
-        .and_then(connected)
-        .ok_or_else(|| io::Error::other("the client is over"))?)
+    let reached = timeout(SOON, connection.wait_for(|state| connected(state).is_some())).await??;
+    Ok(connected(&reached).ok_or(NoMoreUpdates)?)
 }
 
 /// Waits until each member has this znode.

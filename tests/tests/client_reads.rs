@@ -36,14 +36,14 @@ async fn client(server: ServerKind, label: &str) -> Result<(Client, String), Tes
 }
 
 async fn ephemerals(client: &Client, prefix: &str) -> Result<Vec<String>, TestFailure> {
-    let mut paths = client.ephemerals(prefix).await?;
+    let mut paths = client.get_ephemerals(prefix).await?;
     paths.sort_unstable();
     Ok(paths)
 }
 
 async fn ephemeral_znodes_are_listed_by_prefix(server: ServerKind) -> TestResult {
     let (client, chroot) = client(server, "ephemerals").await?;
-    assert!(client.ephemerals("/").await?.is_empty());
+    assert!(client.get_ephemerals("/").await?.is_empty());
     for path in ["/a", "/b"] {
         client.create(path, b"", PERSISTENT).await?;
     }
@@ -86,18 +86,18 @@ async fn a_chroot_is_invisible_in_a_list_of_ephemeral_znodes(server: ServerKind)
 
 async fn the_descendants_of_a_znode_are_counted(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "descendants").await?;
-    assert_eq!(client.count_descendants("/").await?, 0);
+    assert_eq!(client.get_all_children_number("/").await?, 0);
     for path in ["/a", "/a/b", "/a/b/c", "/ab"] {
         client.create(path, b"", PERSISTENT).await?;
     }
     for (path, count) in [("/", 4), ("/a", 2), ("/a/b", 1), ("/a/b/c", 0), ("/ab", 0)] {
-        assert_eq!(client.count_descendants(path).await?, count, "{path}");
+        assert_eq!(client.get_all_children_number(path).await?, count, "{path}");
     }
-    let error = client.count_descendants("/missing").await.unwrap_err();
+    let error = client.get_all_children_number("/missing").await.unwrap_err();
     assert_eq!(error.to_string(), "getAllChildrenNumber /missing: NoNode");
     let closed = AccessList::new().world(Permissions::WRITE | Permissions::DELETE);
     client.create_with_acl("/closed", b"", PERSISTENT, &closed).await?;
-    let error = client.count_descendants("/closed").await.unwrap_err();
+    let error = client.get_all_children_number("/closed").await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NO_AUTH));
     Ok(())
 }
@@ -115,9 +115,9 @@ async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> Te
         .multi_read()
         .get_data("/a")
         .get_data("/missing")
-        .children("/b")
-        .children("/a")
-        .children("/missing")
+        .get_children("/b")
+        .get_children("/a")
+        .get_children("/missing")
         .get_data("/closed");
     let results = read.clone().send().await?;
     let [
@@ -183,9 +183,9 @@ async fn invalid_paths_are_refused_before_anything_is_sent(server: ServerKind) -
     ];
     for (path, reason) in cases {
         let kind = ErrorKind::InvalidPath(reason);
-        assert_eq!(client.ephemerals(path).await.unwrap_err().kind(), kind);
-        assert_eq!(client.count_descendants(path).await.unwrap_err().kind(), kind);
-        let read = client.multi_read().get_data("/").children(path);
+        assert_eq!(client.get_ephemerals(path).await.unwrap_err().kind(), kind);
+        assert_eq!(client.get_all_children_number(path).await.unwrap_err().kind(), kind);
+        let read = client.multi_read().get_data("/").get_children(path);
         assert_eq!(read.send().await.unwrap_err().kind(), kind);
     }
     client.exists("/").await?;

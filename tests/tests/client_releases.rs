@@ -58,7 +58,7 @@ async fn came_with(
 }
 
 fn session(client: &Client) -> Option<SessionId> {
-    match client.connection().latest() {
+    match client.connection_updates().latest() {
         ConnectionState::Connected { session, .. } => Some(session),
         _ => None,
     }
@@ -77,10 +77,12 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
     })
     .await?;
     let since = Release::new(3, 6, 0);
-    came_with(since, release, async || client.ephemerals("/").await.map(drop)).await?;
-    came_with(since, release, async || client.count_descendants("/").await.map(drop)).await?;
-    came_with(since, release, async || client.multi_read().children("/").send().await.map(drop))
-        .await?;
+    came_with(since, release, async || client.get_ephemerals("/").await.map(drop)).await?;
+    came_with(since, release, async || client.get_all_children_number("/").await.map(drop)).await?;
+    came_with(since, release, async || {
+        client.multi_read().get_children("/").send().await.map(drop)
+    })
+    .await?;
     let since = Release::new(3, 7, 0);
     came_with(since, release, async || client.who_am_i().await.map(drop)).await?;
     eventually_async(SOON, "the session goes on", async || session(&client) == before).await?;
@@ -105,7 +107,7 @@ async fn what_came_with_3_4_goes_everywhere(server: ServerKind) -> TestResult {
     let refused =
         refused.check("/none", Version::ANY).commit().await.expect_err("there is no such znode");
     assert!(matches!(refused, TransactionError::Refused { index: 1, .. }), "{refused}");
-    let names: Vec<_> = client.children("/a").await?.iter().map(str::to_owned).collect();
+    let names: Vec<_> = client.get_children("/a").await?.iter().map(str::to_owned).collect();
     assert_eq!(names, ["n-0000000000"]);
 
     client.sync("/a").await?;
@@ -124,7 +126,7 @@ async fn one_shot_watches_go_everywhere(server: ServerKind) -> TestResult {
     let beside = connect(&format!("{}{chroot}", server.connect_string()), LASTING).await?;
     create(&client, "/a").await?;
     let (_, _, data) = client.get_data_and_watch("/a").await?;
-    let (_, children) = client.children_and_watch("/a").await?;
+    let (_, children) = client.get_children_and_watch("/a").await?;
     let (none, existence) = client.exists_and_watch("/b").await?;
     assert_eq!(none, None);
     beside.set_data("/a", b"one", Version::ANY).await?;

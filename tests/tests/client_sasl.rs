@@ -52,10 +52,10 @@ fn pairs(identities: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// How the session ended, once it has.
 async fn end(client: &Client) -> Result<SessionEnd, TestFailure> {
-    let mut connection = client.connection();
-    let ended = connection.until(|state| matches!(state, ConnectionState::Closed { .. }));
+    let mut connection = client.connection_updates();
+    let ended = connection.wait_for(|state| matches!(state, ConnectionState::Closed { .. }));
     match soon("the client ends", ended).await? {
-        Some(ConnectionState::Closed { end }) => Ok(end),
+        Ok(ConnectionState::Closed { end }) => Ok(end),
         state => panic!("{state:?}"),
     }
 }

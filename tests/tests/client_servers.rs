@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use election_tokio::{
-    Client, ConnectError, ConnectFailure, ConnectString, ConnectionState, NoServers, ServerAddress,
-    ServerFile, SessionId, source_fn,
+    Client, ConnectError, ConnectFailure, ConnectString, ConnectionState, NoMoreUpdates, NoServers,
+    ServerAddress, ServerFile, SessionId, source_fn,
 };
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};
@@ -51,9 +51,9 @@ async fn until<T>(
     client: &Client,
     mut wanted: impl FnMut(&ConnectionState) -> Option<T>,
 ) -> Result<T, TestFailure> {
-    let mut connection = client.connection();
-    let state = timeout(SOON, connection.until(|state| wanted(state).is_some())).await?;
-    Ok(state.as_ref().and_then(wanted).ok_or_else(|| io::Error::other("the client is over"))?)
+    let mut connection = client.connection_updates();
+    let state = timeout(SOON, connection.wait_for(|state| wanted(state).is_some())).await??;
+    Ok(wanted(&state).ok_or(NoMoreUpdates)?)
 }
 
 async fn session(client: &Client) -> Result<SessionId, TestFailure> {

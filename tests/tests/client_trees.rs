@@ -46,7 +46,7 @@ async fn a_znode_is_created_with_its_parents(server: ServerKind) -> TestResult {
     assert_eq!(created.path, "/a/x/n-0000000000");
     let created = client.create_with_parents("/a/x/", b"", mode, &open).await?;
     assert_eq!(created.path, "/a/x/0000000001");
-    assert_eq!(client.count_descendants("/").await?, 6);
+    assert_eq!(client.get_all_children_number("/").await?, 6);
 
     let error = client.create_with_parents("/a/b/c", b"", PERSISTENT, &open).await.unwrap_err();
     assert_eq!(error.to_string(), "create2 /a/b/c: NodeExists");
@@ -118,7 +118,7 @@ async fn a_tree_is_deleted_from_the_leaves(server: ServerKind) -> TestResult {
     let deleter = Client::builder(&format!("{}{chroot}", proxy.connect_string())).connect().await?;
     let size = u64::try_from(6 + WIDE)?;
     assert_eq!(deleter.delete_tree("/tree").await?, size);
-    assert_eq!(client.children("/").await?.iter().collect::<Vec<_>>(), ["tree-top"]);
+    assert_eq!(client.get_children("/").await?.iter().collect::<Vec<_>>(), ["tree-top"]);
     assert_eq!(proxy.counters().requests(Opcode::DELETE), size);
     assert_eq!(deleter.delete_tree("/tree").await?, 0);
     Ok(())

@@ -63,14 +63,14 @@ async fn each_kind_of_change_fires_the_watches_on_it(server: ServerKind) -> Test
 
     let (_, _, data) = client.get_data_and_watch(&path).await?;
     let (_, exists) = client.exists_and_watch(&path).await?;
-    let (_, children) = client.children_and_watch(&path).await?;
+    let (_, children) = client.get_children_and_watch(&path).await?;
     client.set_data(&path, b"new", Version::ANY).await?;
     assert_eq!(fired(data).await?, EventType::NODE_DATA_CHANGED);
     assert_eq!(fired(exists).await?, EventType::NODE_DATA_CHANGED);
     client.create(&child, b"", CreateMode::Persistent).await?;
     assert_eq!(fired(children).await?, EventType::NODE_CHILDREN_CHANGED);
 
-    let (_, children) = client.children_and_watch(&child).await?;
+    let (_, children) = client.get_children_and_watch(&child).await?;
     let (_, _, data) = client.get_data_and_watch(&child).await?;
     client.delete(&child, Version::ANY).await?;
     assert_eq!(fired(children).await?, EventType::NODE_DELETED);
@@ -111,7 +111,7 @@ async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestRes
     let (_, _, on_deleted) = client.get_data_and_watch(&deleted).await?;
     let (_, on_created) = client.exists_and_watch(&created).await?;
     let (_, _, on_written) = client.get_data_and_watch(&written).await?;
-    let (_, on_parent) = client.children_and_watch(&parent).await?;
+    let (_, on_parent) = client.get_children_and_watch(&parent).await?;
     proxy.refuse();
     proxy.cut();
     other.delete(&deleted, Version::ANY).await?;
@@ -185,7 +185,7 @@ async fn a_dropped_watch_is_taken_down(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let (client, other) = (direct(&server).await?, direct(&server).await?);
     let (_, kept) = client.exists_and_watch("/kept").await?;
-    let (_, also_kept) = client.children_and_watch("/").await?;
+    let (_, also_kept) = client.get_children_and_watch("/").await?;
     for number in 0..100 {
         let path = format!("/dropped-{number}");
         let (_, watch) = client.exists_and_watch(&path).await?;
@@ -210,15 +210,15 @@ async fn a_lost_watch_is_dropped_without_harm_to_those_of_the_next_session(
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string());
     let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let (_, old) = client.exists_and_watch("/never").await?;
     proxy.refuse();
     proxy.cut();
-    let expired = connection.until(|state| matches!(state, ConnectionState::Expired { .. }));
-    assert!(timeout(SOON, expired).await?.is_some());
+    let expired = connection.wait_for(|state| matches!(state, ConnectionState::Expired { .. }));
+    assert!(timeout(SOON, expired).await?.is_ok());
     proxy.accept()?;
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
-    assert!(timeout(SOON, connected).await?.is_some());
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(timeout(SOON, connected).await?.is_ok());
     let path = unique_path("new");
     let (_, new) = client.exists_and_watch(&path).await?;
     drop(old);
@@ -231,16 +231,16 @@ async fn a_watch_is_lost_with_its_session(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string());
     let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let (_, on_expiry) = client.exists_and_watch("/never").await?;
     proxy.refuse();
     proxy.cut();
-    let expired = connection.until(|state| matches!(state, ConnectionState::Expired { .. }));
-    assert!(timeout(SOON, expired).await?.is_some());
+    let expired = connection.wait_for(|state| matches!(state, ConnectionState::Expired { .. }));
+    assert!(timeout(SOON, expired).await?.is_ok());
     assert_eq!(timeout(SOON, on_expiry).await?, Err(WatchLost));
     proxy.accept()?;
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
-    assert!(timeout(SOON, connected).await?.is_some());
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(timeout(SOON, connected).await?.is_ok());
     let (_, on_close) = client.exists_and_watch("/never").await?;
     client.close().await?;
     assert_eq!(timeout(SOON, on_close).await?, Err(WatchLost));

@@ -125,9 +125,9 @@ fn writes(counters: &Counters) -> u64 {
 }
 
 async fn is_connected(client: &Client) -> TestResult {
-    let mut connection = client.connection();
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
-    assert!(soon("the client is connected", connected).await?.is_some());
+    let mut connection = client.connection_updates();
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(soon("the client is connected", connected).await?.is_ok());
     Ok(())
 }
 
@@ -138,18 +138,18 @@ async fn who_withdraws_there_leaves_no_candidate() -> TestResult {
         let scene = Scene::set().await?;
         let nomination = scene.client.election(ELECTION).nominate()?;
         scene.lose_the_reply(async {}).await?;
-        assert_eq!(scene.admin.children(ELECTION).await?.iter().count(), 1, "it was done");
-        let mut status = nomination.watch();
+        assert_eq!(scene.admin.get_children(ELECTION).await?.iter().count(), 1, "it was done");
+        let mut status = nomination.updates();
         let withdrawal = tokio::spawn(nomination.withdraw());
-        let leaving = status.until(|status| status.role == Role::Leaving);
-        assert!(soon("the nominee is told to leave", leaving).await?.is_some());
+        let leaving = status.wait_for(|status| status.role == Role::Leaving);
+        assert!(soon("the nominee is told to leave", leaving).await?.is_ok());
         let Some(sent) = scene.go_to_the_deposed().await? else {
             continue;
         };
         scene.until_decided(sent, || withdrawal.is_finished()).await?;
         let departure = soon("the nominee has withdrawn", withdrawal).await???;
         let left: Vec<_> =
-            scene.admin.children(ELECTION).await?.iter().map(str::to_owned).collect();
+            scene.admin.get_children(ELECTION).await?.iter().map(str::to_owned).collect();
         assert!(left.is_empty(), "{departure:?}, and there stands {left:?}");
         return Ok(());
     }
@@ -185,9 +185,9 @@ async fn who_deletes_its_ephemerals_there_leaves_none() -> TestResult {
 
 /// Until it succeeds.
 async fn delete_ephemerals(client: Client) -> Result<Vec<String>, Error> {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     loop {
-        connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await;
+        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await?;
         match client.delete_ephemerals("/", |_| true).await {
             Err(error)
                 if matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected) => {}

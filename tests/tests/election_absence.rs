@@ -52,11 +52,11 @@ async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
     let waited = tokio::time::timeout(deadline, nomination.elected()).await;
     assert!(waited.is_err(), "there is no server");
     assert_eq!(nomination.status().role, Role::Connecting);
-    let mut connection = client.connection();
-    let failed = connection.until(|state| {
+    let mut connection = client.connection_updates();
+    let failed = connection.wait_for(|state| {
         matches!(state, ConnectionState::Connecting { failures, last_failure: Some(_) } if *failures > 0)
     });
-    assert!(soon("a failed attempt is shown", failed).await?.is_some());
+    assert!(soon("a failed attempt is shown", failed).await?.is_ok());
 
     proxy.accept()?;
     leads(&mut nomination).await?;

@@ -52,7 +52,7 @@ async fn a_failed_nomination_leaves_no_candidate_however_often_the_connection_is
         drop(nomination);
         planned.wait(SOON)?;
         eventually_async(SOON, &format!("no candidate stands after {cut:?}"), async || {
-            reader.children(ELECTION).await.is_ok_and(|all| all.iter().next().is_none())
+            reader.get_children(ELECTION).await.is_ok_and(|all| all.iter().next().is_none())
         })
         .await?;
         // And the client goes on.

@@ -151,7 +151,7 @@ impl<'a> Scene<'a> {
         if grade == LeaseGrade::Contact && division.leaves_the_client_alone() {
             // It is the member that is cut off, and not the client. What waits for the others, as
             // heartbeats do, holds up the answers to pings too, so this client alone is not misled.
-            let connection = self.old.connection().latest();
+            let connection = self.old.connection_updates().latest();
             assert!(matches!(connection, ConnectionState::Connected { .. }), "{connection:?}");
         }
         if grade == LeaseGrade::Quorum {

@@ -97,7 +97,7 @@ async fn a_leader_moves_when_its_member_dies() -> TestResult {
     let (own, predecessor) = follows(&follower).await?;
     assert_eq!(&predecessor, leadership.candidate());
 
-    soon("the leader has resigned", leader.resign()).await??;
+    soon("the leader has resigned", leader.withdraw()).await??;
     let successor = Arc::new(leads(&mut follower).await?);
     watchers.watch("follower", Arc::clone(&successor));
     assert_eq!(successor.candidate(), &own);

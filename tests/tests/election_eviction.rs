@@ -141,8 +141,8 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
     let client = arena.client_by(&proxy).await?;
     let mut follower = client.election(ELECTION).nominate()?;
     let (own, _) = follows(&follower).await?;
-    let mut status = follower.watch();
-    status.see();
+    let mut status = follower.updates();
+    status.latest_and_update();
 
     for candidate in [leadership.candidate(), &own, leadership.candidate(), &own] {
         let before = proxy.counters();
@@ -155,7 +155,7 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
         assert_eq!(work(&after) - work(&before), 1);
     }
     client.sync(ELECTION).await?;
-    assert!(!status.has_unseen(), "{:?}", follower.status());
+    assert!(!status.has_changed(), "{:?}", follower.status());
     assert!(leadership.is_valid());
     soon("the leader has resigned", leadership.resign()).await??;
     let successor = leads(&mut follower).await?;
@@ -203,8 +203,8 @@ async fn queue_behind(arena: &Arena, others: usize) -> Result<Vec<Nomination>, T
 /// Deletes the election node and all that is in it, as `deleteall` does, until it is gone.
 async fn delete_election(admin: &Client) -> TestResult {
     loop {
-        let children = match admin.children(ELECTION).await {
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(()),
+        let children = match admin.get_children(ELECTION).await {
+            Err(error) if error.is_no_node() => return Ok(()),
             children => children?,
         };
         let mut deletions = JoinSet::new();
@@ -214,7 +214,7 @@ async fn delete_election(admin: &Client) -> TestResult {
         }
         for deletion in deletions.join_all().await {
             match deletion {
-                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+                Err(error) if error.is_no_node() => {}
                 deletion => deletion?,
             }
         }

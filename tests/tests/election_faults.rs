@@ -153,7 +153,7 @@ async fn a_resignation_in_doubt_is_carried_out(server: ServerKind) -> TestResult
         let bench = Bench::new(server, "delete").await?;
         let (leader, leadership, mut heir) = bench.leader_and_heir().await?;
         let planned = bench.proxy.cut_when(cut);
-        let resigned = soon("the leader has resigned", leader.resign()).await?;
+        let resigned = soon("the leader has resigned", leader.withdraw()).await?;
         planned.wait(SOON)?;
         assert_eq!(resigned, Ok(Departure::Deleted), "{cut:?}");
         assert!(!leadership.is_valid());
@@ -177,8 +177,8 @@ async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader(
     assert_eq!(is_suspended(&leader).await?, leadership.token());
     assert!(leadership.is_valid(), "its session lives");
 
-    let status = leader.watch();
-    let mut resigning = pin!(leader.resign());
+    let status = leader.updates();
+    let mut resigning = pin!(leader.withdraw());
     let waits = tokio::select! {
         biased;
         _ = &mut resigning => false,
@@ -206,7 +206,7 @@ async fn resigning_with_no_server_in_reach_ends_with_the_session(server: ServerK
     leads(&mut leader).await?;
     proxy.refuse();
     proxy.cut();
-    let resigned = soon("the leader has resigned", leader.resign()).await?;
+    let resigned = soon("the leader has resigned", leader.withdraw()).await?;
     assert_eq!(resigned, Ok(Departure::WithSession));
     arena.wait_until_empty().await
 }

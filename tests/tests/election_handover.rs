@@ -64,8 +64,8 @@ async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult
     assert!(leadership.is_valid());
     assert!(leadership.valid_until().is_some());
 
-    let ended = nomination.watch();
-    assert_eq!(soon("the leader has resigned", nomination.resign()).await??, Departure::Deleted);
+    let ended = nomination.updates();
+    assert_eq!(soon("the leader has resigned", nomination.withdraw()).await??, Departure::Deleted);
     assert!(!leadership.is_valid());
     assert_eq!(leadership.valid_until(), None);
     assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Resigned);
@@ -150,13 +150,13 @@ async fn the_follower_behind_one_that_withdrew_follows_the_one_before(
     assert_eq!(&first, leadership.candidate());
     follows_this(&last, &middle_name).await?;
 
-    let mut leader_status = leader.watch();
-    leader_status.see();
-    let middle_status = middle.watch();
+    let mut leader_status = leader.updates();
+    leader_status.latest_and_update();
+    let middle_status = middle.updates();
     soon("the middle one has withdrawn", middle.withdraw()).await??;
     assert_eq!(middle_status.latest().role, Role::Ended(EndReason::Withdrawn(Departure::Deleted)));
     follows_this(&last, leadership.candidate()).await?;
-    assert!(!leader_status.has_unseen(), "{:?}", leader.status());
+    assert!(!leader_status.has_changed(), "{:?}", leader.status());
 
     soon("the leader has resigned", leadership.resign()).await??;
     let successor = leads(&mut last).await?;

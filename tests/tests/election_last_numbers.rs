@@ -39,7 +39,7 @@ async fn has_a_place_or_none(nomination: &Nomination) -> Result<Role, TestFailur
 async fn has_children(client: &Client, count: usize) -> TestResult {
     let what = format!("the election node has {count} children");
     let children =
-        async || client.children(ELECTION).await.is_ok_and(|all| all.iter().count() == count);
+        async || client.get_children(ELECTION).await.is_ok_and(|all| all.iter().count() == count);
     Ok(eventually_async(SOON, &what, children).await?)
 }
 
@@ -70,14 +70,14 @@ async fn who_comes_after_the_last_good_number_is_told_so() -> TestResult {
     assert!(leadership.is_valid());
     follows_this(&second, leadership.candidate()).await?;
 
-    soon("the first has resigned", first.resign()).await??;
+    soon("the first has resigned", first.withdraw()).await??;
     let successor = Arc::new(leads(&mut second).await?);
     assert!(has_number(&successor, LAST - 1));
     watchers.watch("second", Arc::clone(&successor));
     assert_eq!(has_a_place_or_none(&nominee(&client, 0xE0)?).await?, exhausted());
     assert!(successor.is_valid());
     assert_eq!(watchers.finish().tenures()?.len(), 2);
-    soon("the second has resigned", second.resign()).await??;
+    soon("the second has resigned", second.withdraw()).await??;
     has_children(&client, 0).await
 }
 

@@ -29,13 +29,13 @@ async fn a_nominee_on_a_slow_link_says_that_it_waits_for_the_lease(
     let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(TIMEOUT);
     let client = builder.connect_timeout(SOON).connect().await?;
     let mut nomination = client.election(ELECTION).nominate()?;
-    let mut history = nomination.watch();
+    let mut history = nomination.updates();
     let role = reaches(&nomination, "the nominee says that it waits for the lease", |status| {
         matches!(status.role, Role::AwaitingLease { .. }).then(|| status.role.clone())
     })
     .await?;
     println!("{role:?}");
-    let announced = history.until(|status| matches!(status.role, Role::Leading { .. }));
+    let announced = history.wait_for(|status| matches!(status.role, Role::Leading { .. }));
     let announced = tokio::time::timeout(2 * TIMEOUT, announced).await;
     assert!(announced.is_err(), "{announced:?}");
 

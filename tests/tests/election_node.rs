@@ -201,7 +201,7 @@ async fn a_reconnected_nominee_is_who_it_was(server: ServerKind) -> TestResult {
     }
     soon("the leader has resigned", leadership.resign()).await??;
     soon("the heir has withdrawn", heir.withdraw()).await??;
-    assert_eq!(client.children(ELECTION).await?.iter().count(), 0);
+    assert_eq!(client.get_children(ELECTION).await?.iter().count(), 0);
     Ok(())
 }
 

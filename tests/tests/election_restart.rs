@@ -74,11 +74,11 @@ async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
 
     server.kill()?;
     for client in [&client, &beside] {
-        let mut connection = client.connection();
-        let over = connection.until(|state| {
+        let mut connection = client.connection_updates();
+        let over = connection.wait_for(|state| {
             matches!(state, ConnectionState::Expired { .. } | ConnectionState::Connecting { .. })
         });
-        assert!(soon("the session is over", over).await?.is_some());
+        assert!(soon("the session is over", over).await?.is_ok());
     }
     let reason = soon("the loss is told", leadership.lost()).await?;
     assert_eq!(reason, LostReason::LeaseLapsed);
@@ -92,8 +92,8 @@ async fn after_a_long_outage_one_leads_by_a_greater_token() -> TestResult {
     .await??;
     assert!(new_leadership.token() > leadership.token());
     // The admin's session is of the same age, and a longer timeout.
-    let mut connection = arena.admin.connection();
-    let connected = connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
-    assert!(soon("the admin is back", connected).await?.is_some());
+    let mut connection = arena.admin.connection_updates();
+    let connected = connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
+    assert!(soon("the admin is back", connected).await?.is_ok());
     arena.wait_for_children(2).await
 }

@@ -162,12 +162,12 @@ async fn granted(
     client: &Client,
     wanted: impl Fn(Duration) -> bool,
 ) -> Result<(SessionId, Duration), TestFailure> {
-    let mut connection = client.connection();
-    let state = connection.until(
+    let mut connection = client.connection_updates();
+    let state = connection.wait_for(
         |state| matches!(state, ConnectionState::Connected { timeout, .. } if wanted(*timeout)),
     );
     match soon("the client is connected", state).await? {
-        Some(ConnectionState::Connected { session, timeout, .. }) => Ok((session, timeout)),
+        Ok(ConnectionState::Connected { session, timeout, .. }) => Ok((session, timeout)),
         other => panic!("connected, and not {other:?}"),
     }
 }

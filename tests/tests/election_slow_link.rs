@@ -38,7 +38,7 @@ async fn does_not_come_and_go(server: ServerKind, arena: &Arena, part: f64) -> T
     let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(TIMEOUT);
     let client = builder.connect_timeout(SOON).connect().await?;
     let nomination = client.election(&format!("/election-{part}")).nominate()?;
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     let mut tokens: Vec<Token> = Vec::new();
     let seen = tokio::time::timeout(3 * TIMEOUT, async {
         while let Some(status) = status.next().await {

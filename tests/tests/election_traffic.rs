@@ -227,7 +227,7 @@ async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResu
     while queue.members.len() > 1 {
         let Member { client, proxy, nomination, .. } = queue.members.remove(0);
         let before = (Traffic::of(&proxy.counters()), queue.traffic());
-        soon("the leader has resigned", nomination.resign()).await??;
+        soon("the leader has resigned", nomination.withdraw()).await??;
         leads(&mut queue.members[0].nomination).await?;
         queue.settle().await?;
         let resigned = Traffic::of(&proxy.counters()) - before.0;

@@ -163,7 +163,7 @@ async fn use_a_client(proxy: &Proxy, shown: &Shown, tap: &Tap) -> TestResult {
         proxy.counters().replies(Opcode::SASL) >= 4 && client.exists("/").await.is_ok()
     })
     .await?;
-    for value in [&client as &dyn Debug, &client.connection(), &nomination, &leadership] {
+    for value in [&client as &dyn Debug, &client.connection_updates(), &nomination, &leadership] {
         shown.add(value);
     }
     client.close().await?;
@@ -194,8 +194,8 @@ async fn secrets_are_nowhere_to_be_seen() -> TestResult {
     let refused = Client::builder(&server.connect_string())
         .auth("no-such-scheme", DIGEST_SECRET.as_bytes())
         .start()?;
-    let mut connection = refused.connection();
-    shown.add(&connection.until(|state| format!("{state:?}").contains("AuthFailed")).await);
+    let mut connection = refused.connection_updates();
+    shown.add(&connection.wait_for(|state| format!("{state:?}").contains("AuthFailed")).await);
     shown.add(&Secret::new(SASL_PASSWORD));
 
     let text = shown.text();

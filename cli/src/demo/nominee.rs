@@ -59,7 +59,7 @@ impl Nominee {
         let client =
             connection::connect(builder, &setting.servers, setting.connect_timeout).await?;
         let nomination = client.election(&setting.path).data(name.to_owned()).nominate()?;
-        let mut status = nomination.watch();
+        let mut status = nomination.updates();
         let changes = setting.changes.clone();
         tokio::spawn(async move {
             while let Some(status) = status.next().await {
@@ -74,7 +74,7 @@ impl Nominee {
 
     /// As the server granted it, while there is a connection.
     pub(super) fn session_timeout(&self) -> Option<Duration> {
-        match self.client.connection().latest() {
+        match self.client.connection_updates().latest() {
             ConnectionState::Connected { timeout, .. } => Some(timeout),
             _ => None,
         }
@@ -83,7 +83,7 @@ impl Nominee {
     /// Gives the lead, or the wait for it, up.
     pub(super) async fn resign(self) {
         // Unconfirmed, the candidate goes with the session, which is closed here at the latest.
-        let _ = self.nomination.resign().await;
+        let _ = self.nomination.withdraw().await;
         let _ = self.client.close().await;
     }
 

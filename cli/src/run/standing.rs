@@ -48,7 +48,7 @@ enum Place {
 
 impl Nominee {
     pub(super) fn new(nomination: Nomination, recorder: Recorder) -> Self {
-        Self { status: nomination.watch(), nomination, place: Place::Outside, recorder }
+        Self { status: nomination.updates(), nomination, place: Place::Outside, recorder }
     }
 
     /// The leadership that COMMAND is to run under.
@@ -71,7 +71,7 @@ impl Nominee {
 
     /// Records what has changed, and tells what the nominee may do now.
     pub(super) fn look(&mut self) -> Standing {
-        let status = self.status.see();
+        let status = self.status.latest_and_update();
         self.record_loss();
         match status.role {
             Role::Leading { .. } => self.leads(Certainty::Certain),

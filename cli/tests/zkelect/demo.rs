@@ -107,6 +107,6 @@ async fn told_to_end(label: &str, said: &str) {
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "");
     let client = Client::builder(server.address()).connect().await.expect("a session");
-    let left = client.children("/").await.expect("names");
+    let left = client.get_children("/").await.expect("names");
     assert!(left.iter().eq(["zookeeper"]), "{left:?}");
 }

@@ -17,9 +17,9 @@ async fn candidates_are_listed_in_order_with_the_leader_first() {
     let client = Client::builder(&servers).connect().await.expect("a session");
     let mut nomination =
         client.election("/leader").data(&b"\xff\x00"[..]).nominate().expect("a nomination");
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     let follows =
-        status.until(|status| matches!(status.role, election_tokio::Role::Following { .. }));
+        status.wait_for(|status| matches!(status.role, election_tokio::Role::Following { .. }));
     tokio::select! {
         _ = nomination.elected() => panic!("there is a leader"),
         standing = follows => drop(standing.expect("it stands")),

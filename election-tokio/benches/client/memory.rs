@@ -58,11 +58,7 @@ async fn nominations_of_one_session(servers: &str, number: usize) -> Result<(), 
         if let Some(nomination) = nominations.last() {
             let in_place =
                 |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
-            nomination
-                .watch()
-                .until(|status| in_place(&status.role))
-                .await
-                .ok_or("the nomination ended")?;
+            nomination.updates().wait_for(|status| in_place(&status.role)).await?;
         }
     }
     print("nominations", number, before)?;

@@ -56,7 +56,7 @@ async fn measure_with(
         let Some(leader) = queue.pop_front() else { break };
         let Some(next) = queue.front_mut() else { break };
         let start = Instant::now();
-        let (departure, elected) = tokio::join!(leader.resign(), async {
+        let (departure, elected) = tokio::join!(leader.withdraw(), async {
             let leadership = next.elected().await;
             leadership.map(|_| start.elapsed())
         });
@@ -70,7 +70,7 @@ async fn measure_with(
         client.delete("/take-over-floor", Version::ANY).await?;
         deletes.push(start.elapsed());
         let start = Instant::now();
-        client.children(&path).await?;
+        client.get_children(&path).await?;
         lists.push(start.elapsed());
     }
     println!(
@@ -88,10 +88,6 @@ async fn measure_with(
 
 async fn settled(nomination: &Nomination) -> Result<(), Box<dyn Error>> {
     let in_place = |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
-    nomination
-        .watch()
-        .until(|status| in_place(&status.role))
-        .await
-        .ok_or("the nomination ended")?;
+    nomination.updates().wait_for(|status| in_place(&status.role)).await?;
     Ok(())
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use zk_session::{
     Backoff, Config, ConnectString, LeaseGrade, LeaseMargin, Limits, ReadOnlyServers, Sasl, Secret,
-    SessionEnd, SessionTicket, WhileDisconnected,
+    SessionEnd, SessionTicket, SubmitError, WhileDisconnected,
 };
 
 use super::IfGone;
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::{Driver, Way};
+use crate::error::SharedError;
 use crate::hub::{Identity, OnExpiry, Resumption, Servers, Settings, Shared};
 use crate::path::Chroot;
 use crate::sasl::SaslMechanism;
@@ -19,6 +20,7 @@ use crate::source::ServerSource;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
+use crate::updates::NoMoreUpdates;
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
 /// send: a list of many children may be larger than what they accept themselves.
@@ -236,17 +238,17 @@ impl ClientBuilder {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
         let resumes = self.resumption.is_some();
         let client = self.start()?;
-        let mut connection = client.connection();
-        let connected = connection.until(|state| {
+        let mut connection = client.connection_updates();
+        let connected = connection.wait_for(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match tokio::time::timeout(after, connected).await {
-            Ok(Some(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
+            Ok(Ok(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
                 return Err(ConnectError::SessionGone(expiry));
             }
-            Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
-            Ok(Some(_)) => return Ok(client),
-            Ok(None) | Err(_) => {}
+            Ok(Ok(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
+            Ok(Ok(_)) => return Ok(client),
+            Ok(Err(NoMoreUpdates)) | Err(_) => {}
         }
         let last_failure = match connection.latest() {
             ConnectionState::Connecting { last_failure, .. } => last_failure,
@@ -256,13 +258,18 @@ impl ClientBuilder {
     }
 
     /// Makes the client without waiting: it connects in the background, and
-    /// [`Client::connection`] shows how that goes. Has to be called within a tokio runtime.
+    /// [`Client::connection_updates`] shows how that goes.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] if the connect string, the margin with this grade, or the options of TLS
-    /// cannot be used.
+    /// [`ConnectError`] if the connect string, the margin with this grade, an identity, or the
+    /// options of TLS cannot be used; [`ConnectError::NoRuntime`] outside of a tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a tokio runtime that was built without its drivers for IO and time.
     pub fn start(self) -> Result<Client, ConnectError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
         let (known, source, chroot) = match self.servers {
             ServersAt::ConnectString(text) => {
                 let servers: ConnectString = text.parse()?;
@@ -281,12 +288,8 @@ impl ClientBuilder {
             Some(options) => Arc::new(TlsConnector::new(connector, options)?),
             None => connector,
         };
-        let seed = match self.seed {
-            Some(seed) => seed,
-            None => {
-                getrandom::u64().map_err(|error| ConnectError::Randomness(error.to_string()))?
-            }
-        };
+        let seed = self.seed.map_or_else(getrandom::u64, Ok);
+        let seed = seed.map_err(|error| ConnectError::Randomness(SharedError::new(error)))?;
         let mut session = self.session;
         session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
         let settings = Settings {
@@ -298,9 +301,20 @@ impl ClientBuilder {
             resumption: self.resumption,
         };
         let shared = Shared::new(settings, Servers::new(known), chroot);
-        let shared = Arc::new(shared.map_err(ConnectError::Identity)?);
+        let shared = Arc::new(shared.map_err(unpresentable)?);
         let way = Way { connector, sasl: self.sasl, max_reply: self.max_reply };
-        tokio::spawn(Driver::new(Arc::clone(&shared), source, way));
+        runtime.spawn(Driver::new(Arc::clone(&shared), source, way));
         Ok(Client { handle: Arc::new(Handle { shared }) })
+    }
+}
+
+/// No identity fails otherwise before there is a connection.
+fn unpresentable(error: SubmitError) -> ConnectError {
+    match error {
+        SubmitError::TooLarge { length, limit } => ConnectError::IdentityTooLarge { length, limit },
+        SubmitError::NotConnected
+        | SubmitError::Full
+        | SubmitError::Unsupported(_)
+        | SubmitError::Closed => ConnectError::Ended(SessionEnd::Abandoned),
     }
 }

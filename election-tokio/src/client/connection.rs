@@ -1,14 +1,12 @@
 //! What can be seen of the connection.
 
-use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
 use zk_jute::SessionId;
-use zk_session::{
-    ConnectStringError, Expiry, LeaseGrade, LeaseMargin, ServerAddress, SessionEnd, SubmitError,
-};
+use zk_session::{ConnectStringError, Expiry, LeaseGrade, LeaseMargin, ServerAddress, SessionEnd};
 
+use crate::error::SharedError;
 use crate::path::PathError;
 
 /// The state of a client's connection and session.
@@ -73,36 +71,37 @@ impl ConnectionState {
 }
 
 /// An attempt to connect that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Its [`source`](core::error::Error::source) is the reason by its own type: an [`io::Error`] of the
+/// transport or of the [`ServerSource`](crate::ServerSource), with what lies below it; or a
+/// [`ConnectionEnd`](crate::ConnectionEnd), where the transport did not fail.
+///
+/// [`io::Error`]: std::io::Error
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure {
     /// A server was tried.
+    #[error(
+        "{server}: {reason}{}",
+        outdated.as_ref().map(|why| format!(" (from an old list: {why})")).unwrap_or_default()
+    )]
     Server {
         /// The server.
         server: ServerAddress,
-        /// Why, in words.
-        reason: String,
-        /// Why the list that the server is from may be out of date, in words: what became of the
-        /// last question to the [`ServerSource`](crate::ServerSource), if it brought no servers.
-        outdated: Option<String>,
+        /// Why.
+        #[source]
+        reason: SharedError,
+        /// Why the list that the server is from may be out of date: what became of the last question
+        /// to the [`ServerSource`](crate::ServerSource), if it brought no servers.
+        outdated: Option<SharedError>,
     },
     /// No server is known: the [`ServerSource`](crate::ServerSource) has named none so far.
+    #[error("no server is known: {reason}")]
     NoneKnown {
-        /// Why, in words.
-        reason: String,
+        /// Why.
+        #[source]
+        reason: SharedError,
     },
-}
-
-impl fmt::Display for ConnectFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server { server, reason, outdated: None } => write!(f, "{server}: {reason}"),
-            Self::Server { server, reason, outdated: Some(why) } => {
-                write!(f, "{server}: {reason} (from an old list: {why})")
-            }
-            Self::NoneKnown { reason } => write!(f, "no server is known: {reason}"),
-        }
-    }
 }
 
 /// A list of servers without any.
@@ -120,9 +119,15 @@ pub enum ConnectError {
     /// The chroot of the connect string is no valid path.
     #[error("invalid chroot: {0}")]
     Chroot(#[source] PathError),
-    /// An identity is too large to be presented.
-    #[error("an identity cannot be presented: {0}")]
-    Identity(#[source] SubmitError),
+    /// An identity of [`ClientBuilder::auth`](crate::ClientBuilder::auth) is larger than a server
+    /// would read.
+    #[error("an identity of {length} bytes is above the limit of {limit}")]
+    IdentityTooLarge {
+        /// The length in bytes of the request that presents it.
+        length: usize,
+        /// The limit in bytes ([`Limits::max_frame`](crate::Limits::max_frame)).
+        limit: usize,
+    },
     /// With this margin no lease of this grade could be kept alive.
     #[error(
         "a lease margin of {} percent leaves no time to prove a lease of grade {grade:?}: \
@@ -139,9 +144,12 @@ pub enum ConnectError {
     #[cfg(feature = "tls")]
     #[error("TLS: {0}")]
     Tls(#[from] crate::tls::TlsError),
+    /// There is no tokio runtime, which the client could run in.
+    #[error("a client has to be started within a tokio runtime")]
+    NoRuntime,
     /// The operating system gave no random numbers.
     #[error("no random numbers from the operating system: {0}")]
-    Randomness(String),
+    Randomness(#[source] SharedError),
     /// No server granted a session in time.
     #[error(
         "no server granted a session within {after:?}{}",
@@ -151,6 +159,7 @@ pub enum ConnectError {
         /// How long was tried.
         after: Duration,
         /// The last attempt.
+        #[source]
         last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The session that was to be resumed is gone, and its ephemeral znodes with it.

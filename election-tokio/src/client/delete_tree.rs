@@ -1,7 +1,7 @@
 //! Deleting a znode with all that is below it.
 
 use zk_jute::records::DeleteRequest;
-use zk_jute::{ErrorCode, Request, Version};
+use zk_jute::{Request, Version};
 
 use super::{Client, pipeline};
 use crate::error::{Error, ErrorKind};
@@ -54,7 +54,7 @@ impl Client {
             let mut parents = level.into_iter();
             let next = || {
                 parents.next().map(|parent| async {
-                    let children = self.children(&parent).await;
+                    let children = self.get_children(&parent).await;
                     (parent, children)
                 })
             };
@@ -64,7 +64,7 @@ impl Client {
                     tree.push(parent);
                     Ok(())
                 }
-                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(()),
+                Err(error) if error.is_no_node() => Ok(()),
                 Err(error) => Err(error),
             })
             .await?;
@@ -84,8 +84,8 @@ impl Client {
                 *deleted += 1;
                 Ok(())
             }
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(()),
-            Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
+            Err(error) if error.is_no_node() => Ok(()),
+            Err(error) if error.is_not_empty() => {
                 grown = Some(error);
                 Ok(())
             }

@@ -75,20 +75,20 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode` before ZooKeeper 3.5.0; [`ErrorKind::UnreadableConfig`].
-    pub async fn ensemble_config(&self) -> Result<EnsembleConfig, Error> {
+    pub async fn get_config(&self) -> Result<EnsembleConfig, Error> {
         let request = GetDataRequest { path: CONFIG, watch: false };
         let answer = self.call(CONFIG, &request).await?;
         config(OpCode::GET_DATA, &answer)
     }
 
-    /// Like [`Client::ensemble_config`], with a watch that fires when the members change.
+    /// Like [`Client::get_config`], with a watch that fires when the members change.
     ///
     /// Cancel safe: no watch is left.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::ensemble_config`]; then no watch is left.
-    pub async fn ensemble_config_and_watch(&self) -> Result<(EnsembleConfig, OneshotWatch), Error> {
+    /// Those of [`Client::get_config`]; then no watch is left.
+    pub async fn get_config_and_watch(&self) -> Result<(EnsembleConfig, OneshotWatch), Error> {
         let asked = Asked::Once(Watching::GetData(CONFIG));
         let (outcome, holder) = self.watching(OpCode::GET_DATA, CONFIG, asked).await?;
         Ok((config(OpCode::GET_DATA, &outcome?)?, OneshotWatch::new(holder)))

@@ -1,6 +1,6 @@
 //! Handing a session from one process to another.
 
-use zk_jute::{ErrorCode, OpCode, Version};
+use zk_jute::{OpCode, Version};
 use zk_session::SessionTicket;
 
 use super::Client;
@@ -45,13 +45,13 @@ impl Client {
 
     /// Deletes those of this session's ephemeral znodes at paths that begin with `prefix` which are
     /// `unwanted`, and gives their paths, in no order: what a resumed session has, and nobody needs
-    /// any more. For the prefix see [`Client::ephemerals`].
+    /// any more. For the prefix see [`Client::get_ephemerals`].
     ///
     /// Cancel safe: what was deleted until then stays so.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::ephemerals`] and of [`Client::delete`]; what was deleted before stays so.
+    /// Those of [`Client::get_ephemerals`] and of [`Client::delete`]; what was deleted before stays so.
     /// A znode that is gone meanwhile is no error. `ConnectionLoss`, too, if the client went to another
     /// server while it asked what there is: ask again. A server that is cut off from its ensemble does
     /// not answer.
@@ -64,7 +64,7 @@ impl Client {
         paths.retain(|path| unwanted(path));
         for path in &paths {
             match self.delete(path, Version::ANY).await {
-                Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error),
+                Err(error) if !error.is_no_node() => return Err(error),
                 Ok(()) | Err(_) => {}
             }
         }
@@ -77,7 +77,7 @@ impl Client {
         let connections = || self.shared().look(|hub| (hub.connections(), None));
         let before = connections();
         self.barrier().await?;
-        let paths = self.ephemerals(prefix).await?;
+        let paths = self.get_ephemerals(prefix).await?;
         if connections() == before {
             Ok(paths)
         } else {

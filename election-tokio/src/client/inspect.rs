@@ -32,7 +32,7 @@ impl Client {
     ///
     /// [`ErrorKind::InvalidPath`] for a prefix that no path begins with;
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
-    pub async fn ephemerals(&self, prefix: &str) -> Result<Vec<String>, Error> {
+    pub async fn get_ephemerals(&self, prefix: &str) -> Result<Vec<String>, Error> {
         // What follows the prefix belongs to the path.
         let checked = path::check_path(&[prefix, "x"].concat());
         let server_prefix = self.checked_path(OpCode::GET_EPHEMERALS, prefix, checked)?;
@@ -54,7 +54,7 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode`; `NoAuth`; [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
-    pub async fn count_descendants(&self, path: &str) -> Result<u32, Error> {
+    pub async fn get_all_children_number(&self, path: &str) -> Result<u32, Error> {
         let server_path = self.server_path::<GetAllChildrenNumberRequest<'_>>(path)?;
         let request = GetAllChildrenNumberRequest { path: &server_path };
         let answer = self.call(path, &request).await?;
@@ -62,7 +62,7 @@ impl Client {
             decoded::<GetAllChildrenNumberRequest<'_>, _>(path, &answer)?;
         u32::try_from(total_number).map_err(|_| {
             let kind = DecodeErrorKind::NegativeLength(total_number);
-            let error = ErrorKind::UnreadableAnswer(DecodeError { kind, offset: 0 });
+            let error = ErrorKind::UnreadableReply(DecodeError { kind, offset: 0 });
             Error::new(OpCode::GET_ALL_CHILDREN_NUMBER, path, error)
         })
     }

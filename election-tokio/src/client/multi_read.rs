@@ -59,7 +59,7 @@ impl MultiRead {
     }
 
     /// Lists the names of a znode's children.
-    pub fn children(self, path: &str) -> Self {
+    pub fn get_children(self, path: &str) -> Self {
         self.with(path, Kind::Children)
     }
 
@@ -77,7 +77,7 @@ impl MultiRead {
     ///
     /// Of a single read, in its place: `NoNode`; `NoAuth`. Of the whole:
     /// [`ErrorKind::InvalidPath`] for any of the paths; [`ErrorKind::Unsupported`] before ZooKeeper
-    /// 3.6.0; [`ErrorKind::UnreadableAnswer`] for an answer to other reads than these.
+    /// 3.6.0; [`ErrorKind::UnreadableReply`] for an answer to other reads than these.
     pub async fn send(self) -> Result<Vec<Result<ReadResult, Error>>, Error> {
         let Some(first) = self.reads.first() else {
             return Ok(Vec::new());
@@ -94,7 +94,7 @@ impl MultiRead {
             decoded::<MultiReadRequest<'_>, _>(&first.path, &answer)?;
         let unreadable = |kind| {
             let error = DecodeError { kind, offset: answer.body.len() };
-            Error::new(OpCode::MULTI_READ, &first.path, ErrorKind::UnreadableAnswer(error))
+            Error::new(OpCode::MULTI_READ, &first.path, ErrorKind::UnreadableReply(error))
         };
         let results = self.reads.iter().zip(response);
         let results = results

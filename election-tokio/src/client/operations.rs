@@ -6,7 +6,7 @@ use zk_jute::records::{
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
     SetDataResponse, Stat, SyncRequest,
 };
-use zk_jute::{Decode, ErrorCode, OpCode, Request, Version};
+use zk_jute::{Decode, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
 
 use super::watch::Asked;
@@ -142,22 +142,25 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode`; `NoAuth` without the permission to read the znode.
-    pub async fn children(&self, path: &str) -> Result<Children, Error> {
+    pub async fn get_children(&self, path: &str) -> Result<Children, Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let request = GetChildren2Request { path: &server_path, watch: false };
         let answer = self.call(path, &request).await?;
         children(path, answer)
     }
 
-    /// Like [`Client::children`], with a watch that fires when a child is created or deleted, or
+    /// Like [`Client::get_children`], with a watch that fires when a child is created or deleted, or
     /// the znode itself is.
     ///
     /// Cancel safe: no watch is left.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::children`]; then no watch is left.
-    pub async fn children_and_watch(&self, path: &str) -> Result<(Children, OneshotWatch), Error> {
+    /// Those of [`Client::get_children`]; then no watch is left.
+    pub async fn get_children_and_watch(
+        &self,
+        path: &str,
+    ) -> Result<(Children, OneshotWatch), Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let asked = Asked::Once(Watching::GetChildren(&server_path));
         let (outcome, holder) = self.watching(OpCode::GET_CHILDREN2, path, asked).await?;
@@ -208,7 +211,7 @@ pub(super) fn decoded_as<'a, T: Decode<'a>>(
     answer: &'a Completion,
 ) -> Result<T, Error> {
     T::decode_prefix(&answer.body)
-        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableAnswer(error)))
+        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableReply(error)))
 }
 
 fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {
@@ -217,7 +220,7 @@ fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<St
             let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &answer)?;
             Ok(Some(response.stat))
         }
-        Err(error) if error.code() == Some(ErrorCode::NO_NODE) => Ok(None),
+        Err(error) if error.is_no_node() => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -230,6 +233,6 @@ fn data(path: &str, answer: &Completion) -> Result<(Bytes, Stat), Error> {
 
 fn children(path: &str, answer: Completion) -> Result<Children, Error> {
     Children::new(answer.body).map_err(|error| {
-        Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableAnswer(error))
+        Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableReply(error))
     })
 }

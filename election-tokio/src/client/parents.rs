@@ -35,7 +35,7 @@ impl Client {
         let mut round = 0;
         loop {
             let missing = match self.create_with_acl(path, data, mode, acl).await {
-                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => error,
+                Err(error) if error.is_no_node() => error,
                 outcome => return outcome,
             };
             if let Some(obstacle) = obstacle {

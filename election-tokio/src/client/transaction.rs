@@ -85,6 +85,46 @@ impl TransactionError {
         }
     }
 
+    /// The server's error code, if the server refused an operation or the whole.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::NotLeader => None,
+            Self::Request(error) => error.code(),
+        }
+    }
+
+    /// Whether nothing was applied, because a znode or the parent of one does not exist.
+    pub fn is_no_node(&self) -> bool {
+        self.code() == Some(ErrorCode::NO_NODE)
+    }
+
+    /// Whether nothing was applied, because a znode to create exists already.
+    pub fn is_node_exists(&self) -> bool {
+        self.code() == Some(ErrorCode::NODE_EXISTS)
+    }
+
+    /// Whether nothing was applied, because a znode has another version than the one that was given.
+    pub fn is_bad_version(&self) -> bool {
+        self.code() == Some(ErrorCode::BAD_VERSION)
+    }
+
+    /// Whether nothing was applied, because a znode to delete has children.
+    pub fn is_not_empty(&self) -> bool {
+        self.code() == Some(ErrorCode::NOT_EMPTY)
+    }
+
+    /// Whether nothing was applied, because an access list does not permit an operation.
+    pub fn is_no_auth(&self) -> bool {
+        self.code() == Some(ErrorCode::NO_AUTH)
+    }
+
+    /// Whether the connection was lost before the reply: the transaction may or may not have been
+    /// applied.
+    pub fn is_connection_loss(&self) -> bool {
+        matches!(self, Self::Request(error) if error.is_connection_loss())
+    }
+
     /// What to do about it, where that can be said, as [`Error::advice`].
     pub fn advice(&self) -> Option<&'static str> {
         match self {
@@ -201,7 +241,7 @@ impl Transaction {
                 left: results.len(),
             };
             let error = zk_jute::DecodeError { kind: end, offset: answer.body.len() };
-            Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableAnswer(error)).into())
+            Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableReply(error)).into())
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct WatchEvent {
 pub struct WatchLost;
 
 /// Sees every change of a znode, or of a whole tree, until it is dropped; made by
-/// [`Client::watch`]. Survives reconnects, but servers keep no events for those who are away: after
+/// [`Client::add_watch`]. Survives reconnects, but servers keep no events for those who are away: after
 /// each reconnect, [`WatchUpdate::ChangesMissed`] says to read again what the watch is about.
 ///
 /// A [`Stream`] too. Changes wait here, some thousands of them; from whoever is slower than that
@@ -79,7 +79,7 @@ impl Client {
     /// # Errors
     ///
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.6.0.
-    pub async fn watch(&self, path: &str, mode: WatchMode) -> Result<PersistentWatch, Error> {
+    pub async fn add_watch(&self, path: &str, mode: WatchMode) -> Result<PersistentWatch, Error> {
         let server_path = self.server_path::<AddWatchRequest<'_>>(path)?;
         let asked = Asked::Persistent(&server_path, mode);
         let (outcome, holder) = self.watching(OpCode::ADD_WATCH, path, asked).await?;

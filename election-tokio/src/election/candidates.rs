@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use election_core::{CandidateName, Token};
-use zk_jute::{ErrorCode, SessionId};
+use zk_jute::SessionId;
 
 use super::Election;
 use crate::error::Error;
@@ -33,11 +33,11 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::children`](crate::Client::children) and
+    /// Those of [`Client::get_children`](crate::Client::get_children) and
     /// [`Client::get_data`](crate::Client::get_data), but for what is not there.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
-        let children = match self.client.children(&self.path).await {
-            Err(error) if error.code() == Some(ErrorCode::NO_NODE) => return Ok(Vec::new()),
+        let children = match self.client.get_children(&self.path).await {
+            Err(error) if error.is_no_node() => return Ok(Vec::new()),
             children => children?,
         };
         let mut names: Vec<_> =
@@ -52,7 +52,7 @@ impl Election {
                     token: Token::new(stat.czxid.get()),
                     data,
                 }),
-                Err(error) if error.code() == Some(ErrorCode::NO_NODE) => {}
+                Err(error) if error.is_no_node() => {}
                 Err(error) => return Err(error),
             }
         }

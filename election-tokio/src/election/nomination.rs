@@ -72,7 +72,7 @@ impl Nomination {
     }
 
     /// The status and its changes.
-    pub fn watch(&self) -> Updates<Status> {
+    pub fn updates(&self) -> Updates<Status> {
         self.status.clone()
     }
 
@@ -88,7 +88,7 @@ impl Nomination {
     /// How the nomination ended, if it did.
     pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
         loop {
-            let role = self.status.see().role;
+            let role = self.status.latest_and_update().role;
             match role {
                 Role::Ended(reason) => return Err(reason),
                 Role::Leading { .. } | Role::Suspended { .. } => {
@@ -98,7 +98,7 @@ impl Nomination {
                         hub.nominations.get(&self.seat.key).and_then(crate::hub::Nomination::tenure)
                     };
                     if let Some(tenure) = tenure {
-                        return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.watch()));
+                        return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.updates()));
                     }
                 }
                 Role::Connecting
@@ -129,12 +129,6 @@ impl Nomination {
         let mut status = self.status.clone();
         ended(&mut status).await
     }
-
-    /// The same as [`Nomination::withdraw`], by the word for a leader; as cancel safe, and with the
-    /// same errors.
-    pub async fn resign(self) -> Result<Departure, WithdrawError> {
-        self.withdraw().await
-    }
 }
 
 impl Drop for Nomination {
@@ -145,9 +139,9 @@ impl Drop for Nomination {
 
 /// Waits until a nomination that was told to leave is over.
 pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
-    let ended = status.until(|status| matches!(status.role, Role::Ended(_))).await;
+    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
     match ended {
-        Some(Status { role: Role::Ended(reason), .. }) => match reason {
+        Ok(Status { role: Role::Ended(reason), .. }) => match reason {
             EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
             EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
                 Ok(Departure::WithSession)

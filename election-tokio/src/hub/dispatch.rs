@@ -19,6 +19,7 @@ use super::{
 use crate::broadcast::Receiver;
 use crate::client::{ConnectionState, IfGone};
 use crate::election::Status;
+use crate::error::SharedError;
 use crate::telemetry::{CONNECTION, Outcome, metrics};
 
 impl Hub {
@@ -124,17 +125,19 @@ impl Hub {
                 self.calls.announce_room(&self.session, &mut self.wakers);
             }
             Event::ConnectFailed { end, .. } => {
-                let reason = self.transport_error.take().unwrap_or_else(|| unanswered(end));
+                let error = self.transport_error.take();
+                let reason = error.map_or_else(|| unanswered(end), SharedError::from);
                 let failure = Arc::new(self.servers.failed(reason));
                 debug!(target: CONNECTION, %failure, "no connection");
                 self.connection.modify(|state| state.attempt_failed(failure), &mut self.wakers);
             }
             Event::Disconnected { end, .. } => {
-                let reason = self.transport_error.take().unwrap_or_else(|| end.to_string());
+                let error = self.transport_error.take();
+                let reason = error.map_or_else(|| SharedError::new(end), SharedError::from);
                 warn!(
                     target: CONNECTION,
                     session = self.session.id().map(tracing::field::display),
-                    reason, "connection lost"
+                    %reason, "connection lost"
                 );
                 self.connection.modify(ConnectionState::connection_lost, &mut self.wakers);
                 self.void_requests();
@@ -314,12 +317,16 @@ impl Hub {
 }
 
 /// Why an attempt failed whose transport did not say why.
-fn unanswered(end: ConnectionEnd) -> String {
+fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {
-        ConnectionEnd::Closed => format!(
-            "{end} before it answered: it does not serve at present, has seen less than this \
-             client, or wants TLS on this port"
-        ),
-        end => end.to_string(),
+        ConnectionEnd::Closed => SharedError::new(ClosedUnanswered(end)),
+        end => SharedError::new(end),
     }
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{0} before it answered: it does not serve at present, has seen less than this client, or \
+     wants TLS on this port"
+)]
+struct ClosedUnanswered(#[source] ConnectionEnd);

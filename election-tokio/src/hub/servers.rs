@@ -5,6 +5,7 @@ use core::num::NonZeroUsize;
 use zk_session::{ServerAddress, ServerIndex};
 
 use crate::client::ConnectFailure;
+use crate::error::SharedError;
 
 /// The servers that the session has the indices of.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(crate) struct Servers {
     /// Whom the last attempt is for, whatever list counts by now.
     tried: Option<ServerAddress>,
     /// Why the source gave no list, when it was asked last.
-    outdated: Option<String>,
+    outdated: Option<SharedError>,
 }
 
 /// The attempts that the source is asked once for.
@@ -68,7 +69,7 @@ impl Servers {
     }
 
     /// The attempt failed.
-    pub(crate) fn failed(&self, reason: String) -> ConnectFailure {
+    pub(crate) fn failed(&self, reason: SharedError) -> ConnectFailure {
         let outdated = self.outdated.clone();
         match &self.tried {
             Some(server) => ConnectFailure::Server { server: server.clone(), reason, outdated },
@@ -97,7 +98,7 @@ impl Servers {
     }
 
     /// The source failed.
-    pub(crate) fn not_replaced(&mut self, reason: String) {
+    pub(crate) fn not_replaced(&mut self, reason: SharedError) {
         self.outdated = Some(reason);
     }
 }
@@ -143,7 +144,8 @@ mod tests {
         assert_eq!(servers.count().get(), 2);
         let address = servers.attempt(ServerIndex(1));
         assert!(servers.replace(list(&["c"])));
-        let ConnectFailure::Server { server, .. } = servers.failed("refused".to_owned()) else {
+        let ConnectFailure::Server { server, .. } = servers.failed(SharedError::new("refused"))
+        else {
             unreachable!("a server was tried")
         };
         assert_eq!(Some(server), address, "whatever list counts by now");
@@ -153,15 +155,15 @@ mod tests {
     fn a_failure_tells_why_the_list_may_be_out_of_date() {
         let mut servers = Servers::new(Vec::new());
         assert_eq!(servers.attempt(ServerIndex(0)), None);
-        servers.not_replaced("no such file".to_owned());
-        let none_known = ConnectFailure::NoneKnown { reason: "no such file".to_owned() };
-        assert_eq!(servers.failed("closed".to_owned()), none_known);
+        servers.not_replaced(SharedError::new("no such file"));
+        let none_known = ConnectFailure::NoneKnown { reason: SharedError::new("no such file") };
+        assert_eq!(servers.failed(SharedError::new("closed")), none_known);
         assert!(servers.replace(list(&["a"])));
         servers.attempt(ServerIndex(0));
-        servers.not_replaced("no such file".to_owned());
-        let text = servers.failed("closed".to_owned()).to_string();
+        servers.not_replaced(SharedError::new("no such file"));
+        let text = servers.failed(SharedError::new("closed")).to_string();
         assert!(text.contains("a:1: closed") && text.contains("no such file"), "{text}");
         assert!(!servers.replace(list(&["a"])));
-        assert_eq!(servers.failed("closed".to_owned()).to_string(), "a:1: closed");
+        assert_eq!(servers.failed(SharedError::new("closed")).to_string(), "a:1: closed");
     }
 }

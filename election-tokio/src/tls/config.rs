@@ -15,6 +15,7 @@ use super::error::{PemProblem, TlsError, TlsInput};
 use super::options::{Credentials, HostNames, TlsOptions, TlsVersion, Trust};
 use super::pem::Pem;
 use super::verifier::AnyHostName;
+use crate::error::SharedError;
 
 const FROM_1_2: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 const FROM_1_3: &[&SupportedProtocolVersion] = &[&TLS13];
@@ -73,7 +74,7 @@ impl Loader {
         };
         let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(self.versions)
-            .map_err(|error| TlsError::UnsuitableProvider(error.to_string()))?;
+            .map_err(|error| TlsError::UnsuitableProvider(SharedError::new(error)))?;
         let builder = match self.host_names {
             HostNames::Verified => builder.with_root_certificates(roots),
             HostNames::Ignored => {
@@ -135,7 +136,7 @@ fn given_roots(pems: &[Pem]) -> Result<RootCertStore, TlsError> {
     for pem in pems {
         for certificate in pem.certificates(TlsInput::Ca)? {
             roots.add(certificate).map_err(|error| {
-                pem.error(TlsInput::Ca, PemProblem::InvalidCertificate(error.to_string()))
+                pem.error(TlsInput::Ca, PemProblem::InvalidCertificate(SharedError::new(error)))
             })?;
         }
     }
@@ -150,12 +151,13 @@ fn certified(
     let key = credentials.key.private_key()?;
     builder.with_client_auth_cert(chain, key).map_err(|error| match error {
         RustlsError::InconsistentKeys(InconsistentKeys::KeyMismatch) => TlsError::KeyMismatch,
-        RustlsError::InvalidCertificate(reason) => credentials
-            .certificates
-            .error(TlsInput::ClientCertificate, PemProblem::InvalidCertificate(reason.to_string())),
-        error => {
-            credentials.key.error(TlsInput::ClientKey, PemProblem::InvalidKey(error.to_string()))
-        }
+        RustlsError::InvalidCertificate(reason) => credentials.certificates.error(
+            TlsInput::ClientCertificate,
+            PemProblem::InvalidCertificate(SharedError::new(reason.to_string())),
+        ),
+        error => credentials
+            .key
+            .error(TlsInput::ClientKey, PemProblem::InvalidKey(SharedError::new(error))),
     })
 }
 

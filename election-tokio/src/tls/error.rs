@@ -3,6 +3,8 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use crate::error::SharedError;
+
 /// Options of TLS that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,7 @@ pub enum TlsError {
         /// Where it came from.
         origin: PemOrigin,
         /// What is wrong with it.
+        #[source]
         problem: PemProblem,
     },
     /// The private key is that of another certificate.
@@ -44,7 +47,7 @@ pub enum TlsError {
     NoProvider,
     /// The provider of cryptography cannot do what is asked for.
     #[error("the provider of cryptography that rustls uses does not fit: {0}")]
-    UnsuitableProvider(String),
+    UnsuitableProvider(#[source] SharedError),
 }
 
 /// What PEM is given for.
@@ -89,12 +92,12 @@ impl fmt::Display for PemOrigin {
 }
 
 /// What is wrong with a file, or with PEM.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PemProblem {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
-    Unreadable(String),
+    Unreadable(#[source] SharedError),
     /// It is PEM in part only, as that of a file that is still being written.
     #[error("broken PEM: {0}")]
     Broken(&'static str),
@@ -117,8 +120,8 @@ pub enum PemProblem {
     EncryptedKey,
     /// What a PEM section holds is no certificate that can be used.
     #[error("no usable certificate: {0}")]
-    InvalidCertificate(String),
+    InvalidCertificate(#[source] SharedError),
     /// What a PEM section holds is no key that can be used.
     #[error("no usable key: {0}")]
-    InvalidKey(String),
+    InvalidKey(#[source] SharedError),
 }

@@ -33,7 +33,9 @@ impl fmt::Display for Explained {
 
 impl Error for Explained {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
+        // What is within says more than the `io::Error` around it, and by its own type.
+        let within = self.source.get_ref().map(|error| error as &(dyn Error + 'static));
+        Some(within.unwrap_or(&self.source))
     }
 }
 
@@ -279,6 +281,15 @@ mod tests {
         let source = explained.get_ref().and_then(Error::source).map(ToString::to_string);
         assert_eq!(source.as_deref(), Some("tls handshake eof"));
         assert_eq!(explained.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn an_explanation_keeps_the_error_of_rustls() {
+        let reason = RustlsError::AlertReceived(AlertDescription::UnknownCA);
+        let error = io::Error::new(io::ErrorKind::InvalidData, reason.clone());
+        let explained = ANONYMOUS.explain_handshake(error);
+        let source = explained.source().and_then(|source| source.downcast_ref::<RustlsError>());
+        assert_eq!(source, Some(&reason));
     }
 
     #[test]

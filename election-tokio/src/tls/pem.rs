@@ -65,7 +65,7 @@ impl Pem {
             Self::File(file) => {
                 let pem = fs::read(file)
                     .map(Zeroizing::new)
-                    .map_err(|error| PemProblem::Unreadable(error.to_string()))?;
+                    .map_err(|error| PemProblem::Unreadable(error.into()))?;
                 parse(&pem)
             }
         }

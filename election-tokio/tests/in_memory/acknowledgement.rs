@@ -22,7 +22,7 @@ async fn an_acknowledgement_names_its_leader_and_replaces_the_last_one() {
     let token = leadership.token();
     let expected = format!("token: {token}\nnominee: {}\n\none", nomination.id());
     assert_eq!(second.get_data(PATH).await.unwrap().0, expected);
-    nomination.resign().await.unwrap();
+    nomination.withdraw().await.unwrap();
 
     let (nomination, leadership) = leader(&second).await;
     assert!(leadership.token() > token);

@@ -194,7 +194,7 @@ async fn wakers_are_dropped_outside_of_the_lock() {
     }
     impl Drop for Holder {
         fn drop(&mut self) {
-            drop(self.0.connection());
+            drop(self.0.connection_updates());
         }
     }
     let server = Server::new();

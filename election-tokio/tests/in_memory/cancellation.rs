@@ -1,11 +1,13 @@
 //! Futures that are dropped, wherever they are.
 
+use core::error::Error as StdError;
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::io;
 
-use election_tokio::{AccessList, Client, ConnectError, CreateMode, Error, Version};
+use election_tokio::{AccessList, Client, ConnectError, ConnectionEnd, CreateMode, Error, Version};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};
@@ -145,7 +147,7 @@ async fn a_dropped_read_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
         client.exists("/there").await?;
         client.get_data("/there").await?;
-        client.children("/there").await?;
+        client.get_children("/there").await?;
         client.sync("/there").await
     })
     .await;
@@ -176,7 +178,7 @@ async fn a_dropped_watching_read_leaves_no_watch() {
     drop_everywhere(async |client| client.get_data_and_watch("/there").await.map(|_| ())).await;
     drop_everywhere(async |client| client.exists_and_watch("/there").await.map(|_| ())).await;
     drop_everywhere(async |client| client.exists_and_watch("/missing").await.map(|_| ())).await;
-    drop_everywhere(async |client| client.children_and_watch("/there").await.map(|_| ())).await;
+    drop_everywhere(async |client| client.get_children_and_watch("/there").await.map(|_| ())).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -317,8 +319,31 @@ async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     assert_eq!(started.elapsed(), after);
     let text = error.to_string();
     assert!(text.contains("1.5s") && text.contains("in-memory:2181: nobody home"), "{text}");
+    let io_error = sources(&error).find_map(|source| source.downcast_ref::<io::Error>());
+    assert_eq!(io_error.map(io::Error::kind), Some(io::ErrorKind::ConnectionRefused));
     let ConnectError::NoServer { last_failure, .. } = error else {
         panic!("{error:?}");
     };
     assert_eq!(last_failure.unwrap().to_string(), "in-memory:2181: nobody home");
+}
+
+/// The errors below an error.
+fn sources(error: &ConnectError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    core::iter::successors(error.source(), |error| (*error).source())
+}
+
+#[test]
+fn a_client_that_is_started_outside_of_a_runtime_says_so() {
+    let refused = Server::new().builder().start();
+    assert!(matches!(refused, Err(ConnectError::NoRuntime)), "{refused:?}");
+}
+
+/// An attempt that the transport does not end keeps its reason by its type, too.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stays_silent_is_named_with_what_the_session_says() {
+    let server = Server::new();
+    server.read_only_next(0);
+    let error = server.builder().connect().await.unwrap_err();
+    let end = sources(&error).find_map(|source| source.downcast_ref::<ConnectionEnd>());
+    assert_eq!(end, Some(&ConnectionEnd::TimedOut), "{error}");
 }

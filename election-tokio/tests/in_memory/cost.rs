@@ -112,10 +112,10 @@ impl Queue {
             let builder = builder.look_interval(HOUR * 100);
             let client = builder.connect().await.expect("a session");
             let nomination = client.election(ELECTION).nominate().expect("a nomination");
-            let mut status = nomination.watch();
+            let mut status = nomination.updates();
             let in_place =
                 |role: &Role| matches!(role, Role::Leading { .. } | Role::Following { .. });
-            status.until(|status| in_place(&status.role)).await.expect("a place");
+            status.wait_for(|status| in_place(&status.role)).await.expect("a place");
             let candidate = status.latest().candidate.expect("a candidate");
             let path = format!("{ELECTION}/{candidate}");
             assert_eq!(u64::try_from(path.len()), Ok(PATH));

@@ -29,14 +29,14 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     server.expire();
     wait(1).await;
     let end = SessionEnd::Expired(Expiry::Refused);
-    assert_eq!(anew.connection().latest(), ConnectionState::Closed { end });
+    assert_eq!(anew.connection_updates().latest(), ConnectionState::Closed { end });
 
     let ticket = server.client().await.detach().expect("a session");
     let resumed = server.builder().resume(ticket, IfGone::Fail).connect().await;
     let resumed = resumed.expect("it lives");
     server.expire();
     wait(1).await;
-    let state = resumed.connection().latest();
+    let state = resumed.connection_updates().latest();
     assert!(matches!(state, ConnectionState::Connected { .. }), "{state:?}");
 }
 
@@ -79,8 +79,8 @@ async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_b
         // It is answered, but its caller has not come round to it.
         server.cut();
         wait(3).await;
-        let mut connection = client.connection();
-        connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await;
+        let mut connection = client.connection_updates();
+        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await?;
         assert_eq!(server.state().accepted, 2);
         let error = deleted.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionLoss);

@@ -23,8 +23,8 @@ async fn client(server: &Server) -> Client {
 
 async fn follower(client: &Client) -> Nomination {
     let follower = client.election(ELECTION).nominate().expect("a nomination");
-    let in_place = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
-    assert!(in_place.is_some());
+    let in_place = follower.updates().wait_for(|s| matches!(s.role, Role::Following { .. })).await;
+    assert!(in_place.is_ok());
     follower
 }
 
@@ -105,7 +105,7 @@ async fn an_heir_takes_over_at_once() {
     let mut heir = follower(&second).await;
     tokio::time::sleep(TIMEOUT * 3).await;
     let before = tokio::time::Instant::now();
-    leader.resign().await.unwrap();
+    leader.withdraw().await.unwrap();
     let leadership = heir.elected().await.unwrap();
     assert!(before.elapsed() < TIMEOUT / 100);
     assert!(leadership.is_valid());
@@ -213,13 +213,13 @@ async fn only_those_near_to_leading_send_heartbeats() {
     assert!((28 * sessions..=31 * sessions).contains(&heartbeats), "{heartbeats} of {sessions}");
 
     // The one that remains goes on.
-    leader.resign().await.unwrap();
+    leader.withdraw().await.unwrap();
     for (follower, _) in followers {
         follower.withdraw().await.unwrap();
     }
     let heartbeats = in_ten_timeouts().await;
     assert!((28..=32).contains(&heartbeats), "{heartbeats} of one session");
-    elsewhere.resign().await.unwrap();
+    elsewhere.withdraw().await.unwrap();
     assert_eq!(in_ten_timeouts().await, 0, "nobody needs the lease");
 }
 

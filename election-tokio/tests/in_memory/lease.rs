@@ -34,8 +34,9 @@ impl Scene {
         let builder = server.builder().session_timeout(TIMEOUT).lease_grade(LeaseGrade::Contact);
         let followers = builder.lease_margin(LeaseMargin::percent(90)).connect().await.unwrap();
         let follower = followers.election(ELECTION).nominate().unwrap();
-        let in_place = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
-        assert!(in_place.is_some());
+        let in_place =
+            follower.updates().wait_for(|s| matches!(s.role, Role::Following { .. })).await;
+        assert!(in_place.is_ok());
         tokio::time::sleep(TIMEOUT / 6).await;
         Self { leaders, leadership, _leader: leader, followers, follower }
     }
@@ -76,8 +77,8 @@ async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_r
     // The handshake is answered, and nothing else yet.
     server.read_only_next(1);
     server.accept();
-    let mut connection = scene.followers.connection();
-    connection.until(|state| matches!(state, ConnectionState::Connected { .. })).await.unwrap();
+    let mut connection = scene.followers.connection_updates();
+    connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await.unwrap();
     assert_eq!(scene.follower.status().role, Role::Connecting);
     server.read_freely();
     let leadership = scene.follower.elected().await.unwrap();
@@ -106,14 +107,14 @@ async fn who_is_promoted_over_a_slow_link_is_told_what_it_waits_for() {
     server.state().latency = slow;
     let client = server.builder().session_timeout(timeout).connect().await.unwrap();
     let mut nomination = client.election(ELECTION).nominate().unwrap();
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     let awaits = |role: &Role| match role {
         Role::AwaitingLease {
             outlook: LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest },
         } => Some((*round_trip, *timeout, *longest)),
         _ => None,
     };
-    let told = status.until(|status| awaits(&status.role).is_some()).await.unwrap();
+    let told = status.wait_for(|status| awaits(&status.role).is_some()).await.unwrap();
     let (round_trip, counted, longest) = awaits(&told.role).expect("it awaits the lease");
     assert!((slow..slow * 2).contains(&round_trip), "{round_trip:?}");
     assert_eq!(counted, timeout);
@@ -121,7 +122,7 @@ async fn who_is_promoted_over_a_slow_link_is_told_what_it_waits_for() {
 
     let elected = tokio::time::timeout(timeout * 20, nomination.elected()).await;
     assert!(elected.is_err(), "no lease would last");
-    assert!(!status.has_unseen(), "nothing flaps: {:?}", status.latest());
+    assert!(!status.has_changed(), "nothing flaps: {:?}", status.latest());
 
     server.state().latency = longest / 2;
     let leadership = nomination.elected().await.unwrap();

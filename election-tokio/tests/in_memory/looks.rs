@@ -18,7 +18,7 @@ async fn client(server: &Server) -> Client {
 async fn in_place(client: &Client, election: &str) -> Nomination {
     let nomination = client.election(election).nominate().expect("a nomination");
     let stands = |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
-    nomination.watch().until(|status| stands(&status.role)).await.expect("a place");
+    nomination.updates().wait_for(|status| stands(&status.role)).await.expect("a place");
     nomination
 }
 
@@ -145,7 +145,7 @@ async fn what_is_owed_ends_with_the_session() {
     let server = Server::new();
     let client = client(&server).await;
     let nomination = failed(&server, &client).await;
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     assert_eq!(status.next().await, None, "the status is the last one");
     server.expire();
     wait(3).await;

@@ -82,10 +82,10 @@ async fn a_follower_dropped_anywhere_leaves_no_znode() {
             let mut leader = election(&client).nominate().unwrap();
             let leadership = leader.elected().await.unwrap();
             let follower = election(&client).nominate().unwrap();
-            let mut status = follower.watch();
+            let mut status = follower.updates();
             run_until(&server, DropAfter::Steps(steps), async {
                 status
-                    .until(|status| matches!(status.role, Role::Following { .. }))
+                    .wait_for(|status| matches!(status.role, Role::Following { .. }))
                     .await
                     .map(|_| ())
             })
@@ -97,7 +97,7 @@ async fn a_follower_dropped_anywhere_leaves_no_znode() {
             wait(3).await;
             assert_eq!(server.children(ELECTION).len(), 1, "{steps} {fate:?}");
             assert!(leadership.is_valid());
-            assert_eq!(leader.resign().await, Ok(Departure::Deleted));
+            assert_eq!(leader.withdraw().await, Ok(Departure::Deleted));
             drop(leadership);
             nobody_stands_but_watches(&server, &client, &(steps, fate)).await;
         }
@@ -132,7 +132,7 @@ async fn a_dropped_resignation_goes_through() {
             let client = server.client().await;
             let mut nomination = election(&client).nominate().unwrap();
             let leadership = nomination.elected().await.unwrap();
-            let departed = run_until(&server, end, nomination.resign()).await;
+            let departed = run_until(&server, end, nomination.withdraw()).await;
             if fate == Fate::IsCut {
                 server.cut();
             }
@@ -252,7 +252,7 @@ async fn a_nomination_that_fails_at_once_is_over() {
     let client = server.client().await;
     let too_much = vec![0; 2 * 1024 * 1024];
     let mut nomination = election(&client).data(too_much).nominate().unwrap();
-    let mut status = nomination.watch();
+    let mut status = nomination.updates();
     let reason = nomination.elected().await.unwrap_err();
     assert!(matches!(reason, EndReason::Failed(_)), "{reason}");
     let next = tokio::time::timeout(Duration::from_secs(1), async {

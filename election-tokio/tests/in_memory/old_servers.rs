@@ -29,7 +29,7 @@ async fn is_refused(
 
     // It cost the connection, and not the session.
     wait(1).await;
-    assert!(matches!(client.connection().latest(), ConnectionState::Connected { .. }));
+    assert!(matches!(client.connection_updates().latest(), ConnectionState::Connected { .. }));
     assert!(client.exists("/mine").await.unwrap().is_some());
     assert_eq!(server.state().accepted, 2);
 }
@@ -54,11 +54,11 @@ async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
 async fn a_question_that_the_server_does_not_know_is_named() {
     let three_six = Release::new(3, 6, 0);
     is_refused(OpCode::GET_EPHEMERALS, three_six, async |client| {
-        client.ephemerals("/").await.map(|_| ())
+        client.get_ephemerals("/").await.map(|_| ())
     })
     .await;
     is_refused(OpCode::GET_ALL_CHILDREN_NUMBER, three_six, async |client| {
-        client.count_descendants("/").await.map(|_| ())
+        client.get_all_children_number("/").await.map(|_| ())
     })
     .await;
     is_refused(OpCode::MULTI_READ, three_six, async |client| {
@@ -79,7 +79,7 @@ async fn an_answer_to_other_reads_is_an_error_of_the_whole() {
         let client = server.client().await;
         server.lie_about(OpCode::MULTI_READ, lie);
         let error = client.multi_read().get_data("/").send().await.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::UnreadableReply(_)), "{error}");
         client.exists("/").await.unwrap();
         assert_eq!(server.state().accepted, 1);
     }

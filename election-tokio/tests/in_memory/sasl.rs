@@ -68,7 +68,7 @@ async fn a_mechanism_may_take_its_time_while_everybody_waits() {
     server.state().requests.clear();
     server.cut();
     wait(3).await;
-    assert!(matches!(client.connection().latest(), ConnectionState::Connected { .. }));
+    assert!(matches!(client.connection_updates().latest(), ConnectionState::Connected { .. }));
     assert_eq!(server.state().requests, exchange);
     assert_eq!(begun.load(Ordering::Relaxed), 2);
 }
@@ -96,10 +96,10 @@ async fn a_mechanism_that_is_not_available_is_asked_again() {
         slow(begun)
     });
     let client = server.builder().sasl(mechanism).start().unwrap();
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let failed = connection
-        .until(|state| matches!(state, ConnectionState::Connecting { failures: 1.., .. }));
-    let Some(ConnectionState::Connecting { last_failure: Some(failure), .. }) = failed.await else {
+        .wait_for(|state| matches!(state, ConnectionState::Connecting { failures: 1.., .. }));
+    let Ok(ConnectionState::Connecting { last_failure: Some(failure), .. }) = failed.await else {
         unreachable!("it fails at first");
     };
     assert!(failure.to_string().contains("no key server in reach"), "{failure}");

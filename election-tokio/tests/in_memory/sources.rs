@@ -32,7 +32,7 @@ async fn a_source_is_asked_for_each_round_of_attempts() {
     server.refuse();
     server.cut();
     wait(5).await;
-    let ConnectionState::Suspended { failures, .. } = client.connection().latest() else {
+    let ConnectionState::Suspended { failures, .. } = client.connection_updates().latest() else {
         unreachable!("no server serves")
     };
     let rounds = usize::try_from(failures).expect("64 bits").div_ceil(2);
@@ -63,7 +63,7 @@ async fn a_slow_source_is_asked_one_question_at_a_time() {
     server.refuse();
     server.cut();
     wait(2).await;
-    let state = client.connection().latest();
+    let state = client.connection_updates().latest();
     assert!(matches!(state, ConnectionState::Suspended { failures: 2.., .. }), "{state:?}");
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
@@ -110,7 +110,7 @@ async fn an_attempt_of_the_old_list_does_not_pass_for_one_of_the_new_list() {
         client.update_servers([address("new")]).expect("there is one");
         gate.notify_one();
         settle().await;
-        let state = client.connection().latest();
+        let state = client.connection_updates().latest();
         assert!(matches!(state, ConnectionState::Connected { .. }), "{behind:?} {state:?}");
     }
 }

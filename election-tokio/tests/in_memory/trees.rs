@@ -288,5 +288,5 @@ async fn ephemeral_znodes_beside_the_chroot_are_not_listed() {
         server.state().tree.create(path, None, WireMode::EPHEMERAL, session).unwrap();
     }
     assert_eq!(server.state().tree.ephemerals(session, "/app"), ["/app/mine", "/apple"]);
-    assert_eq!(client.ephemerals("/").await.unwrap(), ["/mine"]);
+    assert_eq!(client.get_ephemerals("/").await.unwrap(), ["/mine"]);
 }

@@ -48,7 +48,7 @@ impl Wake for Meddler {
         self.woken.fetch_add(1, Ordering::Relaxed);
         drop(self.victim.lock().unwrap().take());
         self.status.latest();
-        self.client.connection().latest();
+        self.client.connection_updates().latest();
         let call = pin!(self.client.exists("/"));
         let _ = call.poll(&mut Context::from_waker(Waker::noop()));
     }
@@ -73,7 +73,7 @@ impl Scene {
         settle().await;
         let meddler = Arc::new(Meddler {
             client: client.clone(),
-            status: victim.watch(),
+            status: victim.updates(),
             victim: Mutex::new(Some(victim)),
             woken: AtomicUsize::new(0),
         });
@@ -109,7 +109,7 @@ fn a_change_of_the_connection_wakes_what_calls_the_client() {
     comes_to_an_end(async || {
         let scene = Scene::new().await;
         let waker = scene.waker();
-        let mut connection = scene.client.connection();
+        let mut connection = scene.client.connection_updates();
         {
             let next = pin!(connection.next());
             assert!(next.poll(&mut Context::from_waker(&waker)).is_pending());
@@ -124,7 +124,7 @@ fn a_change_of_the_status_wakes_what_calls_the_client() {
     comes_to_an_end(async || {
         let scene = Scene::new().await;
         let waker = scene.waker();
-        let mut status = scene.leader.watch();
+        let mut status = scene.leader.updates();
         assert!(status.poll_next_unpin(&mut Context::from_waker(&waker)).is_pending());
         scene.lose_the_connection().await;
         scene.goes_on().await;
@@ -152,7 +152,8 @@ fn the_end_of_a_client_wakes_what_calls_the_client() {
     comes_to_an_end(async || {
         let scene = Scene::new().await;
         let waker = scene.waker();
-        let (mut status, mut connection) = (scene.leader.watch(), scene.client.connection());
+        let (mut status, mut connection) =
+            (scene.leader.updates(), scene.client.connection_updates());
         let mut cx = Context::from_waker(&waker);
         assert!(status.poll_next_unpin(&mut cx).is_pending());
         assert!(connection.poll_next_unpin(&mut cx).is_pending());

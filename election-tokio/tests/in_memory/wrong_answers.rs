@@ -48,8 +48,8 @@ async fn a_body_that_ends_too_early_is_an_error_of_its_request_alone() {
     let client = server.client().await;
     server.lie_about(OpCode::GET_DATA, Lie::NoBody);
     let error = client.get_data("/znode").await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UnreadableAnswer(_)), "{error}");
-    assert!(error.to_string().starts_with("getData /znode: unreadable answer"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::UnreadableReply(_)), "{error}");
+    assert!(error.to_string().starts_with("getData /znode: unreadable reply"), "{error}");
     client.exists("/znode").await.unwrap();
     assert_eq!(server.state().accepted, 1);
 }
@@ -72,14 +72,14 @@ async fn a_silent_server_is_given_up_after_two_thirds_of_the_timeout() {
 async fn an_expired_session_is_followed_by_a_new_one() {
     let server = Server::new();
     let client = server.client().await;
-    let mut connection = client.connection();
-    let first = session(&connection.see());
+    let mut connection = client.connection_updates();
+    let first = session(&connection.latest_and_update());
     client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
     let (_, watch) = client.exists_and_watch("/other").await.unwrap();
     server.expire();
     watch.await.expect_err("the session of the watch is over");
     wait(1).await;
-    assert_ne!(session(&connection.see()), first);
+    assert_ne!(session(&connection.latest_and_update()), first);
     assert_eq!(client.exists("/mine").await.unwrap(), None);
     client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
 }
@@ -91,7 +91,7 @@ async fn a_client_that_closes_on_expiry_closes() {
     server.expire();
     wait(1).await;
     let end = SessionEnd::Expired(Expiry::Refused);
-    assert_eq!(client.connection().latest(), ConnectionState::Closed { end });
+    assert_eq!(client.connection_updates().latest(), ConnectionState::Closed { end });
     let error = client.exists("/znode").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(client.close().await, Ok(()));

@@ -58,7 +58,7 @@ async fn stand() -> Result<(), Box<dyn core::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut orders = orders();
     let (name, client, mut nomination) = begin(&arguments).await?;
-    tokio::spawn(report_roles(nomination.watch()));
+    tokio::spawn(report_roles(nomination.updates()));
     let mut last: Option<Arc<Leadership>> = None;
     loop {
         let elected = tokio::select! {
@@ -141,7 +141,7 @@ async fn end(
 ) -> Result<(), Box<dyn core::error::Error>> {
     match order {
         Some(Order::Resign) => {
-            let departure = nomination.resign().await?;
+            let departure = nomination.withdraw().await?;
             say(&Report::Ended(format!("{departure:?}")));
             client.close().await?;
         }
@@ -156,7 +156,7 @@ async fn end(
 }
 
 async fn report_roles(mut status: election_tokio::Updates<election_tokio::Status>) {
-    let mut latest = Some(status.see());
+    let mut latest = Some(status.latest_and_update());
     while let Some(shown) = latest {
         match shown.role {
             Role::Following { predecessor, .. } => say(&Report::Following {

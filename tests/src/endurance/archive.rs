@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, Error, ErrorCode};
+use election_tokio::{Client, CreateMode, Error};
 
 use super::laws::seals::Seal;
 use super::laws::writes::Entry;
@@ -124,7 +124,7 @@ pub async fn clear(client: &Client) -> TestResult {
     }
     for path in [LEDGER, ITEMS, FLAGS, SEALS, ELECTION].into_iter().chain(PAIRS) {
         match client.delete_tree(path).await {
-            Err(error) if error.code() != Some(ErrorCode::NO_NODE) => return Err(error.into()),
+            Err(error) if !error.is_no_node() => return Err(error.into()),
             Ok(_) | Err(_) => {}
         }
     }
@@ -149,7 +149,7 @@ pub async fn wait_until_forgotten(ensemble: &Ensemble) -> TestResult {
 /// The paths of a znode's children, in order.
 pub(super) async fn children(client: &Client, path: &str) -> Result<Vec<String>, Error> {
     let parent = if path.is_empty() { "/" } else { path };
-    let children = client.children(parent).await?;
+    let children = client.get_children(parent).await?;
     let mut children: Vec<_> = children.iter().map(|name| format!("{path}/{name}")).collect();
     children.sort_unstable();
     Ok(children)

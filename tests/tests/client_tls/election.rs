@@ -40,7 +40,7 @@ async fn leaders_fail_over_and_resign() -> TestResult {
 
     proxies[0].heal_by_cutting();
     follows(&first).await?;
-    soon("the second resigns", second.resign()).await??;
+    soon("the second resigns", second.withdraw()).await??;
     let last = leads(&mut first).await?;
     assert!(last.token() > next.token());
     Ok(())

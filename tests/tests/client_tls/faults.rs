@@ -45,15 +45,15 @@ async fn a_server_that_says_nothing_is_left_for_the_next() -> TestResult {
 
     good.refuse();
     let client = patient(&servers).start()?;
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let tried = |state: &ConnectionState| {
         matches!(state, ConnectionState::Connecting { last_failure: Some(failure), .. }
             if failure.to_string().contains(&silent.addr().to_string()))
     };
-    soon("the silent server is given up", connection.until(tried)).await?;
+    soon("the silent server is given up", connection.wait_for(tried)).await??;
     good.accept()?;
     let connected = |state: &ConnectionState| matches!(state, ConnectionState::Connected { .. });
-    soon("the good server is connected to", connection.until(connected)).await?;
+    soon("the good server is connected to", connection.wait_for(connected)).await??;
     Ok(())
 }
 
@@ -62,17 +62,17 @@ async fn a_server_that_says_nothing_is_left_for_the_next() -> TestResult {
 async fn a_lost_connection_is_followed_by_another_in_the_same_session() -> TestResult {
     let proxy = Proxy::opaque_to(secure_addr(open_server()))?;
     let client = connect(proxy.addr(), trusting()).await?;
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let ConnectionState::Connected { session: first, .. } = connection.latest() else {
         panic!("not connected");
     };
     proxy.refuse();
     proxy.cut();
     let suspended = |state: &ConnectionState| matches!(state, ConnectionState::Suspended { .. });
-    soon("the loss is noticed", connection.until(suspended)).await?;
+    soon("the loss is noticed", connection.wait_for(suspended)).await??;
     proxy.accept()?;
     let resumed = |state: &ConnectionState| matches!(state, ConnectionState::Connected { session, .. } if *session == first);
-    soon("the session goes on", connection.until(resumed)).await?;
+    soon("the session goes on", connection.wait_for(resumed)).await??;
     Ok(())
 }
 
@@ -88,11 +88,11 @@ async fn an_end_before_the_first_answer_is_told_with_what_it_may_mean() -> TestR
     let empty = start(port(&authorities().0.server(LOOPBACK)?, ClientAuth::None))?;
     proxy.set_target(secure_addr(&empty));
     proxy.cut();
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let refused = |state: &ConnectionState| {
         matches!(state, ConnectionState::Suspended { last_failure: Some(failure), .. }
             if failure.to_string().contains("has seen less than this client"))
     };
-    soon("the empty server refuses", connection.until(refused)).await?;
+    soon("the empty server refuses", connection.wait_for(refused)).await??;
     Ok(())
 }

@@ -53,10 +53,10 @@ fn secured_by(ca: &Authority) -> Result<SecurePort, TestFailure> {
 }
 
 async fn session(client: &Client) -> Result<SessionId, TestFailure> {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let connected = |state: &ConnectionState| matches!(state, ConnectionState::Connected { .. });
-    match soon("the client is connected", connection.until(connected)).await? {
-        Some(ConnectionState::Connected { session, .. }) => Ok(session),
+    match soon("the client is connected", connection.wait_for(connected)).await? {
+        Ok(ConnectionState::Connected { session, .. }) => Ok(session),
         other => panic!("not connected: {other:?}"),
     }
 }
@@ -64,20 +64,20 @@ async fn session(client: &Client) -> Result<SessionId, TestFailure> {
 /// The next reason for which the client, which has lost its connection, gets no other one and that
 /// holds this text.
 async fn failure(client: &Client, text: &str) -> TestResult {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let failed = |state: &ConnectionState| {
         matches!(state, ConnectionState::Suspended { last_failure: Some(failure), .. }
             if failure.to_string().contains(text))
     };
     let what = format!("an attempt fails: {text}; now {:?}", connection.latest());
-    soon(&what, connection.until(failed)).await?;
+    soon(&what, connection.wait_for(failed)).await??;
     Ok(())
 }
 
 async fn suspended(client: &Client) -> TestResult {
-    let mut connection = client.connection();
+    let mut connection = client.connection_updates();
     let suspended = |state: &ConnectionState| matches!(state, ConnectionState::Suspended { .. });
-    soon("the loss is noticed", connection.until(suspended)).await?;
+    soon("the loss is noticed", connection.wait_for(suspended)).await??;
     Ok(())
 }
 

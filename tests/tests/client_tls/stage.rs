@@ -92,8 +92,8 @@ pub(crate) async fn refusal(builder: ClientBuilder) -> String {
 /// Why an attempt failed that failed for a reason like this.
 pub(crate) async fn failure(builder: ClientBuilder, like: impl Fn(&str) -> bool) -> String {
     let client = builder.start().unwrap();
-    let mut connection = client.connection();
-    let failed = connection.until(|state| match state {
+    let mut connection = client.connection_updates();
+    let failed = connection.wait_for(|state| match state {
         ConnectionState::Connecting { last_failure: Some(failure), .. } => {
             like(&failure.to_string())
         }
@@ -101,9 +101,7 @@ pub(crate) async fn failure(builder: ClientBuilder, like: impl Fn(&str) -> bool)
         _ => false,
     });
     match soon("an attempt fails", failed).await.unwrap() {
-        Some(ConnectionState::Connecting { last_failure: Some(failure), .. }) => {
-            failure.to_string()
-        }
+        Ok(ConnectionState::Connecting { last_failure: Some(failure), .. }) => failure.to_string(),
         other => panic!("not refused: {other:?}"),
     }
 }

@@ -101,7 +101,7 @@ impl Life {
             if is_polite {
                 // That may take until the session is over, or the process ends the client first.
                 let id = nomination.id();
-                let outcome = nomination.resign().await;
+                let outcome = nomination.withdraw().await;
                 self.laws.tell(|| format!("{}: {id:?} resigned: {outcome:?}", self.number));
             } else {
                 drop(nomination);
@@ -169,7 +169,7 @@ impl Life {
     /// Follows the notice by a watch that stays.
     pub(crate) async fn follow(self) {
         loop {
-            let Ok(mut watch) = self.client.watch(NOTICE, WatchMode::Persistent).await else {
+            let Ok(mut watch) = self.client.add_watch(NOTICE, WatchMode::Persistent).await else {
                 match self.connected().await {
                     Some(()) => continue,
                     None => return,
@@ -214,12 +214,12 @@ impl Life {
     /// Waits for a connection; `None` once the client is closed.
     async fn connected(&self) -> Option<()> {
         sleep(Duration::from_millis(1)).await;
-        let mut connection = self.client.connection();
-        let state = connection.until(|state| {
+        let mut connection = self.client.connection_updates();
+        let state = connection.wait_for(|state| {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match state.await {
-            Some(ConnectionState::Connected { .. }) => Some(()),
+            Ok(ConnectionState::Connected { .. }) => Some(()),
             _ => None,
         }
     }
@@ -254,12 +254,12 @@ impl Life {
             2 => client.delete(&child, Version::ANY).await,
             3 => client.set_data(&child, b"data", Version::ANY).await.map(drop),
             4 => client.exists_and_watch(&child).await.map(drop),
-            5 => client.children_and_watch(own).await.map(drop),
-            6 => client.multi_read().get_data(&child).children(own).send().await.map(drop),
+            5 => client.get_children_and_watch(own).await.map(drop),
+            6 => client.multi_read().get_data(&child).get_children(own).send().await.map(drop),
             7 => client.sync("/").await,
-            8 => client.ephemerals("/").await.map(drop),
+            8 => client.get_ephemerals("/").await.map(drop),
             9 => {
-                let watch = client.watch(own, WatchMode::PersistentRecursive).await?;
+                let watch = client.add_watch(own, WatchMode::PersistentRecursive).await?;
                 client.exists(&child).await?;
                 watch.remove().await
             }

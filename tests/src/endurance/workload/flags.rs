@@ -1,6 +1,6 @@
 //! Ephemeral znodes that come and go.
 
-use election_tokio::{CreateMode, ErrorCode, Version};
+use election_tokio::{CreateMode, Version};
 
 use super::super::Record;
 use super::super::laws::orders::Committed;
@@ -29,7 +29,7 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
                 Ok(())
             }
             // By an attempt whose outcome was unknown, or in a session that is over.
-            Err(error) if error.code() == Some(ErrorCode::NODE_EXISTS) => Ok(()),
+            Err(error) if error.is_node_exists() => Ok(()),
             Err(error) => Err(error),
         };
         if raised.is_err() {
@@ -41,7 +41,7 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
             break;
         }
         match worker.client.delete(&path, Version::ANY).await {
-            Err(error) if error.code() != Some(ErrorCode::NO_NODE) => worker.recover().await,
+            Err(error) if !error.is_no_node() => worker.recover().await,
             Ok(()) | Err(_) => worker.beat_and_rest().await,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A page is one znode, an entry one line of its data. Its version counts its lines.
 
-use election_tokio::{Bytes, CreateMode, Error, ErrorCode, Version};
+use election_tokio::{Bytes, CreateMode, Error, Version};
 
 use super::super::Record;
 use super::LEDGER;
@@ -41,7 +41,7 @@ pub(crate) fn page_path(number: usize) -> String {
 
 /// The path of the last page.
 pub(super) async fn last_page(worker: &Worker) -> Result<String, Error> {
-    let pages = worker.client.children(LEDGER).await?;
+    let pages = worker.client.get_children(LEDGER).await?;
     let last = pages.iter().max().map(|name| format!("{LEDGER}/{name}"));
     Ok(last.unwrap_or_else(|| page_path(0)))
 }
@@ -62,7 +62,7 @@ async fn turn(worker: &mut Worker, full: &Page) -> Option<Page> {
     let created = worker.client.create(&path, b"", CreateMode::Persistent).await;
     match created {
         Ok(created) => Some(Page { path, data: Bytes::new(), version: created.stat.version }),
-        Err(error) if error.code() == Some(ErrorCode::NODE_EXISTS) => open(worker).await,
+        Err(error) if error.is_node_exists() => open(worker).await,
         Err(_) => None,
     }
 }

@@ -74,7 +74,7 @@ async fn set(
             Ok((state(watched, stat), watch))
         }
         Watched::Children => {
-            let (children, watch) = client.children_and_watch(path).await?;
+            let (children, watch) = client.get_children_and_watch(path).await?;
             Ok((State::Since(children.stat().pzxid.get()), watch))
         }
     }

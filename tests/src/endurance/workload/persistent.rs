@@ -65,7 +65,7 @@ pub(super) async fn keep(mut worker: Worker, mut beside: Worker, subject: Subjec
 async fn keep_views(worker: &mut Worker, subject: &Subject) {
     while worker.observes_on() {
         let before = worker.session();
-        let Ok(watch) = worker.client.watch(&subject.path, subject.mode).await else {
+        let Ok(watch) = worker.client.add_watch(&subject.path, subject.mode).await else {
             worker.recover().await;
             continue;
         };

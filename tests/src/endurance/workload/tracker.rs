@@ -62,8 +62,8 @@ impl Tracker {
         // The first connection is none *again*.
         let seen = Seen { connections, session: None, connected: true };
         let tracker = Arc::new(Self(Mutex::new(seen)));
-        let mut states = client.connection();
-        tracker.see(&states.see());
+        let mut states = client.connection_updates();
+        tracker.see(&states.latest_and_update());
         let follower = Arc::clone(&tracker);
         tokio::spawn(async move {
             while let Some(state) = states.next().await {

@@ -129,9 +129,9 @@ impl Worker {
     /// Something failed. Rests, and waits for a connection.
     pub(super) async fn recover(&self) {
         tokio::time::sleep(PACE).await;
-        let mut connection = self.client.connection();
+        let mut connection = self.client.connection_updates();
         let connected =
-            connection.until(|state| matches!(state, ConnectionState::Connected { .. }));
+            connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. }));
         tokio::select! {
             _ = connected => {}
             () = self.until_over() => {}
@@ -140,7 +140,7 @@ impl Worker {
 
     /// The session, while the client is connected.
     pub(super) fn session(&self) -> Option<i64> {
-        match self.client.connection().latest() {
+        match self.client.connection_updates().latest() {
             ConnectionState::Connected { session, .. } => Some(session.get()),
             _ => None,
         }
