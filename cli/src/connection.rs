@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, End, ErrorKind, SessionId,
-    Updates, ZnodePath,
+    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, SessionEnd,
+    SessionId, Updates, ZnodePath,
 };
 
 use crate::args::Servers;
@@ -66,7 +66,7 @@ async fn wait_for_connection(
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         })
         .await
-        .ok_or(ConnectError::Ended(End::Abandoned).into())
+        .ok_or(ConnectError::Ended(SessionEnd::Abandoned).into())
 }
 
 /// Tells on standard error how the connection goes, until the client ends.

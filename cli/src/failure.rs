@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use election_tokio::{
-    ConnectError, ElectionError, End, EndReason, Error, ErrorCode, NominationError,
+    ConnectError, ElectionError, EndReason, Error, ErrorCode, NominationError, SessionEnd,
 };
 
 use crate::exit::Exit;
@@ -141,8 +141,8 @@ impl Failure {
     }
 }
 
-fn is_authentication(end: End) -> bool {
-    matches!(end, End::AuthFailed(_) | End::SaslFailed(_))
+fn is_authentication(end: SessionEnd) -> bool {
+    matches!(end, SessionEnd::AuthFailed(_) | SessionEnd::SaslFailed(_))
 }
 
 fn is_refused_identity(code: ErrorCode) -> bool {

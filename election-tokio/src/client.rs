@@ -22,7 +22,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use zk_jute::{OpCode, Request};
-use zk_session::{Completion, End, ServerAddress, SubmitError};
+use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
 pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
@@ -128,7 +128,9 @@ impl Client {
         let mut connection = self.connection();
         self.shared().with(Hub::close);
         match connection.until(|state| matches!(state, ConnectionState::Closed { .. })).await {
-            Some(ConnectionState::Closed { end: End::Closed | End::Expired(_) }) => Ok(()),
+            Some(ConnectionState::Closed { end: SessionEnd::Closed | SessionEnd::Expired(_) }) => {
+                Ok(())
+            }
             Some(_) | None => Err(CloseError),
         }
     }

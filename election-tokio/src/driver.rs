@@ -14,7 +14,7 @@ use futures_sink::Sink;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::codec::Framed;
 use zk_jute::Frame;
-use zk_session::{End, SaslAnswer, SaslChallenge, ServerAddress, ServerIndex};
+use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
 
 use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::{Hub, Shared};
@@ -74,7 +74,7 @@ struct Outputs {
     challenge: Option<SaslChallenge>,
     probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
-    ended: Option<End>,
+    ended: Option<SessionEnd>,
     /// Whether the hub has more to do, and has only let others go first.
     more: Progress,
 }

@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 use zk_session::{
-    Config, End, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionTicket, SubmitError,
-    Transport, WatchId,
+    Config, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionEnd, SessionTicket,
+    SubmitError, Transport, WatchId,
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
@@ -333,7 +333,7 @@ impl Hub {
     }
 
     /// Whether the client is over.
-    pub(crate) fn ended(&self) -> Option<End> {
+    pub(crate) fn ended(&self) -> Option<SessionEnd> {
         self.session.ended()
     }
 }

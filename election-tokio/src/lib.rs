@@ -56,7 +56,7 @@ pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 #[cfg(feature = "sasl-digest-md5")]
 pub use zk_session::DigestMd5;
 pub use zk_session::{
-    Backoff, ConnectString, ConnectStringError, ConnectionEnd, End, Expiry, Grade, LeaseOutlook,
-    Limits, Margin, ParseTicketError, PathError, ReadOnlyServers, SaslFailure, Secret,
-    ServerAddress, SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
+    Backoff, ConnectString, ConnectStringError, ConnectionEnd, Expiry, LeaseGrade, LeaseMargin,
+    LeaseOutlook, Limits, ParseTicketError, PathError, ReadOnlyServers, SaslFailure, Secret,
+    ServerAddress, SessionEnd, SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
 };

@@ -10,7 +10,9 @@ use bytes::BytesMut;
 use election_core::{Change, Command, ElectionNode, Event as Input, Failure as Refusal, Nominee};
 use election_core::{NomineeId, Op, Policy, Reply, Role, SessionId, Stat, Ticket};
 use zk_jute::{Decode as _, OpCode, Vector, Version, records as wire};
-use zk_session::{Config, ConnectString, End, Event, Failure, Instant, Session, SubmitError};
+use zk_session::{
+    Config, ConnectString, Event, Failure, Instant, Session, SessionEnd, SubmitError,
+};
 use zk_session::{Transport, Watching};
 
 /// Requests are told apart by their command and by what they ask for, watches by their command.
@@ -103,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 Event::Disconnected { .. } => Input::Disconnected,
                 Event::LeaseLapsed => Input::LeaseLapsed,
-                Event::Ended(End::Expired(_)) => {
+                Event::Ended(SessionEnd::Expired(_)) => {
                     client = new_client();
                     Input::SessionExpired
                 }
@@ -144,7 +146,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             // What finds no connection may be dropped: the nominee will be told that there is none.
             let _ = output.command.map(|command| submit(command, &mut client, path, now()));
         }
-        // It may act while it leads and the lease deadline lies ahead; see `zk_session::Grade`.
+        // It may act while it leads and the lease deadline lies ahead; see
+        // `zk_session::LeaseGrade`.
         match nominee.heartbeat() {
             Some(own) => client.start_heartbeats(now(), &format!("{path}/{}", own.as_str()))?,
             None => client.stop_heartbeats(),

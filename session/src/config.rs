@@ -6,7 +6,7 @@ use core::time::Duration;
 use zk_jute::DEFAULT_MAX_FRAME;
 
 use crate::backoff::Backoff;
-use crate::lease::{Grade, Margin};
+use crate::lease::{LeaseGrade, LeaseMargin};
 use crate::sasl::Sasl;
 
 /// How a [`Session`](crate::Session) behaves.
@@ -28,9 +28,9 @@ pub struct Config {
     /// Whether connections begin with a SASL exchange.
     pub sasl: Sasl,
     /// What evidence the lease deadline rests on.
-    pub grade: Grade,
+    pub grade: LeaseGrade,
     /// How much earlier than the server's clock the lease ends.
-    pub margin: Margin,
+    pub margin: LeaseMargin,
 }
 
 impl Config {
@@ -45,8 +45,8 @@ impl Config {
             read_only_servers: ReadOnlyServers::default(),
             limits: Limits::default(),
             sasl: Sasl::default(),
-            grade: Grade::default(),
-            margin: Margin::default(),
+            grade: LeaseGrade::default(),
+            margin: LeaseMargin::default(),
         }
     }
 }

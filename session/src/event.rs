@@ -134,7 +134,7 @@ pub enum Event<R, W> {
     /// [`lease_deadline`]: crate::Session::lease_deadline
     LeaseLapsed,
     /// The session is over. Nothing follows.
-    Ended(End),
+    Ended(SessionEnd),
 }
 
 /// The answer to a request that succeeded.
@@ -265,7 +265,7 @@ pub enum ProtocolError {
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum End {
+pub enum SessionEnd {
     /// Closed, and the server confirmed: its ephemeral znodes are gone.
     #[error("session closed")]
     Closed,

@@ -11,10 +11,10 @@
 //!    timeout of the session's *creation*, whatever was granted later. And a member that the
 //!    session has left may hand over an old touch late, with the timeout of then. None of them can
 //!    be less than the least.
-//! 2. **The proof is later than the touch.** What a server answers shows that it was touched
-//!    there; that the leader, too, was, later answers show: see [`Evidence`]. Under
-//!    [`Grade::Quorum`] a quorum has committed one of them, so a leader that was deposed unawares
-//!    cannot have given it; a new one starts the session's clock later than all this.
+//! 2. **The proof is later than the touch.** What a server answers shows that it was touched there;
+//!    that the leader, too, was, later answers show: see [`Evidence`]. Under [`LeaseGrade::Quorum`]
+//!    a quorum has committed one of them, so a leader that was deposed unawares cannot have given
+//!    it; a new one starts the session's clock later than all this.
 //! 3. **A proof that comes in time extends the deadline at once.** The leader finds a session
 //!    expired when its time has come, not before: as long as the deadline before has not passed, the
 //!    touch met a session that lived.
@@ -33,14 +33,14 @@
 //!    handshake that makes a session is committed by a quorum, and needs no further proof.
 //! 6. **Errors prove nothing,** and nothing that a read-only server says does.
 //!
-//! What this takes from the clocks, the ensemble and its operators is listed at [`Grade`].
+//! What this takes from the clocks, the ensemble and its operators is listed at [`LeaseGrade`].
 
 use core::time::Duration;
 
 use crate::time::Instant;
 use evidence::Evidence;
 pub(crate) use evidence::Followup;
-pub use grade::{Grade, Margin};
+pub use grade::{LeaseGrade, LeaseMargin};
 pub use outlook::LeaseOutlook;
 use outlook::RoundTrips;
 
@@ -63,8 +63,8 @@ const MOST_DOUBLINGS: u32 = 3;
 /// The lease of one session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lease {
-    grade: Grade,
-    margin: Margin,
+    grade: LeaseGrade,
+    margin: LeaseMargin,
     /// The least that was ever granted to the session.
     timeout: Duration,
     server: Server,
@@ -107,7 +107,7 @@ struct Tentative {
 }
 
 impl Lease {
-    pub(crate) const fn new(grade: Grade, margin: Margin) -> Self {
+    pub(crate) const fn new(grade: LeaseGrade, margin: LeaseMargin) -> Self {
         Self {
             grade,
             margin,
@@ -119,7 +119,7 @@ impl Lease {
         }
     }
 
-    pub(crate) const fn grade(&self) -> Grade {
+    pub(crate) const fn grade(&self) -> LeaseGrade {
         self.grade
     }
 
@@ -146,8 +146,10 @@ impl Lease {
     pub(crate) fn resume(&mut self, now: Instant, handshake: Handshake) {
         self.connect(handshake);
         match self.grade {
-            Grade::Contact => self.prove(now, handshake.sent_at),
-            Grade::Sync | Grade::Quorum => self.evidence.handshake = Some(handshake.sent_at),
+            LeaseGrade::Contact => self.prove(now, handshake.sent_at),
+            LeaseGrade::Sync | LeaseGrade::Quorum => {
+                self.evidence.handshake = Some(handshake.sent_at);
+            }
         }
     }
 
@@ -165,7 +167,7 @@ impl Lease {
 
     /// A request sent at `sent_at` was answered at `now`.
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
-        if self.grade == Grade::Contact {
+        if self.grade == LeaseGrade::Contact {
             self.settle(now, sent_at);
             self.prove(now, sent_at);
         }
@@ -173,7 +175,7 @@ impl Lease {
 
     /// A ping sent at `sent_at` was answered at `now`, without an error.
     pub(crate) fn ping_answered(&mut self, now: Instant, sent_at: Instant) {
-        if self.grade == Grade::Contact {
+        if self.grade == LeaseGrade::Contact {
             self.round_trips.note_heartbeat(now.saturating_since(sent_at));
         }
         self.answered(now, sent_at);
@@ -246,13 +248,13 @@ impl Lease {
     /// When a ping is due for the lease's sake, if `last_sent` is when anything was last sent.
     pub(crate) fn next_ping(&self, last_sent: Instant) -> Option<Instant> {
         match (self.grade, self.server) {
-            (Grade::Contact, Server::OfTheEnsemble) => {
+            (LeaseGrade::Contact, Server::OfTheEnsemble) => {
                 let due = last_sent + self.interval();
                 // However often the answers do not settle it.
                 let soonest = last_sent + self.timeout / SETTLING_PART;
                 Some(self.settles_at().map_or(due, |at| due.min(at.max(soonest))))
             }
-            (Grade::Contact | Grade::Sync | Grade::Quorum, _) => None,
+            (LeaseGrade::Contact | LeaseGrade::Sync | LeaseGrade::Quorum, _) => None,
         }
     }
 
@@ -264,7 +266,7 @@ impl Lease {
         let longest = match outlook::longest(self.grade, self.margin, timeout) {
             Some(longest) => longest,
             // Pings come too rarely; what the caller sends may keep it.
-            None if self.grade == Grade::Contact => {
+            None if self.grade == LeaseGrade::Contact => {
                 return until
                     .map_or(LeaseOutlook::AwaitsProof, |until| LeaseOutlook::Secure { until });
             }
@@ -290,7 +292,7 @@ impl Lease {
     fn is_proved_before(&self, deadline: Instant, now: Instant, round_trip: Duration) -> bool {
         let reserve = outlook::reserve(self.timeout, round_trip);
         let in_time = |sent_at: Instant, deadline| sent_at + reserve < deadline;
-        if self.grade == Grade::Contact {
+        if self.grade == LeaseGrade::Contact {
             let lease = self.margin.shorten(self.timeout);
             let sent_at = Instant::since_origin(deadline.elapsed().saturating_sub(lease));
             return in_time(now.max(sent_at + self.interval()), deadline);

@@ -26,9 +26,10 @@ pub use backoff::Backoff;
 pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
-    Completion, ConnectionEnd, End, Event, Expiry, Failure, ProtocolError, SubmitError, Transport,
+    Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,
+    Transport,
 };
-pub use lease::{Grade, LeaseOutlook, Margin};
+pub use lease::{LeaseGrade, LeaseMargin, LeaseOutlook};
 pub use path::{PathError, ZnodePath, check_path};
 #[cfg(feature = "sasl-digest-md5")]
 pub use sasl::{DigestMd5, ServerProof};

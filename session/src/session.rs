@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::{Frame, FrameSplitter, Oversized, SessionId, Zxid};
 
 use crate::config::Config;
-use crate::event::{ConnectionEnd, End, Event, Expiry, Transport};
+use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, Transport};
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
@@ -180,7 +180,7 @@ impl<R, W: Clone> Session<R, W> {
             | State::Ended(_) => {}
         }
         if self.dead_at().is_some_and(|dead_at| dead_at <= now) {
-            self.end(End::Expired(Expiry::Unreachable));
+            self.end(SessionEnd::Expired(Expiry::Unreachable));
         }
     }
 
@@ -241,7 +241,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Until when no server can have expired the session, less the margin; what that rests on is
-    /// the [`Grade`](crate::Grade), and whether there are
+    /// the [`LeaseGrade`](crate::LeaseGrade), and whether there are
     /// [heartbeats](Session::start_heartbeats). `None` before the first connection and once it has
     /// passed.
     pub fn lease_deadline(&self) -> Option<Instant> {
@@ -260,7 +260,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// How the session ended, once it has.
-    pub fn ended(&self) -> Option<End> {
+    pub fn ended(&self) -> Option<SessionEnd> {
         match self.state {
             State::Ended(end) => Some(end),
             State::Waiting { .. }

@@ -8,7 +8,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
 use election_tokio::{
-    Client, ConnectError, ConnectionState, CreateMode, End, ErrorKind, Version, WhileDisconnected,
+    Client, ConnectError, ConnectionState, CreateMode, ErrorKind, SessionEnd, Version,
+    WhileDisconnected,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -103,7 +104,7 @@ async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestRes
     assert_eq!(until_connected(&client).await?, first);
     let connection = client.connection();
     client.close().await?;
-    let closed = ConnectionState::Closed { end: End::Closed };
+    let closed = ConnectionState::Closed { end: SessionEnd::Closed };
     assert_eq!(connection.latest(), closed);
     Ok(())
 }

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::io;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, CreateMode, End, ErrorKind, Expiry,
-    IfGone, LostReason, NoSession, SessionId, SessionTicket,
+    Client, ClientBuilder, ConnectError, ConnectionState, CreateMode, ErrorKind, Expiry, IfGone,
+    LostReason, NoSession, SessionEnd, SessionId, SessionTicket,
 };
 use tokio::time::timeout;
 use zk_tests::election::{Arena, ELECTION, LASTING, follows, leads, soon};
@@ -52,7 +52,7 @@ async fn a_session_goes_on_in_another_client_and_keeps_its_ephemerals(
     let clone = first.clone();
     let ticket = first.detach()?;
     assert_eq!(ticket.session(), id);
-    assert_eq!(clone.connection().latest(), ConnectionState::Closed { end: End::Detached });
+    assert_eq!(clone.connection().latest(), ConnectionState::Closed { end: SessionEnd::Detached });
     assert_eq!(clone.exists("/a").await.unwrap_err().kind(), ErrorKind::Closed);
     assert_eq!(clone.detach(), Err(NoSession), "there is one ticket");
 
@@ -130,7 +130,7 @@ async fn a_leader_hands_over_and_leads_on_with_its_token(server: ServerKind) -> 
 
     let ticket = first.detach()?;
     assert!(!leadership.is_valid());
-    let end = LostReason::ClientClosed(End::Detached);
+    let end = LostReason::ClientClosed(SessionEnd::Detached);
     assert_eq!(soon("the leadership ends", leadership.lost()).await?, end);
     let id = nomination.id();
     drop((nomination, leadership));

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use election_tokio::{
-    Acl, Client, ConnectError, ConnectionState, CreateMode, End, EndReason, ErrorCode, EventType,
-    Permissions, Role, SaslFailure, Version,
+    Acl, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, EventType,
+    Permissions, Role, SaslFailure, SessionEnd, Version,
 };
 use zk_tests::election::{LASTING, follows_this, is_suspended, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -51,7 +51,7 @@ fn pairs(identities: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// How the session ended, once it has.
-async fn end(client: &Client) -> Result<End, TestFailure> {
+async fn end(client: &Client) -> Result<SessionEnd, TestFailure> {
     let mut connection = client.connection();
     let ended = connection.until(|state| matches!(state, ConnectionState::Closed { .. }));
     match soon("the client ends", ended).await? {
@@ -86,7 +86,7 @@ async fn wrong_credentials_end_the_client_at_once() -> TestResult {
         let Err(error) = builder(&servers, user).connect().await else {
             panic!("{user:?} was let in");
         };
-        assert_eq!(error, ConnectError::Ended(End::AuthFailed(ErrorCode::AUTH_FAILED)));
+        assert_eq!(error, ConnectError::Ended(SessionEnd::AuthFailed(ErrorCode::AUTH_FAILED)));
         assert!(error.to_string().contains("check user and password"), "{error}");
     }
     Ok(())
@@ -149,7 +149,7 @@ async fn a_server_without_sasl_is_refused(server: ServerKind) -> TestResult {
     let Err(error) = builder(&server.shared()?.connect_string(), BOB).connect().await else {
         panic!("it was let in");
     };
-    assert_eq!(error, ConnectError::Ended(End::SaslFailed(SaslFailure::NotOffered)));
+    assert_eq!(error, ConnectError::Ended(SessionEnd::SaslFailed(SaslFailure::NotOffered)));
     assert!(error.to_string().contains("JAAS section `Server`"), "{error}");
     Ok(())
 }
@@ -160,7 +160,7 @@ async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
     let server = users().system_property("zookeeper.allowSaslFailedClients", "true");
     let server = server.start_server()?;
     let failed = builder(&server.connect_string(), ("bob", "wrong")).connect().await;
-    let expected = ConnectError::Ended(End::SaslFailed(SaslFailure::NotOffered));
+    let expected = ConnectError::Ended(SessionEnd::SaslFailed(SaslFailure::NotOffered));
     assert_eq!(failed.map(drop), Err(expected));
     let client = builder(&server.connect_string(), BOB).connect().await?;
     assert_eq!(proved_by(&client, server.release()?).await?, pairs(&[("sasl", "bob")]));
@@ -171,7 +171,7 @@ async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
 #[tokio::test]
 async fn a_server_that_demands_sasl_ends_a_client_without() -> TestResult {
     let servers = demanding()?.connect_string();
-    let expected = End::AuthFailed(ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH);
+    let expected = SessionEnd::AuthFailed(ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH);
     let asking = Client::builder(&servers).session_timeout(LASTING).connect().await?;
     let refused = asking.exists("/").await.map_err(|error| error.code());
     assert_eq!(refused, Err(Some(ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)));
@@ -251,7 +251,7 @@ async fn credentials_that_are_withdrawn_end_the_client_and_its_nominations() -> 
     let leadership = leads(&mut nomination).await?;
     rewrite_users(&server, &[ANN])?;
     tokio::task::block_in_place(|| server.restart())?;
-    let expected = End::AuthFailed(ErrorCode::AUTH_FAILED);
+    let expected = SessionEnd::AuthFailed(ErrorCode::AUTH_FAILED);
     assert_eq!(end(&client).await?, expected);
     assert!(!leadership.is_valid());
     let reason = reaches(&nomination, "the nomination ends", |status| match status.role {

@@ -12,7 +12,7 @@ use core::fmt;
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, ErrorKind, Grade, Leadership, LostReason, Nomination, OnLoss,
+    Client, ConnectionState, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination, OnLoss,
     TransactionError,
 };
 use tokio::sync::Mutex;
@@ -33,20 +33,20 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 const SYNC_LIMIT: u32 = 50;
 
 /// How often the long form does what.
-const LONG_FORM: [(Division, Grade, usize); 13] = [
-    (Division::Follower(Lost::Both), Grade::Quorum, 30),
-    (Division::Follower(Lost::Both), Grade::Contact, 30),
-    (Division::DesertedLeader, Grade::Quorum, 30),
-    (Division::DesertedLeader, Grade::Sync, 30),
-    (Division::Follower(Lost::Both), Grade::Sync, 10),
-    (Division::Follower(Lost::Sent), Grade::Quorum, 10),
-    (Division::Follower(Lost::Received), Grade::Quorum, 10),
-    (Division::Follower(Lost::Sent), Grade::Contact, 10),
-    (Division::Follower(Lost::Received), Grade::Contact, 10),
-    (Division::DesertedLeader, Grade::Contact, 10),
-    (Division::Leader, Grade::Quorum, 5),
-    (Division::Leader, Grade::Sync, 5),
-    (Division::Leader, Grade::Contact, 5),
+const LONG_FORM: [(Division, LeaseGrade, usize); 13] = [
+    (Division::Follower(Lost::Both), LeaseGrade::Quorum, 30),
+    (Division::Follower(Lost::Both), LeaseGrade::Contact, 30),
+    (Division::DesertedLeader, LeaseGrade::Quorum, 30),
+    (Division::DesertedLeader, LeaseGrade::Sync, 30),
+    (Division::Follower(Lost::Both), LeaseGrade::Sync, 10),
+    (Division::Follower(Lost::Sent), LeaseGrade::Quorum, 10),
+    (Division::Follower(Lost::Received), LeaseGrade::Quorum, 10),
+    (Division::Follower(Lost::Sent), LeaseGrade::Contact, 10),
+    (Division::Follower(Lost::Received), LeaseGrade::Contact, 10),
+    (Division::DesertedLeader, LeaseGrade::Contact, 10),
+    (Division::Leader, LeaseGrade::Quorum, 5),
+    (Division::Leader, LeaseGrade::Sync, 5),
+    (Division::Leader, LeaseGrade::Contact, 5),
 ];
 
 /// How long the heir may take. Where ZooKeeper's leader is cut off it needs `syncLimit` ticks, an
@@ -117,7 +117,7 @@ impl<'a> Scene<'a> {
     async fn set(
         ensemble: &'a LinkedEnsemble,
         member: Member,
-        grade: Grade,
+        grade: LeaseGrade,
     ) -> Result<Self, TestFailure> {
         let others = Member::ALL.into_iter().filter(|other| *other != member);
         let address = |member| ensemble.ensemble().member(member).connect_string();
@@ -141,20 +141,20 @@ impl<'a> Scene<'a> {
     }
 
     /// Divides the ensemble, waits for the heir, and tells what was seen meanwhile.
-    async fn play(mut self, division: Division, grade: Grade) -> Result<Outcome, TestFailure> {
+    async fn play(mut self, division: Division, grade: LeaseGrade) -> Result<Outcome, TestFailure> {
         let mut watchers = Watchers::new();
         watchers.watch("old", Arc::clone(&self.leadership));
         division.begin(self.ensemble, self.member);
         let successor = tokio::time::timeout(PATIENCE, self.heir.elected()).await??;
         let together = [Claim::ask("new", &successor), Claim::ask("old", &self.leadership)];
         assert!(together[0].is_some(), "the heir leads");
-        if grade == Grade::Contact && division.leaves_the_client_alone() {
+        if grade == LeaseGrade::Contact && division.leaves_the_client_alone() {
             // It is the member that is cut off, and not the client. What waits for the others, as
             // heartbeats do, holds up the answers to pings too, so this client alone is not misled.
             let connection = self.old.connection().latest();
             assert!(matches!(connection, ConnectionState::Connected { .. }), "{connection:?}");
         }
-        if grade == Grade::Quorum {
+        if grade == LeaseGrade::Quorum {
             let reason = soon("the leadership is lost", self.leadership.lost()).await?;
             assert_eq!(reason, LostReason::LeaseLapsed);
         }
@@ -209,7 +209,7 @@ impl Outcome {
     }
 }
 
-async fn client(servers: &str, grade: Grade) -> Result<Client, TestFailure> {
+async fn client(servers: &str, grade: LeaseGrade) -> Result<Client, TestFailure> {
     let builder = Client::builder(servers).session_timeout(TIMEOUT).lease_grade(grade);
     Ok(builder.connect_timeout(SOON).connect().await?)
 }
@@ -222,7 +222,7 @@ fn ensemble() -> Result<LinkedEnsemble, TestFailure> {
 async fn run(
     ensemble: &LinkedEnsemble,
     division: Division,
-    grade: Grade,
+    grade: LeaseGrade,
 ) -> Result<Outcome, TestFailure> {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
@@ -240,7 +240,7 @@ async fn run(
 async fn runs(
     ensemble: &LinkedEnsemble,
     division: Division,
-    grade: Grade,
+    grade: LeaseGrade,
     count: usize,
 ) -> Result<Vec<Outcome>, TestFailure> {
     let mut outcomes = Vec::new();
@@ -258,9 +258,9 @@ async fn a_leader_on_a_follower_that_is_cut_off_stops_before_its_heir_starts() -
     let _alone = ALONE.lock().await;
     let ensemble = ensemble()?;
     for lost in [Lost::Both, Lost::Sent, Lost::Received] {
-        assert_apart(run(&ensemble, Division::Follower(lost), Grade::Quorum).await?);
+        assert_apart(run(&ensemble, Division::Follower(lost), LeaseGrade::Quorum).await?);
     }
-    assert_apart(run(&ensemble, Division::Follower(Lost::Both), Grade::Sync).await?);
+    assert_apart(run(&ensemble, Division::Follower(Lost::Both), LeaseGrade::Sync).await?);
     Ok(())
 }
 
@@ -269,7 +269,7 @@ async fn a_leader_on_a_follower_that_is_cut_off_stops_before_its_heir_starts() -
 async fn by_contact_alone_there_are_two_leaders_then() -> TestResult {
     let _alone = ALONE.lock().await;
     let ensemble = ensemble()?;
-    assert_together(run(&ensemble, Division::Follower(Lost::Both), Grade::Contact).await?);
+    assert_together(run(&ensemble, Division::Follower(Lost::Both), LeaseGrade::Contact).await?);
     Ok(())
 }
 
@@ -286,7 +286,7 @@ async fn a_leader_on_a_deposed_member_stops_before_its_heir_starts() -> TestResu
         Division::Leader,
         Division::Leader,
     ] {
-        assert_apart(run(&ensemble, division, Grade::Quorum).await?);
+        assert_apart(run(&ensemble, division, LeaseGrade::Quorum).await?);
     }
     Ok(())
 }
@@ -310,7 +310,7 @@ async fn many_divisions_of_each_kind() -> TestResult {
         let outcomes = runs(&ensemble, division, grade, count).await?;
         println!("{division:?}, {grade:?}: {}", Summary(&outcomes));
         match (division, grade) {
-            (_, Grade::Quorum) | (Division::Follower(_), Grade::Sync) => {
+            (_, LeaseGrade::Quorum) | (Division::Follower(_), LeaseGrade::Sync) => {
                 outcomes.into_iter().for_each(assert_apart);
             }
             (Division::Follower(Lost::Both | Lost::Received), _) => {

@@ -274,7 +274,7 @@ async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads(server: ServerK
         // A sixth each, so more than a second, from the notice of the silence to the lease
         // deadline and from there to the expiry: no busy scheduler reverses these.
         .session_timeout(Duration::from_secs(9))
-        .lease_margin(election_tokio::Margin::percent(16))
+        .lease_margin(election_tokio::LeaseMargin::percent(16))
         .connect()
         .await?;
     let mut leader = client.election(ELECTION).nominate()?;

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use election_tokio::{
-    Acl, Client, ErrorCode, ErrorKind, Grade, Leadership, LostReason, Nomination, NominationError,
-    OnLoss, Permissions, TransactionError, Version,
+    Acl, Client, ErrorCode, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination,
+    NominationError, OnLoss, Permissions, TransactionError, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -44,7 +44,7 @@ struct Queue {
 }
 
 impl Queue {
-    async fn new(server: ServerKind, label: &str, grade: Grade) -> Result<Self, TestFailure> {
+    async fn new(server: ServerKind, label: &str, grade: LeaseGrade) -> Result<Self, TestFailure> {
         let arena = Arena::new(server, label).await?;
         let mut members = Vec::new();
         for _ in 0..ALL {
@@ -116,7 +116,7 @@ impl Frames {
 async fn exchanged(
     server: ServerKind,
     label: &str,
-    grade: Grade,
+    grade: LeaseGrade,
     times: impl Fn(&Frames) -> u64,
 ) -> Result<Vec<Exchanged>, TestFailure> {
     let queue = Queue::new(server, label, grade).await?;
@@ -161,7 +161,7 @@ fn assert_only_pings(Exchanged { requests, replies }: &Exchanged) {
 /// In each third of the timeout, a check of the candidate in a transaction, and a `sync` as its
 /// confirmation. A snapshot may fall between the two.
 async fn a_lease_of_grade_quorum_costs_a_check_and_a_sync(server: ServerKind) -> TestResult {
-    let exchanged = exchanged(server, "quorum", Grade::Quorum, |frames| frames.checks).await?;
+    let exchanged = exchanged(server, "quorum", LeaseGrade::Quorum, |frames| frames.checks).await?;
     let (proving, pinging) = exchanged.split_at(PROVING);
     for Exchanged { requests, replies } in proving {
         assert!(replies.checks >= TIMES);
@@ -173,7 +173,7 @@ async fn a_lease_of_grade_quorum_costs_a_check_and_a_sync(server: ServerKind) ->
 
 /// Two instead, one as the heartbeat and one as its confirmation.
 async fn a_lease_of_grade_sync_costs_two_syncs(server: ServerKind) -> TestResult {
-    let exchanged = exchanged(server, "sync", Grade::Sync, |frames| frames.syncs / 2).await?;
+    let exchanged = exchanged(server, "sync", LeaseGrade::Sync, |frames| frames.syncs / 2).await?;
     let (proving, pinging) = exchanged.split_at(PROVING);
     for Exchanged { requests, replies } in proving {
         assert!(replies.syncs >= 2 * TIMES);
@@ -185,7 +185,7 @@ async fn a_lease_of_grade_sync_costs_two_syncs(server: ServerKind) -> TestResult
 
 /// What any session costs.
 async fn a_lease_of_grade_contact_costs_a_ping(server: ServerKind) -> TestResult {
-    let exchanged = exchanged(server, "contact", Grade::Contact, |_| 0).await?;
+    let exchanged = exchanged(server, "contact", LeaseGrade::Contact, |_| 0).await?;
     exchanged.iter().for_each(assert_only_pings);
     Ok(())
 }
@@ -237,7 +237,8 @@ async fn confirming_fails_without_a_connection(server: ServerKind) -> TestResult
     let proxy = Proxy::to(server.shared()?.addr())?;
     let servers = arena.servers_by(&proxy);
     // Without heartbeats, which the cut could hit instead.
-    let builder = Client::builder(&servers).session_timeout(LASTING).lease_grade(Grade::Contact);
+    let builder =
+        Client::builder(&servers).session_timeout(LASTING).lease_grade(LeaseGrade::Contact);
     let client = builder.connect_timeout(SOON).connect().await?;
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::panic::resume_unwind;
 
-use zk_session::Grade;
+use zk_session::LeaseGrade;
 use zk_tests::simulation::{Law, Plan, Profile, Recording, run, shrink};
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.
@@ -25,7 +25,7 @@ fn broken(profile: Profile, seeds: &Range<u64>) -> Vec<String> {
     })
 }
 
-fn told(seed: u64, profile: Profile, grade: Option<Grade>) -> Option<String> {
+fn told(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Option<String> {
     let plan = Plan::draw(seed, profile, grade);
     let violation = run(&plan, Recording::Off).violation?;
     let smaller = shrink(&plan, &violation);
@@ -34,7 +34,7 @@ fn told(seed: u64, profile: Profile, grade: Option<Grade>) -> Option<String> {
 }
 
 /// The first of these seeds that breaks a law under this grade, and which.
-fn first_broken(profile: Profile, grade: Grade, mut seeds: Range<u64>) -> Option<(u64, Law)> {
+fn first_broken(profile: Profile, grade: LeaseGrade, mut seeds: Range<u64>) -> Option<(u64, Law)> {
     seeds.find_map(|seed| {
         let plan = Plan::draw(seed, profile, Some(grade));
         run(&plan, Recording::Off).violation.map(|violation| (seed, violation.law))
@@ -62,7 +62,7 @@ fn quorum_holds_whatever_fails() {
 /// A follower that is cut off from its leader goes on answering pings (design, section 3.4).
 #[test]
 fn contact_breaks_while_a_follower_is_cut_off() {
-    let broken = first_broken(Profile::Follower, Grade::Contact, 0..200);
+    let broken = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200);
     assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
 }
 
@@ -70,14 +70,14 @@ fn contact_breaks_while_a_follower_is_cut_off() {
 /// follower, which has not told its leader of the client when that expires the session.
 #[test]
 fn contact_breaks_after_a_long_silence_though_all_servers_are_well() {
-    let broken = first_broken(Profile::Clients, Grade::Contact, 2_963..2_964);
+    let broken = first_broken(Profile::Clients, LeaseGrade::Contact, 2_963..2_964);
     assert_eq!(broken, Some((2_963, Law::OneValidLeader)));
 }
 
 /// A leader that is cut off from its quorum goes on answering `sync` (design, section 3.4).
 #[test]
 fn sync_breaks_while_a_leader_is_cut_off_from_its_quorum() {
-    let broken = first_broken(Profile::Quorum, Grade::Sync, 100..200);
+    let broken = first_broken(Profile::Quorum, LeaseGrade::Sync, 100..200);
     assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
 }
 
@@ -94,8 +94,8 @@ fn a_seed_gives_the_same_run_each_time() {
 /// What is left of a broken run breaks the same law, with less.
 #[test]
 fn a_broken_run_is_cut_down_to_what_it_takes() {
-    let (seed, law) = first_broken(Profile::Follower, Grade::Contact, 0..200).unwrap();
-    let plan = Plan::draw(seed, Profile::Follower, Some(Grade::Contact));
+    let (seed, law) = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200).unwrap();
+    let plan = Plan::draw(seed, Profile::Follower, Some(LeaseGrade::Contact));
     let violation = run(&plan, Recording::Off).violation.unwrap();
     let smaller = shrink(&plan, &violation);
     assert!(smaller.incidents.len() < plan.incidents.len());

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use zk_session::{
-    Backoff, Config, ConnectString, End, Grade, Limits, Margin, ReadOnlyServers, Sasl, Secret,
-    SessionTicket, WhileDisconnected,
+    Backoff, Config, ConnectString, LeaseGrade, LeaseMargin, Limits, ReadOnlyServers, Sasl, Secret,
+    SessionEnd, SessionTicket, WhileDisconnected,
 };
 
 use super::IfGone;
@@ -149,22 +149,22 @@ impl ClientBuilder {
         self
     }
 
-    /// What the lease of a leadership rests on (default: [`Grade::Quorum`]): a stronger grade holds
-    /// under more failures of the ensemble, and costs two requests in place of each ping of a
+    /// What the lease of a leadership rests on (default: [`LeaseGrade::Quorum`]): a stronger grade
+    /// holds under more failures of the ensemble, and costs two requests in place of each ping of a
     /// leader and of those near to leading: who had at most four candidates ahead when they last
     /// looked.
     ///
     /// Who is promoted without having been near, in a session older than its first lease, takes a
     /// third of the session timeout to prove one: so much later it is reported elected. With
-    /// [`Grade::Contact`] it is reported at once.
-    pub fn lease_grade(mut self, grade: Grade) -> Self {
+    /// [`LeaseGrade::Contact`] it is reported at once.
+    pub fn lease_grade(mut self, grade: LeaseGrade) -> Self {
         self.session.grade = grade;
         self
     }
 
     /// How much earlier than the session timeout a lease ends (default: a tenth), to allow for
-    /// clocks that run at different rates. At most a fifth, but for [`Grade::Contact`].
-    pub fn lease_margin(mut self, margin: Margin) -> Self {
+    /// clocks that run at different rates. At most a fifth, but for [`LeaseGrade::Contact`].
+    pub fn lease_margin(mut self, margin: LeaseMargin) -> Self {
         self.session.margin = margin;
         self
     }
@@ -241,7 +241,7 @@ impl ClientBuilder {
             matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
         });
         match tokio::time::timeout(after, connected).await {
-            Ok(Some(ConnectionState::Closed { end: End::Expired(expiry) })) if resumes => {
+            Ok(Some(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
                 return Err(ConnectError::SessionGone(expiry));
             }
             Ok(Some(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),

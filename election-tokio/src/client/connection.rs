@@ -5,7 +5,9 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use zk_jute::SessionId;
-use zk_session::{ConnectStringError, End, Expiry, Grade, Margin, ServerAddress, SubmitError};
+use zk_session::{
+    ConnectStringError, Expiry, LeaseGrade, LeaseMargin, ServerAddress, SessionEnd, SubmitError,
+};
 
 use crate::path::PathError;
 
@@ -46,7 +48,7 @@ pub enum ConnectionState {
     /// The client is over.
     Closed {
         /// How its session ended.
-        end: End,
+        end: SessionEnd,
     },
 }
 
@@ -129,9 +131,9 @@ pub enum ConnectError {
     )]
     Margin {
         /// The margin.
-        margin: Margin,
+        margin: LeaseMargin,
         /// The grade.
-        grade: Grade,
+        grade: LeaseGrade,
     },
     /// The options of TLS cannot be used: nothing was sent.
     #[cfg(feature = "tls")]
@@ -156,7 +158,7 @@ pub enum ConnectError {
     SessionGone(#[source] Expiry),
     /// The session ended while it was being made.
     #[error("{0}")]
-    Ended(#[source] End),
+    Ended(#[source] SessionEnd),
 }
 
 /// No server confirmed that the session is closed: its ephemeral znodes go when the server expires

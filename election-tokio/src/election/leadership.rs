@@ -23,8 +23,8 @@ use crate::updates::Updates;
 /// time its next write arrives. What is promised: at most one *effective* leader when writes carry
 /// the [token](Leadership::token), or go through [`Leadership::transaction`]; at most one that
 /// *believes* itself valid as long as clocks run at rates that differ by less than the lease
-/// margin, under whatever failures the [grade](crate::Grade) of the lease covers: by default, all
-/// of the ensemble and its network.
+/// margin, under whatever failures the [grade](crate::LeaseGrade) of the lease covers: by default,
+/// all of the ensemble and its network.
 ///
 /// Dropping it does not resign: the nomination does, or [`Leadership::resign`].
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
-use zk_session::End;
+use zk_session::SessionEnd;
 
 use super::leadership::Leadership;
 use super::status::{EndReason, Role, Status};
@@ -44,7 +44,7 @@ impl Seat {
 pub enum WithdrawError {
     /// The client ended before a server confirmed the deletion.
     #[error("{0}; the candidate znode lives on until its session ends")]
-    Unconfirmed(End),
+    Unconfirmed(SessionEnd),
     /// The nomination had ended for another reason.
     #[error("the nomination had ended: {0}")]
     AlreadyEnded(EndReason),
@@ -108,7 +108,7 @@ impl Nomination {
                 | Role::Leaving => {}
             }
             if self.status.next().await.is_none() {
-                return Err(EndReason::ClientClosed(End::Abandoned));
+                return Err(EndReason::ClientClosed(SessionEnd::Abandoned));
             }
         }
     }
@@ -149,10 +149,12 @@ pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, Wit
     match ended {
         Some(Status { role: Role::Ended(reason), .. }) => match reason {
             EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
-            EndReason::ClientClosed(End::Closed | End::Expired(_)) => Ok(Departure::WithSession),
+            EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
+                Ok(Departure::WithSession)
+            }
             EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),
             reason => Err(WithdrawError::AlreadyEnded(reason)),
         },
-        _ => Err(WithdrawError::Unconfirmed(End::Abandoned)),
+        _ => Err(WithdrawError::Unconfirmed(SessionEnd::Abandoned)),
     }
 }

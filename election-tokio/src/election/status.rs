@@ -5,7 +5,7 @@ use core::fmt;
 use election_core::{CandidateName, Cause, Departure, End as CoreEnd, NominationError, Token};
 use tokio::time::Instant;
 use zk_jute::{ErrorCode, SessionId};
-use zk_session::{End, LeaseOutlook};
+use zk_session::{LeaseOutlook, SessionEnd};
 
 /// What a nomination is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub enum EndReason {
     Failed(NominationError),
     /// The client ended.
     #[error("{0}")]
-    ClientClosed(End),
+    ClientClosed(SessionEnd),
 }
 
 impl EndReason {
@@ -120,7 +120,7 @@ pub enum LostReason {
     Failed(NominationError),
     /// The client ended.
     #[error("{0}")]
-    ClientClosed(End),
+    ClientClosed(SessionEnd),
 }
 
 impl LostReason {

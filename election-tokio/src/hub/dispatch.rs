@@ -5,7 +5,7 @@ use std::sync::Arc;
 use election_core::{Nominee, Ticket};
 use tracing::{debug, info, warn};
 use zk_jute::records::EventType;
-use zk_session::{ConnectionEnd, End, Event, Expiry, Instant};
+use zk_session::{ConnectionEnd, Event, Expiry, Instant, SessionEnd};
 
 use super::lists::{Delivery, Next, Turn};
 use super::nomination::Surroundings;
@@ -162,11 +162,11 @@ impl Hub {
         }
     }
 
-    fn session_ended(&mut self, now: Instant, end: End) {
+    fn session_ended(&mut self, now: Instant, end: SessionEnd) {
         let session = self.session.id().map(tracing::field::display);
         match end {
             // As it was asked for.
-            End::Closed | End::Detached => {
+            SessionEnd::Closed | SessionEnd::Detached => {
                 info!(target: CONNECTION, session, %end, "session ended");
             }
             _ => warn!(target: CONNECTION, session, %end, "session ended"),
@@ -197,8 +197,8 @@ impl Hub {
     }
 
     /// The session that follows one that expired, if there is to be one.
-    fn renewed_session(&mut self, now: Instant, end: End) -> Option<(Expiry, Session)> {
-        let End::Expired(expiry) = end else {
+    fn renewed_session(&mut self, now: Instant, end: SessionEnd) -> Option<(Expiry, Session)> {
+        let SessionEnd::Expired(expiry) = end else {
             return None;
         };
         let renews = match self.settings.resumption.take() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use election_core::{CandidateName, Event, Nominee, Notice, Role as CoreRole, Token};
 use tracing::{debug, info, warn};
 use zk_jute::SessionId;
-use zk_session::{End, Instant, LeaseOutlook};
+use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
 use super::answers::{Outcome, core_failure, created, list, react, read_reply};
 use super::lists::Lists;
@@ -199,12 +199,12 @@ impl Nomination {
 
     /// The session is being closed: what is heard of the candidate from now on is its end by that.
     pub(super) fn client_closes(&mut self, wakers: &mut Vec<Waker>) {
-        self.end_leadership(LostReason::ClientClosed(End::Closed), wakers);
+        self.end_leadership(LostReason::ClientClosed(SessionEnd::Closed), wakers);
         self.publish(Role::Leaving, wakers);
     }
 
     /// The client is over, and the nomination with it.
-    pub(super) fn client_ended(&mut self, end: End, wakers: &mut Vec<Waker>) {
+    pub(super) fn client_ended(&mut self, end: SessionEnd, wakers: &mut Vec<Waker>) {
         if self.has_ended() {
             return;
         }

@@ -3,7 +3,7 @@
 use tracing::field::{Empty, display};
 use tracing::{Span, info_span};
 use zk_jute::SessionId;
-use zk_session::End;
+use zk_session::SessionEnd;
 
 use super::CONNECTION;
 use super::metrics::{self, StateGauge};
@@ -54,7 +54,8 @@ impl ConnectionObserver {
         match state {
             ConnectionState::Connected { session, .. } if entered => self.connected(*session),
             ConnectionState::Suspended { .. } if entered => metrics::connection_lost(),
-            ConnectionState::Expired { .. } | ConnectionState::Closed { end: End::Expired(_) }
+            ConnectionState::Expired { .. }
+            | ConnectionState::Closed { end: SessionEnd::Expired(_) }
                 if entered =>
             {
                 metrics::session_expired();

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Grade, Nomination, Role};
+use election_tokio::{Client, LeaseGrade, Nomination, Role};
 
 use crate::server::{Server, Traffic};
 
@@ -34,10 +34,10 @@ enum Part {
 }
 
 /// What a client exchanges in each third of the session timeout.
-fn exchanges(grade: Grade, part: Part) -> &'static [Exchange] {
+fn exchanges(grade: LeaseGrade, part: Part) -> &'static [Exchange] {
     match (grade, part) {
-        (Grade::Quorum, Part::Near) => &[CHECK, SYNC],
-        (Grade::Sync, Part::Near) => &[SYNC, SYNC],
+        (LeaseGrade::Quorum, Part::Near) => &[CHECK, SYNC],
+        (LeaseGrade::Sync, Part::Near) => &[SYNC, SYNC],
         _ => &[PING],
     }
 }
@@ -51,7 +51,7 @@ fn cost_of(exchanges: &[Exchange], times: u64) -> Traffic {
     }
 }
 
-fn hourly(grade: Grade, part: Part, timeout: Duration) -> Traffic {
+fn hourly(grade: LeaseGrade, part: Part, timeout: Duration) -> Traffic {
     cost_of(exchanges(grade, part), 3 * HOUR.as_secs() / timeout.as_secs())
 }
 
@@ -63,7 +63,7 @@ fn grouped(number: u64) -> String {
     }
 }
 
-fn row(grade: Grade, part: Part) -> String {
+fn row(grade: LeaseGrade, part: Part) -> String {
     let [ten, four] = [10, 4].map(|seconds| {
         let Traffic { requests, bytes_received, bytes_sent } =
             hourly(grade, part, Duration::from_secs(seconds));
@@ -80,13 +80,13 @@ fn row(grade: Grade, part: Part) -> String {
 #[test]
 fn the_readme_has_these_numbers() {
     for row in [
-        row(Grade::Quorum, Part::Near),
-        row(Grade::Sync, Part::Near),
-        row(Grade::Quorum, Part::Other),
+        row(LeaseGrade::Quorum, Part::Near),
+        row(LeaseGrade::Sync, Part::Near),
+        row(LeaseGrade::Quorum, Part::Other),
     ] {
         assert!(README.contains(&row), "not in the README:\n{row}");
     }
-    let of_contact = [Part::Near, Part::Other].map(|part| row(Grade::Contact, part));
+    let of_contact = [Part::Near, Part::Other].map(|part| row(LeaseGrade::Contact, part));
     let numbers =
         of_contact.each_ref().map(|row| row.split_once("` |").map(|(_, numbers)| numbers));
     assert_eq!(numbers[0], numbers[1]);
@@ -103,7 +103,7 @@ struct Queue {
 }
 
 impl Queue {
-    async fn new(grade: Grade, timeout: Duration) -> Self {
+    async fn new(grade: LeaseGrade, timeout: Duration) -> Self {
         let server = Server::new();
         let (mut clients, mut nominations) = (Vec::new(), Vec::new());
         for _ in PARTS {
@@ -136,7 +136,7 @@ impl Queue {
 }
 
 /// Timers are good to a millisecond, so that an hour may be some exchanges short.
-fn assert_costs(measured: Traffic, grade: Grade, part: Part, timeout: Duration) {
+fn assert_costs(measured: Traffic, grade: LeaseGrade, part: Part, timeout: Duration) {
     let exchanges = exchanges(grade, part);
     let times = measured.requests / u64::try_from(exchanges.len()).expect("few");
     let most = 3 * HOUR.as_secs() / timeout.as_secs();
@@ -146,7 +146,7 @@ fn assert_costs(measured: Traffic, grade: Grade, part: Part, timeout: Duration) 
 
 #[tokio::test(start_paused = true)]
 async fn an_hour_costs_what_the_readme_says() {
-    for grade in [Grade::Quorum, Grade::Sync, Grade::Contact] {
+    for grade in [LeaseGrade::Quorum, LeaseGrade::Sync, LeaseGrade::Contact] {
         for timeout in [10, 4].map(Duration::from_secs) {
             let queue = Queue::new(grade, timeout).await;
             for (measured, part) in queue.hour().await.into_iter().zip(PARTS) {

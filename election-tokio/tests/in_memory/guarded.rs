@@ -3,7 +3,7 @@
 use core::pin::pin;
 use core::task::{Context, Waker};
 
-use election_tokio::{Client, CreateMode, Grade, Limits, OnLoss, SessionId, TransactionError};
+use election_tokio::{Client, CreateMode, LeaseGrade, Limits, OnLoss, SessionId, TransactionError};
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 
@@ -15,7 +15,7 @@ const WRITTEN: &str = "/written";
 /// One call at a time, and no heartbeats, which are transactions, too.
 async fn client(server: &Server) -> Client {
     let limits = Limits { max_in_flight: 1, ..Limits::default() };
-    let builder = server.builder().limits(limits).lease_grade(Grade::Contact);
+    let builder = server.builder().limits(limits).lease_grade(LeaseGrade::Contact);
     builder.connect().await.expect("a session")
 }
 

@@ -6,7 +6,8 @@ use core::task::{Context, Waker};
 use core::time::Duration;
 
 use election_tokio::{
-    ConnectError, ConnectionState, CreateMode, End, ErrorCode, ErrorKind, Expiry, Grade, IfGone,
+    ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, IfGone, LeaseGrade,
+    SessionEnd,
 };
 use tokio::time::timeout;
 use zk_jute::OpCode;
@@ -27,7 +28,7 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     let anew = builder.connect().await.expect("a new session");
     server.expire();
     wait(1).await;
-    let end = End::Expired(Expiry::Refused);
+    let end = SessionEnd::Expired(Expiry::Refused);
     assert_eq!(anew.connection().latest(), ConnectionState::Closed { end });
 
     let ticket = server.client().await.detach().expect("a session");
@@ -44,7 +45,7 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
 #[tokio::test(start_paused = true)]
 async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commits() {
     let server = Server::new();
-    let client = server.builder().lease_grade(Grade::Contact).connect().await.unwrap();
+    let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
     client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
     server.lie_about(OpCode::MULTI, Lie::Silence);
     let deleted = timeout(Duration::from_secs(2), client.delete_ephemerals("/", |_| true)).await;
@@ -68,7 +69,7 @@ async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commit
 #[tokio::test(start_paused = true)]
 async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_be_good() {
     let server = Server::new();
-    let client = server.builder().lease_grade(Grade::Contact).connect().await.unwrap();
+    let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
     client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
     let mut cx = Context::from_waker(Waker::noop());
     {

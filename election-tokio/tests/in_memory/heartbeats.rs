@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ErrorCode, Grade, LeaseOutlook, LostReason, Nomination, OnLoss, Role, TransactionError,
-    Version,
+    Client, ErrorCode, LeaseGrade, LeaseOutlook, LostReason, Nomination, OnLoss, Role,
+    TransactionError, Version,
 };
 use zk_jute::OpCode;
 
@@ -74,9 +74,11 @@ async fn a_leader_whose_heartbeats_are_refused_loses_the_lease() {
 /// can end. The README names these times.
 #[tokio::test(start_paused = true)]
 async fn a_leadership_outlives_the_end_of_proofs_for_a_known_time() {
-    for (grade, shortest, longest) in
-        [(Grade::Quorum, 0.23, 0.57), (Grade::Sync, 0.23, 0.57), (Grade::Contact, 0.56, 0.91)]
-    {
+    for (grade, shortest, longest) in [
+        (LeaseGrade::Quorum, 0.23, 0.57),
+        (LeaseGrade::Sync, 0.23, 0.57),
+        (LeaseGrade::Contact, 0.56, 0.91),
+    ] {
         for phase in 0..20 {
             let server = Server::new();
             let builder = server.builder().session_timeout(TIMEOUT).lease_grade(grade);
@@ -177,7 +179,7 @@ async fn a_lease_that_ends_before_the_next_proof_elects_nobody_yet() {
 #[tokio::test(start_paused = true)]
 async fn with_the_grade_contact_an_old_session_is_elected_at_once() {
     let server = Server::new();
-    let builder = server.builder().session_timeout(TIMEOUT).lease_grade(Grade::Contact);
+    let builder = server.builder().session_timeout(TIMEOUT).lease_grade(LeaseGrade::Contact);
     let client = builder.connect().await.unwrap();
     tokio::time::sleep(TIMEOUT * 3).await;
     let before = tokio::time::Instant::now();

@@ -7,8 +7,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectError, ConnectionState, Grade, Leadership, LeaseOutlook, Margin, Nomination,
-    OnLoss, Role, Version,
+    Client, ConnectError, ConnectionState, Leadership, LeaseGrade, LeaseMargin, LeaseOutlook,
+    Nomination, OnLoss, Role, Version,
 };
 
 use crate::server::{Server, wait};
@@ -31,8 +31,8 @@ impl Scene {
         let election = leaders.election(ELECTION).on_loss(OnLoss::End);
         let mut leader = election.nominate().unwrap();
         let leadership = leader.elected().await.unwrap();
-        let builder = server.builder().session_timeout(TIMEOUT).lease_grade(Grade::Contact);
-        let followers = builder.lease_margin(Margin::percent(90)).connect().await.unwrap();
+        let builder = server.builder().session_timeout(TIMEOUT).lease_grade(LeaseGrade::Contact);
+        let followers = builder.lease_margin(LeaseMargin::percent(90)).connect().await.unwrap();
         let follower = followers.election(ELECTION).nominate().unwrap();
         let in_place = follower.watch().until(|s| matches!(s.role, Role::Following { .. })).await;
         assert!(in_place.is_some());
@@ -87,12 +87,12 @@ async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_r
 /// No lease of these grades could be kept alive with it: nobody would ever be elected.
 #[tokio::test(start_paused = true)]
 async fn a_margin_that_leaves_no_time_for_proofs_is_refused() {
-    for grade in [Grade::Sync, Grade::Quorum] {
+    for grade in [LeaseGrade::Sync, LeaseGrade::Quorum] {
         let builder = Server::new().builder().lease_grade(grade);
-        let refused = builder.lease_margin(Margin::percent(21)).start();
+        let refused = builder.lease_margin(LeaseMargin::percent(21)).start();
         assert!(matches!(refused, Err(ConnectError::Margin { .. })), "{refused:?}");
         let builder = Server::new().builder().lease_grade(grade);
-        assert!(builder.lease_margin(Margin::percent(20)).start().is_ok());
+        assert!(builder.lease_margin(LeaseMargin::percent(20)).start().is_ok());
     }
 }
 

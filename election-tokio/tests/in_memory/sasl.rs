@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use election_tokio::{
-    ConnectError, ConnectionState, End, OpCode, SaslError, SaslFailure, SaslMechanism, SaslStep,
-    SaslStepping, Secret, ServerAddress,
+    ConnectError, ConnectionState, OpCode, SaslError, SaslFailure, SaslMechanism, SaslStep,
+    SaslStepping, Secret, ServerAddress, SessionEnd,
 };
 use tokio::time::{Instant, sleep};
 
@@ -146,7 +146,7 @@ async fn a_mechanism_that_fails_for_good_ends_the_client() {
         Box::pin(ready(Ok(SaslStep::send(Secret::new("who are you?"), doubt))))
     });
     let refused = server.builder().sasl(mechanism).connect().await.map(drop);
-    assert_eq!(refused, Err(ConnectError::Ended(End::SaslFailed(failure))));
+    assert_eq!(refused, Err(ConnectError::Ended(SessionEnd::SaslFailed(failure))));
     wait(60).await;
     assert_eq!((begun.load(Ordering::Relaxed), server.state().accepted), (1, 1));
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, Grade, NominationError};
+use election_tokio::{Client, CreateMode, EndReason, LeaseGrade, NominationError};
 
 use crate::server::{Server, wait};
 use crate::spans::Journal;
@@ -12,7 +12,7 @@ const ELECTION: &str = "/election";
 const LAST: i32 = 2_147_483_646;
 
 async fn counted_on(server: &Server, children: i32) -> Client {
-    let client = server.builder().lease_grade(Grade::Contact).connect().await.unwrap();
+    let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
     client.create(ELECTION, b"", CreateMode::Persistent).await.unwrap();
     server.state().tree.count_on(ELECTION, children);
     client

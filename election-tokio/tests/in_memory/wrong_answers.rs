@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Backoff, ConnectionState, CreateMode, End, ErrorCode, ErrorKind, Expiry, Version,
+    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, SessionEnd, Version,
 };
 use zk_jute::OpCode;
 
@@ -90,7 +90,7 @@ async fn a_client_that_closes_on_expiry_closes() {
     let client = server.builder().close_on_expiry().connect().await.unwrap();
     server.expire();
     wait(1).await;
-    let end = End::Expired(Expiry::Refused);
+    let end = SessionEnd::Expired(Expiry::Refused);
     assert_eq!(client.connection().latest(), ConnectionState::Closed { end });
     let error = client.exists("/znode").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);

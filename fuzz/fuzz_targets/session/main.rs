@@ -16,7 +16,8 @@ use zk_jute::records::{
 };
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, End, Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session, SessionTicket,
+    Config, Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session, SessionEnd,
+    SessionTicket,
 };
 
 use laws::Laws;
@@ -158,7 +159,7 @@ impl World {
     fn detach(&mut self) {
         if let Some(ticket) = self.session.detach(self.now) {
             assert_eq!(self.session.id(), Some(ticket.session()));
-            assert_eq!(self.session.ended(), Some(End::Detached));
+            assert_eq!(self.session.ended(), Some(SessionEnd::Detached));
             assert_eq!(ticket.expose().parse().as_ref(), Ok(&ticket));
             self.ticket = Some(ticket);
         }

@@ -6,7 +6,9 @@ use core::time::Duration;
 use arbitrary::Arbitrary;
 use zk_fuzz::{Blob, Text};
 use zk_jute::ErrorCode;
-use zk_session::{Config, Grade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected};
+use zk_session::{
+    Config, LeaseGrade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected,
+};
 
 #[derive(Arbitrary, Debug)]
 pub(crate) struct Script {
@@ -30,9 +32,9 @@ impl Setting {
         let mut config = Config::new(servers(self.servers));
         config.session_timeout = Duration::from_millis(self.timeout.into());
         config.grade = match self.grade % 3 {
-            0 => Grade::Contact,
-            1 => Grade::Sync,
-            _ => Grade::Quorum,
+            0 => LeaseGrade::Contact,
+            1 => LeaseGrade::Sync,
+            _ => LeaseGrade::Quorum,
         };
         if self.queues {
             config.while_disconnected = WhileDisconnected::Queue;

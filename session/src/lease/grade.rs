@@ -7,7 +7,7 @@ use core::time::Duration;
 ///
 /// Every grade holds on these conditions; what each one survives beyond them is said below.
 ///
-/// - The clocks of the client and of the servers run at rates within the [`Margin`], and the
+/// - The clocks of the client and of the servers run at rates within the [`LeaseMargin`], and the
 ///   client's goes on while its machine sleeps.
 /// - The least timeout that was ever granted to the session is two ticks of the ensemble's leader
 ///   or more; three behind an observer that follows an `ObserverMaster` (ZooKeeper 3.6 and later).
@@ -24,7 +24,7 @@ use core::time::Duration;
 /// says; where they come later, it lapses, and nothing else breaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Grade {
+pub enum LeaseGrade {
     /// Any answered request, pings included: the deadline is its send time plus the timeout.
     ///
     /// Holds with one server. In an ensemble the session's server answers by itself, and tells the
@@ -48,13 +48,13 @@ pub enum Grade {
 
 /// How much earlier than the server's clock the lease ends, to allow for clocks that do not run
 /// at the same rate: a part of the session timeout. For the grades with heartbeats, up to a
-/// [fifth](Margin::suits).
+/// [fifth](LeaseMargin::suits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Margin {
+pub struct LeaseMargin {
     percent: u8,
 }
 
-impl Margin {
+impl LeaseMargin {
     /// The whole timeout counts: only right if both clocks run at the same rate.
     pub const NONE: Self = Self { percent: 0 };
 
@@ -74,8 +74,8 @@ impl Margin {
     ///
     /// Of `Contact` every margin is allowed: above half of the timeout the pings come too rarely to
     /// keep a lease, and the caller's own requests have to.
-    pub const fn suits(self, grade: Grade) -> bool {
-        matches!(grade, Grade::Contact) || self.percent <= 20
+    pub const fn suits(self, grade: LeaseGrade) -> bool {
+        matches!(grade, LeaseGrade::Contact) || self.percent <= 20
     }
 
     /// What is left of `timeout`.
@@ -90,7 +90,7 @@ impl Margin {
 }
 
 /// A tenth.
-impl Default for Margin {
+impl Default for LeaseMargin {
     fn default() -> Self {
         Self::percent(10)
     }

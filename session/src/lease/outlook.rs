@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::grade::{Grade, Margin};
+use super::grade::{LeaseGrade, LeaseMargin};
 use crate::time::Instant;
 
 /// Whether the lease of a session can be relied on to go on, and if not, why: what a nominee that
@@ -25,16 +25,16 @@ pub enum LeaseOutlook {
     AwaitsProof,
     /// Answers take too long: a lease would lapse before it could be proved anew, so it is not
     /// called secure until they come faster. A longer session timeout helps, or a smaller
-    /// [`Margin`], or a server that is nearer.
+    /// [`LeaseMargin`], or a server that is nearer.
     RoundTripTooLong {
         /// How long the last answers took: the longer of the last heartbeat and its confirmation,
-        /// and under [`Grade::Contact`] the last ping.
+        /// and under [`LeaseGrade::Contact`] the last ping.
         round_trip: Duration,
         /// What the lease counts with: the least timeout that was ever granted to the session.
         timeout: Duration,
         /// Round trips have to be shorter than this, given the grade, the margin and the timeout:
         /// with a margin of a tenth, between a 22nd and a 21st part of the timeout; under
-        /// [`Grade::Contact`], a bit less than a fifth.
+        /// [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
     },
 }
@@ -91,14 +91,18 @@ pub(super) fn reserve(timeout: Duration, round_trip: Duration) -> Duration {
 /// then proves the first. The one after that comes as much later, and proves the second. So with
 /// the rest *m* that the margin leaves, 2/3 *T* + 2 *r* + reserve < *m T*. With pings, of which one
 /// is enough, *T*/3 + reserve < *m T*.
-pub(super) fn longest(grade: Grade, margin: Margin, timeout: Duration) -> Option<Duration> {
+pub(super) fn longest(
+    grade: LeaseGrade,
+    margin: LeaseMargin,
+    timeout: Duration,
+) -> Option<Duration> {
     let rest = margin.rest();
     match grade {
-        Grade::Contact => {
+        LeaseGrade::Contact => {
             let spare = (3 * rest).checked_sub(100)?;
             (spare > 30).then(|| timeout * spare / 900)
         }
-        Grade::Sync | Grade::Quorum => {
+        LeaseGrade::Sync | LeaseGrade::Quorum => {
             let spare = (3 * rest).checked_sub(200)?;
             let with_a_tenth = timeout * spare.checked_sub(30)? / 600;
             Some(with_a_tenth.min(timeout * spare / 1500))

@@ -13,7 +13,7 @@ use super::state::{
     Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, Server, State, Turn, Welcome,
 };
 use crate::config::ReadOnlyServers;
-use crate::event::{ConnectionEnd, End, Event, Expiry, Failure, Transport};
+use crate::event::{ConnectionEnd, Event, Expiry, Failure, SessionEnd, Transport};
 use crate::lease::Handshake;
 use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
@@ -90,9 +90,9 @@ impl<R, W: Clone> Session<R, W> {
         let own = self.identity.granted().map(|granted| granted.session);
         match (own, response.is_refused()) {
             (None, true) => self.connection_ended(now, ConnectionEnd::Refused),
-            (Some(_), true) => self.end(End::Expired(Expiry::Refused)),
+            (Some(_), true) => self.end(SessionEnd::Expired(Expiry::Refused)),
             (Some(own), false) if own != session => {
-                self.end(End::Expired(Expiry::Replaced(session)));
+                self.end(SessionEnd::Expired(Expiry::Replaced(session)));
             }
             (_, false) => {
                 let welcome = self.accepted(now, sent_at, &response);
@@ -208,7 +208,9 @@ impl<R, W: Clone> Session<R, W> {
                 };
                 self.attempt_failed(now, exchange.server, end);
             }
-            State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => self.end(End::Abandoned),
+            State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => {
+                self.end(SessionEnd::Abandoned);
+            }
             State::Live(Live { last_received, .. }) => {
                 if let Identity::Granted(granted) = &mut self.identity {
                     granted.last_received = last_received;
@@ -255,7 +257,7 @@ impl<R, W: Clone> Session<R, W> {
         )
     }
 
-    pub(super) fn end(&mut self, end: End) {
+    pub(super) fn end(&mut self, end: SessionEnd) {
         if matches!(self.state, State::Ended(_)) {
             return;
         }

@@ -8,7 +8,7 @@ use super::Session;
 use super::connection::too_long;
 use super::heartbeat::heartbeat_outcome;
 use super::state::{Live, Ping, State};
-use crate::event::{Completion, ConnectionEnd, End, Event, Failure, ProtocolError};
+use crate::event::{Completion, ConnectionEnd, Event, Failure, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
 use crate::time::Instant;
 use crate::watches::{Answered, Told};
@@ -16,7 +16,7 @@ use crate::watches::{Answered, Told};
 impl<R, W: Clone> Session<R, W> {
     pub(super) fn handle_live_timeout(&mut self, now: Instant, live: Live) {
         if live.give_up_at().is_some_and(|at| at <= now) {
-            self.end(End::Abandoned);
+            self.end(SessionEnd::Abandoned);
         } else if live.silent_at() <= now {
             self.connection_ended(now, ConnectionEnd::Silent);
         } else if live.search_at().is_some_and(|at| at <= now) {
@@ -113,7 +113,7 @@ impl<R, W: Clone> Session<R, W> {
 
     fn handle_auth_reply(&mut self, error: ErrorCode) {
         if error != ErrorCode::OK {
-            self.end(End::AuthFailed(error));
+            self.end(SessionEnd::AuthFailed(error));
         }
     }
 
@@ -135,9 +135,9 @@ impl<R, W: Clone> Session<R, W> {
         let mut outcome = header.error;
         match (pending.purpose, header.error) {
             (Purpose::Close, ErrorCode::OK | ErrorCode::SESSION_EXPIRED) => {
-                return self.end(End::Closed);
+                return self.end(SessionEnd::Closed);
             }
-            (Purpose::Close, _) => return self.end(End::Abandoned),
+            (Purpose::Close, _) => return self.end(SessionEnd::Abandoned),
             (Purpose::SetWatches, ErrorCode::OK) => self.watches_are_set(),
             (Purpose::SetWatches, error) if concerns_the_session(error) => {}
             (Purpose::Heartbeat, error) => {
@@ -181,7 +181,7 @@ impl<R, W: Clone> Session<R, W> {
             // of sessions that live on. The next handshake tells.
             ErrorCode::SESSION_EXPIRED => self.connection_ended(now, ConnectionEnd::ExpiryClaimed),
             ErrorCode::SESSION_MOVED => self.broken(now, ProtocolError::SessionMoved),
-            error if refuses_identity(error) => self.end(End::AuthFailed(error)),
+            error if refuses_identity(error) => self.end(SessionEnd::AuthFailed(error)),
             _ => {}
         }
     }

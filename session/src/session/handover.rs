@@ -3,7 +3,7 @@
 use super::Session;
 use super::state::{Granted, Identity};
 use crate::config::Config;
-use crate::event::End;
+use crate::event::SessionEnd;
 use crate::ticket::{SessionTicket, Timeouts};
 use crate::time::Instant;
 
@@ -13,9 +13,9 @@ impl<R, W: Clone> Session<R, W> {
     ///
     /// Its ephemeral znodes stand as they did, its watches do not, and its lease has to be proved
     /// anew: it counts with the least timeout that the ticket knows of, or less if less is granted
-    /// now. If the session is gone, the end is [`End::Expired`]. A session whose password is wrong
-    /// counts as gone, too, and the connection that it has elsewhere is closed by that: use a ticket
-    /// once.
+    /// now. If the session is gone, the end is [`SessionEnd::Expired`]. A session whose password is
+    /// wrong counts as gone, too, and the connection that it has elsewhere is closed by that: use a
+    /// ticket once.
     pub fn resume(ticket: &SessionTicket, config: Config, seed: u64, now: Instant) -> Self {
         let identity = Identity::Granted(Granted {
             session: ticket.session(),
@@ -30,9 +30,9 @@ impl<R, W: Clone> Session<R, W> {
         session
     }
 
-    /// Gives the session up without closing it: it ends here with [`End::Detached`], and lives on
-    /// at the servers for its timeout. What is in flight ends as it does with a lost connection, and
-    /// may still be executed.
+    /// Gives the session up without closing it: it ends here with [`SessionEnd::Detached`], and
+    /// lives on at the servers for its timeout. What is in flight ends as it does with a lost
+    /// connection, and may still be executed.
     ///
     /// `None`, and nothing is changed, if there is no session to give: none was granted yet, or only
     /// by a read-only server, or it is closing, or over.
@@ -48,7 +48,7 @@ impl<R, W: Clone> Session<R, W> {
             Timeouts { last: granted.timeout, least: granted.least_timeout },
             self.seen,
         );
-        self.end(End::Detached);
+        self.end(SessionEnd::Detached);
         Some(ticket)
     }
 }

@@ -9,15 +9,15 @@ use super::Session;
 use super::state::{Closing, Heartbeat, Live, Named, Ping, State};
 use super::submission::REQUEST_HEADER_LEN;
 use crate::event::{Event, SubmitError};
-use crate::lease::{Followup, Grade, LeaseOutlook};
+use crate::lease::{Followup, LeaseGrade, LeaseOutlook};
 use crate::requests::Purpose;
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
-    /// Proves the lease from now on, as the [`Grade`] of this session demands: with a heartbeat
-    /// that names `znode`, at once and then a third of the timeout after each answer, over
-    /// reconnects too, until [`Session::stop_heartbeats`]. Called again it goes on with another
-    /// znode.
+    /// Proves the lease from now on, as the [`LeaseGrade`] of this session demands: with a
+    /// heartbeat that names `znode`, at once and then a third of the timeout after each answer,
+    /// over reconnects too, until [`Session::stop_heartbeats`]. Called again it goes on with
+    /// another znode.
     ///
     /// Without heartbeats, a lease of the grades `Sync` and `Quorum` is proved by nothing but the
     /// making of the session. With `Contact`, pings do, and this changes nothing.
@@ -32,7 +32,7 @@ impl<R, W: Clone> Session<R, W> {
     /// [`SubmitError::TooLarge`] if no server would read the request. Nothing is changed then.
     pub fn start_heartbeats(&mut self, now: Instant, znode: &str) -> Result<(), SubmitError> {
         self.check_lease(now);
-        if self.lease.grade() == Grade::Contact {
+        if self.lease.grade() == LeaseGrade::Contact {
             return Ok(());
         }
         self.check_size(REQUEST_HEADER_LEN + MultiRequest::new(&check(znode)).encoded_len())?;
@@ -109,12 +109,12 @@ impl<R, W: Clone> Session<R, W> {
             return;
         };
         let sent = match self.lease.grade() {
-            Grade::Contact => return,
+            LeaseGrade::Contact => return,
             // A follower answers a `sync` also for a session that its leader is closing.
-            Grade::Sync if !self.lease.is_settling() => {
+            LeaseGrade::Sync if !self.lease.is_settling() => {
                 self.requests.send(now, &SyncRequest { path: znode }, Purpose::Heartbeat)
             }
-            Grade::Sync | Grade::Quorum => {
+            LeaseGrade::Sync | LeaseGrade::Quorum => {
                 let operations = check(znode);
                 self.requests.send(now, &MultiRequest::new(&operations), Purpose::Heartbeat)
             }

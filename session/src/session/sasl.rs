@@ -10,7 +10,7 @@ use zk_jute::{Decode, ErrorCode, ReplyHeader};
 use super::Session;
 use super::frames::{REPLY_HEADER_LEN, refuses_identity};
 use super::state::{Authenticating, State, Turn, Welcome};
-use crate::event::{ConnectionEnd, End, ProtocolError};
+use crate::event::{ConnectionEnd, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
 use crate::sasl::{SaslAnswer, SaslChallenge, SaslFailure};
 use crate::servers::ServerIndex;
@@ -40,7 +40,7 @@ impl<R, W: Clone> Session<R, W> {
                 self.send_token(now, exchange, token, Turn::ServerAtLast);
             }
             SaslAnswer::Done => self.establish(now, exchange.welcome),
-            SaslAnswer::Failed(failure) => self.end(End::SaslFailed(failure)),
+            SaslAnswer::Failed(failure) => self.end(SessionEnd::SaslFailed(failure)),
         }
     }
 
@@ -67,7 +67,7 @@ impl<R, W: Clone> Session<R, W> {
         frame.advance(REPLY_HEADER_LEN);
         match header.error {
             ErrorCode::OK => self.handle_token(now, exchange, &frame),
-            error if refuses_identity(error) => self.end(End::AuthFailed(error)),
+            error if refuses_identity(error) => self.end(SessionEnd::AuthFailed(error)),
             error => self.sasl_broken(now, ProtocolError::SaslRefused(error)),
         }
     }
@@ -84,7 +84,7 @@ impl<R, W: Clone> Session<R, W> {
                 self.state = State::Authenticating(Authenticating { turn, ..exchange });
             }
             (Turn::Server | Turn::Mechanism, _) => {
-                self.end(End::SaslFailed(SaslFailure::NotOffered));
+                self.end(SessionEnd::SaslFailed(SaslFailure::NotOffered));
             }
             (Turn::ServerAtLast, _) => self.establish(now, exchange.welcome),
         }
@@ -94,7 +94,7 @@ impl<R, W: Clone> Session<R, W> {
         let request = GetSaslRequest { token: Credential::new(Some(token)) };
         match self.requests.send(now, &request, Purpose::Sasl) {
             Ok(()) => self.state = State::Authenticating(Authenticating { turn, ..exchange }),
-            Err(_) => self.end(End::SaslFailed(SaslFailure::TokenTooLong)),
+            Err(_) => self.end(SessionEnd::SaslFailed(SaslFailure::TokenTooLong)),
         }
     }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use zk_jute::SessionId;
 use zk_jute::records::{AuthPacket, Credential};
 
-use crate::event::End;
+use crate::event::SessionEnd;
 use crate::lease::Handshake;
 use crate::search::Search;
 use crate::secret::Secret;
@@ -31,7 +31,7 @@ pub(super) enum State {
     Handshaking { server: ServerIndex, sent_at: Instant, give_up_at: Instant },
     Authenticating(Authenticating),
     Live(Live),
-    Ended(End),
+    Ended(SessionEnd),
 }
 
 /// What the answer to a handshake said of the connection.

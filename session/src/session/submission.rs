@@ -9,7 +9,7 @@ use zk_jute::{Decode, Encode, OpCode, Request, RequestHeader};
 use super::Session;
 use super::state::{Authentication, Closing, Live, State};
 use crate::config::WhileDisconnected;
-use crate::event::{End, SubmitError};
+use crate::event::{SessionEnd, SubmitError};
 use crate::requests::Purpose;
 use crate::secret::Secret;
 use crate::time::Instant;
@@ -145,7 +145,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Presents an identity on this connection, if there is one, and on every later one, before
-    /// anything else. A refusal ends the session with [`End::AuthFailed`].
+    /// anything else. A refusal ends the session with [`SessionEnd::AuthFailed`].
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl<R, W: Clone> Session<R, W> {
             State::Live(live) => {
                 let sent = self.requests.send(now, &CloseSession, Purpose::Close);
                 if sent.is_err() {
-                    return self.end(End::Abandoned);
+                    return self.end(SessionEnd::Abandoned);
                 }
                 live.last_sent = now;
                 live.closing = Closing::GiveUpAt(now + live.timeout);
@@ -198,7 +198,7 @@ impl<R, W: Clone> Session<R, W> {
             | State::Opening { .. }
             | State::Handshaking { .. }
             | State::Authenticating(_) => {
-                self.end(End::Abandoned);
+                self.end(SessionEnd::Abandoned);
             }
         }
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use zk_jute::records::{AuthPacket, GetDataRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Xid};
-use zk_session::{End, Event, SubmitError, Watching, WhileDisconnected};
+use zk_session::{Event, SessionEnd, SubmitError, Watching, WhileDisconnected};
 
 use crate::lab::{Lab, SESSION, TIMEOUT};
 
@@ -87,7 +87,7 @@ fn a_refused_identity_ends_the_session() {
     kept.expect("accepted");
     lab.events();
     lab.reply(Xid::AUTH, 0, ErrorCode::AUTH_FAILED);
-    let end = End::AuthFailed(ErrorCode::AUTH_FAILED);
+    let end = SessionEnd::AuthFailed(ErrorCode::AUTH_FAILED);
     assert_eq!(lab.events(), [Event::Ended(end)]);
 }
 
@@ -98,7 +98,7 @@ fn a_server_that_demands_authentication_ends_the_session() {
     lab.session.submit(lab.now, 1, &READ).expect("accepted");
     let sent = lab.sent_one();
     lab.reply(sent.xid, 0, ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH);
-    let end = End::AuthFailed(ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH);
+    let end = SessionEnd::AuthFailed(ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH);
     assert_eq!(lab.events().last(), Some(&Event::Ended(end)));
 }
 

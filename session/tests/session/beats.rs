@@ -2,7 +2,7 @@
 
 use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Version};
-use zk_session::{Config, Grade};
+use zk_session::{Config, LeaseGrade};
 
 use crate::lab::{Lab, Sent};
 
@@ -12,11 +12,11 @@ pub(crate) const OTHER: &str = "/election/other";
 pub(crate) const INTERVAL: u64 = 2000;
 
 pub(crate) fn quorum(config: &mut Config) {
-    config.grade = Grade::Quorum;
+    config.grade = LeaseGrade::Quorum;
 }
 
 pub(crate) fn sync(config: &mut Config) {
-    config.grade = Grade::Sync;
+    config.grade = LeaseGrade::Sync;
 }
 
 /// A session that has been going on for longer than its first lease, which has lapsed.

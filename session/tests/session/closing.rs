@@ -2,7 +2,7 @@
 
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{End, Event, Failure, SubmitError, Transport};
+use zk_session::{Event, Failure, SessionEnd, SubmitError, Transport};
 
 use crate::lab::Lab;
 
@@ -28,7 +28,7 @@ fn requests_before_the_close_are_completed_first() {
     assert!(
         matches!(
             events.as_slice(),
-            [Event::Completed { tag: 1, outcome: Ok(_) }, Event::Ended(End::Closed)]
+            [Event::Completed { tag: 1, outcome: Ok(_) }, Event::Ended(SessionEnd::Closed)]
         ),
         "{events:?}"
     );
@@ -48,7 +48,7 @@ fn a_close_without_an_answer_is_given_up_after_the_timeout() {
     lab.pass(999);
     assert_eq!(lab.session.ended(), None);
     lab.pass(1);
-    assert_eq!(lab.session.ended(), Some(End::Abandoned));
+    assert_eq!(lab.session.ended(), Some(SessionEnd::Abandoned));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_connection_lost_while_closing_abandons_the_session() {
     lab.events();
     lab.close_by_server();
     let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
-    assert_eq!(lab.events(), [lost, Event::Ended(End::Abandoned)]);
+    assert_eq!(lab.events(), [lost, Event::Ended(SessionEnd::Abandoned)]);
     assert_eq!(lab.sent(), [], "what was not sent by then is not sent any more");
 }
 
@@ -74,7 +74,7 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
     for mut lab in [waiting, opening, handshaking] {
         lab.events();
         lab.session.close(lab.now);
-        assert_eq!(lab.events(), [Event::Ended(End::Abandoned)]);
+        assert_eq!(lab.events(), [Event::Ended(SessionEnd::Abandoned)]);
         assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
     }
 }
@@ -82,8 +82,10 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
 /// A read-only server refuses to close a session of the ensemble (protocol section 2.6).
 #[test]
 fn a_refused_close_is_no_close() {
-    let cases =
-        [(ErrorCode::NOT_READ_ONLY, End::Abandoned), (ErrorCode::SESSION_EXPIRED, End::Closed)];
+    let cases = [
+        (ErrorCode::NOT_READ_ONLY, SessionEnd::Abandoned),
+        (ErrorCode::SESSION_EXPIRED, SessionEnd::Closed),
+    ];
     for (error, end) in cases {
         let mut lab = Lab::connected();
         lab.session.close(lab.now);
@@ -104,7 +106,7 @@ fn an_expiry_that_is_claimed_while_closing_leaves_the_close_to_be_answered() {
     lab.reply(asked.xid, 3, ErrorCode::SESSION_EXPIRED);
     assert_eq!(lab.session.ended(), None);
     lab.reply(close.xid, 3, ErrorCode::SESSION_EXPIRED);
-    assert_eq!(lab.session.ended(), Some(End::Closed));
+    assert_eq!(lab.session.ended(), Some(SessionEnd::Closed));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, SessionId, Xid};
 use zk_session::{
-    ConnectionEnd, End, Event, Expiry, Failure, Grade, SubmitError, Transport, Watching,
+    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, Transport, Watching,
 };
 
 use crate::lab::{Lab, SESSION, TIMEOUT, after};
@@ -18,7 +18,7 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     lab.open();
     lab.events();
     lab.receive(&ConnectResponse::REFUSED);
-    let end = End::Expired(Expiry::Refused);
+    let end = SessionEnd::Expired(Expiry::Refused);
     assert_eq!(lab.events(), [Event::WatchLost { watcher: 1 }, Event::Ended(end)]);
     assert_eq!(lab.session.ended(), Some(end));
     assert_eq!(lab.session.poll_timeout(), None);
@@ -40,7 +40,10 @@ fn another_session_id_is_the_expiry_of_this_session() {
     lab.accept_as(other, TIMEOUT);
     assert_eq!(
         lab.events(),
-        [Event::WatchLost { watcher: 1 }, Event::Ended(End::Expired(Expiry::Replaced(other)))]
+        [
+            Event::WatchLost { watcher: 1 },
+            Event::Ended(SessionEnd::Expired(Expiry::Replaced(other)))
+        ]
     );
 }
 
@@ -55,7 +58,7 @@ fn the_session_is_declared_dead_at_four_thirds_of_the_timeout() {
     assert_eq!(lab.session.ended(), None);
     lab.pass(1);
     assert_eq!(lab.now, after(9000));
-    let end = End::Expired(Expiry::Unreachable);
+    let end = SessionEnd::Expired(Expiry::Unreachable);
     assert_eq!(lab.events().last(), Some(&Event::Ended(end)));
 }
 
@@ -68,7 +71,7 @@ fn the_session_is_declared_dead_in_the_midst_of_an_attempt() {
     lab.pass(5000);
     lab.open();
     lab.pass(3000);
-    assert_eq!(lab.session.ended(), Some(End::Expired(Expiry::Unreachable)));
+    assert_eq!(lab.session.ended(), Some(SessionEnd::Expired(Expiry::Unreachable)));
 }
 
 /// C-61: every server closes the connection in the handshake, because it is behind.
@@ -91,7 +94,7 @@ fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
         lab.now = lab.session.poll_timeout().unwrap_or(lab.now);
         lab.tick();
     }
-    assert_eq!(lab.session.ended(), Some(End::Expired(Expiry::Unreachable)));
+    assert_eq!(lab.session.ended(), Some(SessionEnd::Expired(Expiry::Unreachable)));
     assert_eq!(lab.now, after(8000));
     assert!((10..200).contains(&attempts), "{attempts} attempts");
 }
@@ -122,7 +125,7 @@ fn a_reply_that_tells_the_expiry_ends_the_connection_alone() {
 
 #[test]
 fn a_ping_that_tells_the_expiry_ends_the_connection_alone() {
-    for grade in [Grade::Contact, Grade::Quorum] {
+    for grade in [LeaseGrade::Contact, LeaseGrade::Quorum] {
         let mut lab = Lab::connected_with(|config| config.grade = grade);
         lab.events();
         lab.pass(2000);
@@ -133,7 +136,7 @@ fn a_ping_that_tells_the_expiry_ends_the_connection_alone() {
         lab.open();
         lab.events();
         lab.receive(&ConnectResponse::REFUSED);
-        assert_eq!(lab.events(), [Event::Ended(End::Expired(Expiry::Refused))]);
+        assert_eq!(lab.events(), [Event::Ended(SessionEnd::Expired(Expiry::Refused))]);
     }
 }
 

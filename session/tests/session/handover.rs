@@ -5,7 +5,8 @@ use core::time::Duration;
 use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Zxid};
 use zk_session::{
-    Config, End, Event, Expiry, Failure, Grade, Session, SessionTicket, Transport, Watching,
+    Config, Event, Expiry, Failure, LeaseGrade, Session, SessionEnd, SessionTicket, Transport,
+    Watching,
 };
 
 use crate::lab::{LEASE, Lab, PASSWORD, SESSION, TIMEOUT};
@@ -20,7 +21,7 @@ fn detached() -> (Lab, SessionTicket) {
     (lab, ticket)
 }
 
-fn resumed(lab: &Lab, ticket: &SessionTicket, grade: Grade) -> Lab {
+fn resumed(lab: &Lab, ticket: &SessionTicket, grade: LeaseGrade) -> Lab {
     let mut config = Config::new(core::num::NonZeroUsize::MIN);
     config.session_timeout = ticket.timeout();
     config.grade = grade;
@@ -36,7 +37,7 @@ fn a_session_that_is_given_up_ends_here_without_a_word_to_the_server() {
     assert_eq!((ticket.session(), ticket.timeout()), (SESSION, TIMEOUT));
     assert_eq!(ticket.last_zxid(), Zxid::new(41));
     let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
-    let over = [lost, Event::WatchLost { watcher: 7 }, Event::Ended(End::Detached)];
+    let over = [lost, Event::WatchLost { watcher: 7 }, Event::Ended(SessionEnd::Detached)];
     assert_eq!(lab.events(), over);
     assert_eq!(lab.sent(), [], "no closeSession");
     assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
@@ -50,7 +51,7 @@ fn a_session_without_a_connection_can_be_given_up() {
     lab.close_by_server();
     lab.open();
     let ticket = lab.session.detach(lab.now).expect("a session");
-    assert_eq!(resumed(&lab, &ticket, Grade::Contact).connect().session, SESSION);
+    assert_eq!(resumed(&lab, &ticket, LeaseGrade::Contact).connect().session, SESSION);
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn what_is_no_session_yet_or_no_more_is_not_given_up() {
 fn the_session_is_resumed_with_all_that_the_ticket_holds() {
     let (lab, ticket) = detached();
     let ticket = ticket.expose().parse().expect("a ticket");
-    let mut lab = resumed(&lab, &ticket, Grade::Contact);
+    let mut lab = resumed(&lab, &ticket, LeaseGrade::Contact);
     let handshake = lab.open();
     assert_eq!((handshake.session, handshake.password), (SESSION, PASSWORD.to_vec()));
     assert_eq!((handshake.last_zxid_seen, handshake.timeout), (Zxid::new(41), 6000));
@@ -90,7 +91,7 @@ fn the_session_is_resumed_with_all_that_the_ticket_holds() {
 #[test]
 fn the_lease_of_a_resumed_session_is_proved_anew() {
     let (lab, ticket) = detached();
-    let mut lab = resumed(&lab, &ticket, Grade::Quorum);
+    let mut lab = resumed(&lab, &ticket, LeaseGrade::Quorum);
     lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
     let sent_at = lab.now;
     lab.connect();
@@ -110,7 +111,7 @@ fn the_lease_of_a_resumed_session_is_proved_anew() {
 /// was made with.
 #[test]
 fn a_resumed_session_counts_with_the_least_timeout_that_it_ever_had() {
-    for grade in [Grade::Contact, Grade::Quorum] {
+    for grade in [LeaseGrade::Contact, LeaseGrade::Quorum] {
         let mut lab = Lab::connected_with(|config| config.grade = grade);
         lab.close_by_server();
         lab.open();
@@ -126,7 +127,7 @@ fn a_resumed_session_counts_with_the_least_timeout_that_it_ever_had() {
         lab.accept_as(SESSION, Duration::from_secs(20));
         settle(&mut lab);
         let sent_later =
-            sent_at + Duration::from_millis(if grade == Grade::Contact { 500 } else { 0 });
+            sent_at + Duration::from_millis(if grade == LeaseGrade::Contact { 500 } else { 0 });
         assert_eq!(lab.session.lease_deadline(), Some(sent_later + LEASE), "{grade:?}");
     }
 }
@@ -154,11 +155,11 @@ fn settle(lab: &mut Lab) {
 #[test]
 fn a_ticket_that_was_handed_on_twice_knows_the_least_of_all() {
     let (lab, ticket) = detached();
-    let mut second = resumed(&lab, &ticket, Grade::Quorum);
+    let mut second = resumed(&lab, &ticket, LeaseGrade::Quorum);
     second.open();
     second.accept_as(SESSION, Duration::from_secs(4));
     let ticket = second.session.detach(second.now).expect("a session");
-    let mut third = resumed(&second, &ticket, Grade::Quorum);
+    let mut third = resumed(&second, &ticket, LeaseGrade::Quorum);
     third.open();
     third.accept_as(SESSION, Duration::from_secs(9));
     let ticket = third.session.detach(third.now).expect("a session");
@@ -169,12 +170,12 @@ fn a_ticket_that_was_handed_on_twice_knows_the_least_of_all() {
 #[test]
 fn a_session_that_is_gone_says_so() {
     let (lab, ticket) = detached();
-    let mut refused = resumed(&lab, &ticket, Grade::Contact);
+    let mut refused = resumed(&lab, &ticket, LeaseGrade::Contact);
     refused.open();
     refused.receive(&ConnectResponse::REFUSED);
-    assert_eq!(refused.events(), [Event::Ended(End::Expired(Expiry::Refused))]);
+    assert_eq!(refused.events(), [Event::Ended(SessionEnd::Expired(Expiry::Refused))]);
 
-    let mut alone = resumed(&lab, &ticket, Grade::Contact);
+    let mut alone = resumed(&lab, &ticket, LeaseGrade::Contact);
     alone.pass(8000);
-    assert_eq!(alone.session.ended(), Some(End::Expired(Expiry::Unreachable)));
+    assert_eq!(alone.session.ended(), Some(SessionEnd::Expired(Expiry::Unreachable)));
 }

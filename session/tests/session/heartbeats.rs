@@ -4,14 +4,14 @@ use core::time::Duration;
 
 use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{ConnectionEnd, Event, Grade, LeaseOutlook, ProtocolError, SubmitError};
+use zk_session::{ConnectionEnd, Event, LeaseGrade, LeaseOutlook, ProtocolError, SubmitError};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};
 
 #[test]
 fn the_default_is_quorum() {
-    assert_eq!(Grade::default(), Grade::Quorum);
+    assert_eq!(LeaseGrade::default(), LeaseGrade::Quorum);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len,
 };
 use zk_session::{
-    Config, Event, Grade, Instant, ServerIndex, Session, Transport, WatchId, Watching,
+    Config, Event, Instant, LeaseGrade, ServerIndex, Session, Transport, WatchId, Watching,
 };
 
 use crate::automaton::Automaton;
@@ -60,7 +60,7 @@ impl Lab {
     pub(crate) fn with(servers: usize, adjust: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(NonZeroUsize::new(servers).expect("a server"));
         config.session_timeout = TIMEOUT;
-        config.grade = Grade::Contact;
+        config.grade = LeaseGrade::Contact;
         adjust(&mut config);
         Self::of(Session::new(config, 1, Instant::ORIGIN), Instant::ORIGIN)
     }

@@ -2,7 +2,7 @@
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, OpCode, Xid};
-use zk_session::{End, Event, Margin, WhileDisconnected};
+use zk_session::{Event, LeaseMargin, SessionEnd, WhileDisconnected};
 
 use crate::lab::{LEASE, Lab, after};
 
@@ -43,9 +43,9 @@ fn events_prove_nothing() {
 
 #[test]
 fn the_margin_is_a_part_of_the_timeout() {
-    let mut lab = Lab::connected_with(|config| config.margin = Margin::percent(25));
+    let mut lab = Lab::connected_with(|config| config.margin = LeaseMargin::percent(25));
     assert_eq!(lab.session.lease_deadline(), Some(after(4500)));
-    lab = Lab::connected_with(|config| config.margin = Margin::NONE);
+    lab = Lab::connected_with(|config| config.margin = LeaseMargin::NONE);
     assert_eq!(lab.session.lease_deadline(), Some(after(6000)));
 }
 
@@ -183,7 +183,7 @@ fn the_end_of_the_session_ends_the_lease() {
     lab.session.close(lab.now);
     let close = lab.sent_one();
     lab.reply(close.xid, 2, ErrorCode::OK);
-    assert_eq!(lab.session.ended(), Some(End::Closed));
+    assert_eq!(lab.session.ended(), Some(SessionEnd::Closed));
     assert_eq!(lab.session.lease_deadline(), None);
     lab.events();
     lab.sleep(60_000);

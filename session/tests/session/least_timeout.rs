@@ -2,18 +2,18 @@
 
 use core::time::Duration;
 
-use zk_session::{Config, Event, Grade, ReadOnlyServers};
+use zk_session::{Config, Event, LeaseGrade, ReadOnlyServers};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, after};
 
-const GRADES: [Grade; 3] = [Grade::Contact, Grade::Sync, Grade::Quorum];
+const GRADES: [LeaseGrade; 3] = [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum];
 
-fn connected(grade: Grade) -> Lab {
+fn connected(grade: LeaseGrade) -> Lab {
     Lab::connected_with(|config| accept_all(config, grade))
 }
 
-fn accept_all(config: &mut Config, grade: Grade) {
+fn accept_all(config: &mut Config, grade: LeaseGrade) {
     config.grade = grade;
     config.read_only_servers = ReadOnlyServers::Accept;
 }
@@ -42,7 +42,7 @@ fn a_shorter_timeout_shortens_what_was_proved() {
 /// timeout of its creation.
 #[test]
 fn a_longer_timeout_does_not_lengthen_the_lease() {
-    let mut lab = connected(Grade::Quorum);
+    let mut lab = connected(LeaseGrade::Quorum);
     start(&mut lab);
     reconnect(&mut lab, 10 * TIMEOUT);
     let sent_at = lab.now;
@@ -74,7 +74,7 @@ fn a_timeout_in_between_counts_for_ever() {
 /// There are releases whose read-only servers go on with a session of the ensemble.
 #[test]
 fn the_timeout_of_a_read_only_server_counts() {
-    let mut lab = Lab::with(1, |config| accept_all(config, Grade::Contact));
+    let mut lab = Lab::with(1, |config| accept_all(config, LeaseGrade::Contact));
     lab.open();
     lab.accept_as(SESSION, 2 * TIMEOUT);
     lab.close_by_server();
@@ -88,7 +88,7 @@ fn the_timeout_of_a_read_only_server_counts() {
 /// it.
 #[test]
 fn a_new_session_counts_with_its_own_timeout() {
-    let mut lab = Lab::with(1, |config| accept_all(config, Grade::Quorum));
+    let mut lab = Lab::with(1, |config| accept_all(config, LeaseGrade::Quorum));
     lab.open();
     lab.accept_read_only(SESSION);
     reconnect(&mut lab, 2 * TIMEOUT);
@@ -98,7 +98,7 @@ fn a_new_session_counts_with_its_own_timeout() {
 /// The connection goes by what was negotiated for it: pings, silence.
 #[test]
 fn the_connection_goes_by_the_negotiated_timeout() {
-    let mut lab = connected(Grade::Quorum);
+    let mut lab = connected(LeaseGrade::Quorum);
     reconnect(&mut lab, 2 * TIMEOUT);
     lab.events();
     lab.pass(3999);
@@ -114,7 +114,7 @@ fn the_connection_goes_by_the_negotiated_timeout() {
 /// Under `Contact` it is pings that prove the lease.
 #[test]
 fn pings_that_prove_the_lease_go_by_the_least_timeout() {
-    let mut lab = connected(Grade::Contact);
+    let mut lab = connected(LeaseGrade::Contact);
     reconnect(&mut lab, 10 * TIMEOUT);
     lab.events();
     for _ in 0..10 {

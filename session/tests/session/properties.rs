@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zk_session::{Grade, ProbeAnswer, Sasl, WatchMode, WhileDisconnected};
+use zk_session::{LeaseGrade, ProbeAnswer, Sasl, WatchMode, WhileDisconnected};
 
 use crate::world::{Happening, Setting, run};
 
@@ -87,7 +87,8 @@ fn from_a_hostile_server() -> impl Strategy<Value = Happening> {
 fn setting() -> impl Strategy<Value = Setting> {
     let while_disconnected =
         prop_oneof![Just(WhileDisconnected::Refuse), Just(WhileDisconnected::Queue)];
-    let grade = prop_oneof![Just(Grade::Contact), Just(Grade::Sync), Just(Grade::Quorum)];
+    let grade =
+        prop_oneof![Just(LeaseGrade::Contact), Just(LeaseGrade::Sync), Just(LeaseGrade::Quorum)];
     let sasl = prop_oneof![2 => Just(Sasl::Off), 1 => Just(Sasl::Required)];
     (any::<u64>(), servers(), any::<u16>(), while_disconnected, grade, sasl).prop_map(
         |(seed, servers, timeout, while_disconnected, grade, sasl)| Setting {

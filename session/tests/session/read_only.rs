@@ -5,8 +5,8 @@ use core::time::Duration;
 use zk_jute::records::{EventType, GetDataRequest, SetWatches};
 use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Zxid};
 use zk_session::{
-    ConnectionEnd, Event, Failure, Grade, ProbeAnswer, ReadOnlyServers, ServerIndex, Transport,
-    Watching,
+    ConnectionEnd, Event, Failure, LeaseGrade, ProbeAnswer, ReadOnlyServers, ServerIndex,
+    Transport, Watching,
 };
 
 use crate::lab::{Lab, SESSION};
@@ -91,7 +91,7 @@ fn a_session_of_a_read_only_server_is_not_declared_dead() {
 /// Whoever leads by it would lead beside the ensemble's leader (C-73).
 #[test]
 fn a_read_only_server_never_proves_a_lease() {
-    for grade in [Grade::Contact, Grade::Sync, Grade::Quorum] {
+    for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
         let mut lab = Lab::with(1, |config| {
             config.read_only_servers = ReadOnlyServers::Accept;
             config.grade = grade;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use zk_jute::records::MultiResult;
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, Grade, Instant, LeaseOutlook, Margin};
+use zk_session::{Event, Instant, LeaseGrade, LeaseMargin, LeaseOutlook};
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent, TIMEOUT, after};
@@ -18,7 +18,7 @@ struct Link {
 }
 
 impl Link {
-    fn connect(grade: Grade, margin: Margin, round_trip: Duration) -> Self {
+    fn connect(grade: LeaseGrade, margin: LeaseMargin, round_trip: Duration) -> Self {
         let mut lab = Lab::with(1, |config| {
             config.grade = grade;
             config.margin = margin;
@@ -81,30 +81,30 @@ impl Link {
 }
 
 /// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th.
-fn round_trips(grade: Grade) -> impl Iterator<Item = Duration> {
-    let longest = if grade == Grade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
+fn round_trips(grade: LeaseGrade) -> impl Iterator<Item = Duration> {
+    let longest = if grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
     (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= longest)
 }
 
 /// The bound, as the documentation has it.
-fn longest(grade: Grade, percent: u32) -> Duration {
+fn longest(grade: LeaseGrade, percent: u32) -> Duration {
     let rest = f64::from(100 - percent) / 100.0;
     let part = match grade {
-        Grade::Contact => (rest - 1.0 / 3.0) / 3.0,
+        LeaseGrade::Contact => (rest - 1.0 / 3.0) / 3.0,
         _ => ((rest - 2.0 / 3.0 - 0.1) / 2.0).min((rest - 2.0 / 3.0) / 5.0),
     };
     TIMEOUT.mul_f64(part)
 }
 
-const CASES: [(Grade, u8); 8] = [
-    (Grade::Quorum, 10),
-    (Grade::Quorum, 0),
-    (Grade::Quorum, 20),
-    (Grade::Sync, 10),
-    (Grade::Sync, 1),
-    (Grade::Contact, 10),
-    (Grade::Contact, 0),
-    (Grade::Contact, 50),
+const CASES: [(LeaseGrade, u8); 8] = [
+    (LeaseGrade::Quorum, 10),
+    (LeaseGrade::Quorum, 0),
+    (LeaseGrade::Quorum, 20),
+    (LeaseGrade::Sync, 10),
+    (LeaseGrade::Sync, 1),
+    (LeaseGrade::Contact, 10),
+    (LeaseGrade::Contact, 0),
+    (LeaseGrade::Contact, 50),
 ];
 
 /// Either the lease is never secure, or it never lapses once it was: from the session's creation
@@ -113,7 +113,7 @@ const CASES: [(Grade, u8); 8] = [
 fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
     for (grade, percent) in CASES {
         for round_trip in round_trips(grade) {
-            let mut link = Link::connect(grade, Margin::percent(percent), round_trip);
+            let mut link = Link::connect(grade, LeaseMargin::percent(percent), round_trip);
             let at_first = link.run(8 * TIMEOUT);
             while link.step().is_none() {}
             link.lab.close_by_server();
@@ -138,7 +138,7 @@ fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
 fn round_trips_that_are_too_long_are_named_with_their_bound() {
     for (grade, percent) in CASES {
         for round_trip in round_trips(grade) {
-            let mut link = Link::connect(grade, Margin::percent(percent), round_trip);
+            let mut link = Link::connect(grade, LeaseMargin::percent(percent), round_trip);
             link.run(2 * TIMEOUT);
             let bound = longest(grade, percent.into());
             match link.outlook() {
@@ -157,10 +157,12 @@ fn round_trips_that_are_too_long_are_named_with_their_bound() {
 /// A margin of a tenth leaves heartbeats a 21st of the timeout, and pings almost a fifth.
 #[test]
 fn the_bounds_that_the_documentation_names() {
-    let cases = [(Grade::Quorum, 21, 22), (Grade::Sync, 21, 22), (Grade::Contact, 5, 6)];
+    let cases =
+        [(LeaseGrade::Quorum, 21, 22), (LeaseGrade::Sync, 21, 22), (LeaseGrade::Contact, 5, 6)];
     for (grade, too_long, short) in cases {
-        let run =
-            |part: u32| Link::connect(grade, Margin::default(), TIMEOUT / part).run(3 * TIMEOUT);
+        let run = |part: u32| {
+            Link::connect(grade, LeaseMargin::default(), TIMEOUT / part).run(3 * TIMEOUT)
+        };
         assert!(!run(too_long) && run(short), "{grade:?}");
     }
 }
@@ -168,8 +170,8 @@ fn the_bounds_that_the_documentation_names() {
 /// Once answers come faster, the lease is secure, too.
 #[test]
 fn round_trips_that_get_shorter_are_noticed() {
-    for grade in [Grade::Contact, Grade::Sync, Grade::Quorum] {
-        let mut link = Link::connect(grade, Margin::default(), TIMEOUT / 4);
+    for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
+        let mut link = Link::connect(grade, LeaseMargin::default(), TIMEOUT / 4);
         assert!(!link.run(5 * TIMEOUT));
         assert!(matches!(link.outlook(), LeaseOutlook::RoundTripTooLong { .. }));
         link.round_trip = TIMEOUT / 40;
@@ -182,19 +184,19 @@ fn round_trips_that_get_shorter_are_noticed() {
 #[test]
 fn margins_that_leave_no_time() {
     let none = Duration::ZERO;
-    let mut link = Link::connect(Grade::Quorum, Margin::percent(40), none);
+    let mut link = Link::connect(LeaseGrade::Quorum, LeaseMargin::percent(40), none);
     assert!(!link.run(3 * TIMEOUT));
     let (round_trip, longest, timeout) = (none, none, TIMEOUT);
     let too_long = LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest };
     assert_eq!(link.outlook(), too_long);
 
-    let link = Link::connect(Grade::Contact, Margin::percent(90), none);
+    let link = Link::connect(LeaseGrade::Contact, LeaseMargin::percent(90), none);
     assert_eq!(link.outlook(), LeaseOutlook::Secure { until: after(600) });
 }
 
 #[test]
 fn without_a_connection_a_proof_is_awaited() {
-    let mut link = Link::connect(Grade::Quorum, Margin::default(), Duration::ZERO);
+    let mut link = Link::connect(LeaseGrade::Quorum, LeaseMargin::default(), Duration::ZERO);
     assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }));
     link.lab.close_by_server();
     assert_eq!(link.outlook(), LeaseOutlook::AwaitsProof);

@@ -6,8 +6,8 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::records::{Credential, EventType, GetDataRequest, GetSaslRequest, SetSaslResponse};
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, Xid};
 use zk_session::{
-    ConnectionEnd, End, Event, Expiry, Grade, ProtocolError, Sasl, SaslAnswer, SaslChallenge,
-    SaslFailure, ServerIndex, SubmitError, Transport, Watching, WhileDisconnected,
+    ConnectionEnd, Event, Expiry, LeaseGrade, ProtocolError, Sasl, SaslAnswer, SaslChallenge,
+    SaslFailure, ServerIndex, SessionEnd, SubmitError, Transport, Watching, WhileDisconnected,
 };
 
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, header};
@@ -63,7 +63,7 @@ fn exchange(lab: &mut Lab) {
     lab.session.handle_sasl(lab.now, SaslAnswer::Done);
 }
 
-fn ended(lab: &mut Lab) -> Option<End> {
+fn ended(lab: &mut Lab) -> Option<SessionEnd> {
     match lab.events().pop() {
         Some(Event::Ended(end)) => Some(end),
         _ => None,
@@ -189,7 +189,7 @@ fn a_server_that_takes_no_part_ends_the_session() {
         }
         let xid = send(&mut lab, b"me");
         answer(&mut lab, xid, None);
-        assert_eq!(ended(&mut lab), Some(End::SaslFailed(SaslFailure::NotOffered)));
+        assert_eq!(ended(&mut lab), Some(SessionEnd::SaslFailed(SaslFailure::NotOffered)));
     }
 }
 
@@ -216,7 +216,7 @@ fn refused_credentials_end_the_session() {
         let xid = send(&mut lab, b"me");
         lab.reply(xid, 0, error);
         lab.close_by_server();
-        assert_eq!(ended(&mut lab), Some(End::AuthFailed(error)));
+        assert_eq!(ended(&mut lab), Some(SessionEnd::AuthFailed(error)));
     }
 }
 
@@ -226,7 +226,7 @@ fn a_mechanism_that_fails_ends_the_session() {
     let xid = send(&mut lab, b"me");
     answer(&mut lab, xid, Some(b"I am not who you think"));
     lab.session.handle_sasl(lab.now, SaslAnswer::Failed(SaslFailure::ServerUnproved));
-    assert_eq!(ended(&mut lab), Some(End::SaslFailed(SaslFailure::ServerUnproved)));
+    assert_eq!(ended(&mut lab), Some(SessionEnd::SaslFailed(SaslFailure::ServerUnproved)));
     assert_eq!(lab.sent(), []);
 }
 
@@ -238,7 +238,7 @@ fn a_token_above_the_frame_limit_ends_the_session() {
     });
     begin(&mut lab);
     lab.session.handle_sasl(lab.now, SaslAnswer::Token(&[0; 100]));
-    assert_eq!(ended(&mut lab), Some(End::SaslFailed(SaslFailure::TokenTooLong)));
+    assert_eq!(ended(&mut lab), Some(SessionEnd::SaslFailed(SaslFailure::TokenTooLong)));
 }
 
 /// An error that says nothing of the credentials is worth another attempt.
@@ -279,7 +279,7 @@ fn a_server_that_closes_in_the_exchange_is_no_hot_loop() {
             break lab.events().pop();
         }
     };
-    assert_eq!(end, Some(Event::Ended(End::Expired(Expiry::Unreachable))));
+    assert_eq!(end, Some(Event::Ended(SessionEnd::Expired(Expiry::Unreachable))));
     assert!((5..60).contains(&attempts), "{attempts}");
 }
 
@@ -325,14 +325,14 @@ fn a_server_that_speaks_out_of_turn_costs_the_connection() {
 fn a_close_in_the_exchange_abandons_the_session() {
     let mut lab = begun();
     lab.session.close(lab.now);
-    assert_eq!(ended(&mut lab), Some(End::Abandoned));
+    assert_eq!(ended(&mut lab), Some(SessionEnd::Abandoned));
     assert_eq!(lab.session.poll_sasl(), None);
 }
 
 /// The server's clock goes by the timeout of the last handshake, exchange or not.
 #[test]
 fn a_shorter_timeout_shortens_the_lease_before_the_exchange() {
-    for grade in [Grade::Contact, Grade::Sync, Grade::Quorum] {
+    for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
         let mut lab = Lab::with(1, |config| {
             config.sasl = Sasl::Required;
             config.grade = grade;
@@ -356,7 +356,7 @@ fn a_session_without_sasl_ends_where_it_is_demanded() {
     lab.pass(2000);
     assert_eq!(lab.opcodes_sent(), [OpCode::PING]);
     lab.reply(Xid::PING, 0, demanded);
-    assert_eq!(ended(&mut lab), Some(End::AuthFailed(demanded)));
+    assert_eq!(ended(&mut lab), Some(SessionEnd::AuthFailed(demanded)));
 
     let mut lab = Lab::connected();
     lab.watch(Watching::GetData("/a"), 1, 5);
@@ -365,7 +365,7 @@ fn a_session_without_sasl_ends_where_it_is_demanded() {
     let sent = lab.sent_one();
     assert_eq!(sent.opcode, OpCode::SET_WATCHES);
     lab.reply(sent.xid, 0, demanded);
-    assert_eq!(ended(&mut lab), Some(End::AuthFailed(demanded)));
+    assert_eq!(ended(&mut lab), Some(SessionEnd::AuthFailed(demanded)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use zk_jute::records::{
     CheckVersionRequest, EventType, GetDataRequest, MultiOp, MultiRequest, MultiResult,
 };
 use zk_jute::{Decode, ErrorCode, OpCode, Version, Xid};
-use zk_session::{Event, Grade, Instant};
+use zk_session::{Event, Instant, LeaseGrade};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, after};
@@ -17,7 +17,7 @@ const SETTLING: u64 = 500;
 
 /// A session whose lease has lapsed, on a connection with one pair of heartbeats, sent at the
 /// instant that is returned.
-fn lapsed(grade: Grade) -> (Lab, Instant) {
+fn lapsed(grade: LeaseGrade) -> (Lab, Instant) {
     let mut lab = Lab::connected_with(|config| config.grade = grade);
     for _ in 0..3 {
         lab.pass(INTERVAL);
@@ -40,7 +40,7 @@ fn lapsed(grade: Grade) -> (Lab, Instant) {
 /// touches succeed without effect, and writes are committed.
 #[test]
 fn after_a_lapse_a_proof_needs_a_check_that_was_sent_later() {
-    let (mut lab, sent_at) = lapsed(Grade::Quorum);
+    let (mut lab, sent_at) = lapsed(LeaseGrade::Quorum);
     lab.sleep(20);
     beat(&mut lab);
     assert_eq!(lab.session.lease_deadline(), None, "tentative");
@@ -57,7 +57,7 @@ fn after_a_lapse_a_proof_needs_a_check_that_was_sent_later() {
 /// The next proof comes in time: it counts at once.
 #[test]
 fn what_has_settled_is_extended_at_once() {
-    let (mut lab, sent_at) = lapsed(Grade::Quorum);
+    let (mut lab, sent_at) = lapsed(LeaseGrade::Quorum);
     beat(&mut lab);
     lab.pass(SETTLING);
     let settling = heartbeat(&mut lab);
@@ -71,7 +71,7 @@ fn what_has_settled_is_extended_at_once() {
 /// A follower answers a `sync` although the leader has found the session closing.
 #[test]
 fn what_settles_a_proof_is_a_check_under_sync_too() {
-    let (mut lab, sent_at) = lapsed(Grade::Sync);
+    let (mut lab, sent_at) = lapsed(LeaseGrade::Sync);
     let second = lab.sent_one();
     assert_eq!(second.opcode, OpCode::SYNC);
     answer(&mut lab, &second);
@@ -90,7 +90,7 @@ fn what_settles_a_proof_is_a_check_under_sync_too() {
 
 #[test]
 fn a_check_that_is_refused_does_not_settle_anything() {
-    for grade in [Grade::Sync, Grade::Quorum] {
+    for grade in [LeaseGrade::Sync, LeaseGrade::Quorum] {
         let (mut lab, sent_at) = lapsed(grade);
         let second = lab.sent_one();
         answer(&mut lab, &second);
@@ -109,7 +109,7 @@ fn a_check_that_is_refused_does_not_settle_anything() {
 
 #[test]
 fn a_tentative_proof_that_passes_before_it_settles_is_none() {
-    let (mut lab, sent_at) = lapsed(Grade::Quorum);
+    let (mut lab, sent_at) = lapsed(LeaseGrade::Quorum);
     beat(&mut lab);
     lab.pass(SETTLING);
     let settling = heartbeat(&mut lab);
@@ -126,7 +126,7 @@ fn a_tentative_proof_that_passes_before_it_settles_is_none() {
 /// The handshake of the new one is checked against the leader: it has to be shown and to settle.
 #[test]
 fn a_tentative_proof_does_not_outlive_its_connection() {
-    let (mut lab, _) = lapsed(Grade::Quorum);
+    let (mut lab, _) = lapsed(LeaseGrade::Quorum);
     beat(&mut lab);
     lab.close_by_server();
     lab.open();

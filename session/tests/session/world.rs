@@ -11,8 +11,9 @@ use zk_jute::records::{
 };
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, End, Event, Failure, Grade, Instant, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
-    ServerIndex, Session, SubmitError, Transport, WatchId, WatchMode, Watching, WhileDisconnected,
+    Config, Event, Failure, Instant, LeaseGrade, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
+    ServerIndex, Session, SessionEnd, SubmitError, Transport, WatchId, WatchMode, Watching,
+    WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -104,7 +105,7 @@ pub(crate) struct Setting {
     pub(crate) servers: NonZeroUsize,
     pub(crate) timeout: u16,
     pub(crate) while_disconnected: WhileDisconnected,
-    pub(crate) grade: Grade,
+    pub(crate) grade: LeaseGrade,
     pub(crate) sasl: Sasl,
 }
 
@@ -316,7 +317,7 @@ impl World {
             assert_eq!(self.session.id(), Some(ticket.session()));
             assert_eq!(ticket.expose().parse().as_ref(), Ok(ticket));
         }
-        assert!(ticket.is_none() || self.session.ended() == Some(End::Detached));
+        assert!(ticket.is_none() || self.session.ended() == Some(SessionEnd::Detached));
     }
 
     fn answer_probe(&mut self, answer: ProbeAnswer) {

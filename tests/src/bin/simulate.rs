@@ -15,7 +15,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use zk_session::Grade;
+use zk_session::LeaseGrade;
 use zk_tests::simulation::{
     Law, Outcome, Plan, Profile, Recording, Stats, Violation, parse_grade, run, shrink,
 };
@@ -34,7 +34,7 @@ struct Arguments {
     seeds: u64,
     from: u64,
     profile: Option<Profile>,
-    grade: Option<Grade>,
+    grade: Option<LeaseGrade>,
     recording: Recording,
     threads: usize,
 }

@@ -15,7 +15,8 @@ use bytes::{Bytes, BytesMut};
 use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
 use zk_session::{
-    Config, ConnectionEnd, End, Grade, Instant, LeaseOutlook, Transport, WhileDisconnected,
+    Config, ConnectionEnd, Instant, LeaseGrade, LeaseOutlook, SessionEnd, Transport,
+    WhileDisconnected,
 };
 
 pub(super) use self::handover::Detached;
@@ -51,7 +52,7 @@ pub(super) struct Watcher {
 pub(super) struct Settings {
     pub(super) servers: NonZeroUsize,
     pub(super) timeout: Duration,
-    pub(super) grade: Grade,
+    pub(super) grade: LeaseGrade,
     pub(super) while_disconnected: WhileDisconnected,
     /// How often nominees look whether they have missed anything, more or less.
     pub(super) look_every: Duration,
@@ -73,7 +74,7 @@ pub(super) enum Observed {
     Fired,
     WatchLost,
     Completed,
-    Ended(End),
+    Ended(SessionEnd),
     /// The session ended and another begins.
     Renewed,
     Notice {
@@ -187,7 +188,7 @@ impl Client {
     }
 
     /// Whether the client is over.
-    pub(super) fn ended(&self) -> Option<End> {
+    pub(super) fn ended(&self) -> Option<SessionEnd> {
         self.session.ended()
     }
 

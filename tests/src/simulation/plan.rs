@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use election_core::{ElectionNode, OnLoss, Policy};
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::Grade;
+use zk_session::LeaseGrade;
 
 use super::clock::{Clock, Time};
 use super::election::Election;
@@ -23,7 +23,7 @@ pub struct Plan {
     /// What fails.
     pub profile: Profile,
     /// What evidence the clients' leases rest on.
-    pub grade: Grade,
+    pub grade: LeaseGrade,
     /// What happens until [`Plan::calm_at`], in order of time.
     pub incidents: Vec<Incident>,
     /// When everything is well again.
@@ -78,7 +78,7 @@ impl Plan {
     /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
     /// by a follower, and its session expires before that follower's next answer to its leader's
     /// ping, which tells of the client.
-    pub fn draw(seed: u64, profile: Profile, grade: Option<Grade>) -> Self {
+    pub fn draw(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let drawn = rng.choice(profile.grades()).copied().unwrap_or_default();
         let tick = Duration::from_millis(rng.choice([1000, 2000]).unwrap_or(2000));
@@ -93,7 +93,7 @@ impl Plan {
             seed,
             profile,
             grade: grade.unwrap_or(match drawn {
-                Grade::Contact if servers > 1 => Grade::Sync,
+                LeaseGrade::Contact if servers > 1 => LeaseGrade::Sync,
                 drawn => drawn,
             }),
             incidents: Vec::new(),

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use zk_session::Grade;
+use zk_session::LeaseGrade;
 
 /// What fails in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,11 +21,11 @@ impl Profile {
     pub const ALL: [Self; 3] = [Self::Clients, Self::Follower, Self::Quorum];
 
     /// The grades that hold; under `Clients`, `Contact` does with one server.
-    pub const fn grades(self) -> &'static [Grade] {
+    pub const fn grades(self) -> &'static [LeaseGrade] {
         match self {
-            Self::Clients => &[Grade::Contact, Grade::Sync, Grade::Quorum],
-            Self::Follower => &[Grade::Sync, Grade::Quorum],
-            Self::Quorum => &[Grade::Quorum],
+            Self::Clients => &[LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum],
+            Self::Follower => &[LeaseGrade::Sync, LeaseGrade::Quorum],
+            Self::Quorum => &[LeaseGrade::Quorum],
         }
     }
 }
@@ -59,17 +59,17 @@ impl fmt::Display for Profile {
 /// # Errors
 ///
 /// [`UnknownName`] if none is.
-pub fn parse_grade(text: &str) -> Result<Grade, UnknownName> {
-    let all = [Grade::Contact, Grade::Sync, Grade::Quorum];
+pub fn parse_grade(text: &str) -> Result<LeaseGrade, UnknownName> {
+    let all = [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum];
     let found = all.into_iter().find(|grade| grade_name(*grade) == text);
     found.ok_or(UnknownName("contact, sync, quorum"))
 }
 
-pub(super) const fn grade_name(grade: Grade) -> &'static str {
+pub(super) const fn grade_name(grade: LeaseGrade) -> &'static str {
     match grade {
-        Grade::Contact => "contact",
-        Grade::Sync => "sync",
-        Grade::Quorum => "quorum",
+        LeaseGrade::Contact => "contact",
+        LeaseGrade::Sync => "sync",
+        LeaseGrade::Quorum => "quorum",
         _ => "unknown",
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::BytesMut;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
-use zk_session::{Grade, WhileDisconnected};
+use zk_session::{LeaseGrade, WhileDisconnected};
 
 use self::faults::Undo;
 use self::phase::Phase;
@@ -239,7 +239,7 @@ impl<'p> World<'p> {
                 } else {
                     Duration::ZERO
                 };
-                if self.plan.grade == Grade::Quorum
+                if self.plan.grade == LeaseGrade::Quorum
                     && evicted_at.is_some_and(|at| now > at + longest + look)
                 {
                     let detail = format!("{}, longer than its session timeout", name(nominee));

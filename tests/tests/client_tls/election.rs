@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, Grade, LostReason};
+use election_tokio::{Client, LeaseGrade, LostReason};
 use zk_tests::election::{follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::proxy::{Directions, Proxy};
@@ -14,7 +14,7 @@ use crate::stage::{builder, certified, client_certificate, demanding_server, sec
 async fn nominee(proxy: &Proxy, name: &str) -> Result<Client, TestFailure> {
     let tls = certified(&client_certificate(name));
     let builder = builder(proxy.addr(), tls).session_timeout(Duration::from_secs(4));
-    Ok(builder.lease_grade(Grade::Quorum).connect_timeout(SOON).connect().await?)
+    Ok(builder.lease_grade(LeaseGrade::Quorum).connect_timeout(SOON).connect().await?)
 }
 
 /// The leader falls silent: it stops leading by itself, and the next one leads with a greater token.

@@ -3,7 +3,7 @@
 use core::ops::Bound::{Excluded, Unbounded};
 use core::time::Duration;
 
-use zk_session::{End, Event, Instant};
+use zk_session::{Event, Instant, SessionEnd};
 
 use super::nomination::{Happening, NominationKey, Stimulus, Surroundings};
 use super::{Client, Observed, OnExpiry, Tag, Watcher, new_session};
@@ -60,8 +60,8 @@ impl Client {
         self.announce_leaders(now, observed);
     }
 
-    fn session_ended(&mut self, now: Instant, end: End, observed: &mut Vec<Observed>) {
-        if let (End::Expired(_), OnExpiry::Renew) = (end, self.on_expiry) {
+    fn session_ended(&mut self, now: Instant, end: SessionEnd, observed: &mut Vec<Observed>) {
+        if let (SessionEnd::Expired(_), OnExpiry::Renew) = (end, self.on_expiry) {
             self.stimulate_all(now, Happening::SessionExpired, observed);
             self.sessions += 1;
             self.session = new_session(&self.settings, self.sessions, now);

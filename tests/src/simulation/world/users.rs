@@ -153,7 +153,7 @@ impl World<'_> {
                 self.check_announced(client, *nominee, *until)?;
             }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
-            Observed::Ended(zk_session::End::Expired(_)) => self.stats.expiries += 1,
+            Observed::Ended(zk_session::SessionEnd::Expired(_)) => self.stats.expiries += 1,
             // Where answers take long, there is not always the time for another one.
             Observed::HeartbeatRefused if !self.plan.is_near() => {
                 self.troubles.note(self.now, Afflicted::Client(client));
