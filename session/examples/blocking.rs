@@ -13,7 +13,7 @@ use zk_jute::{Decode as _, OpCode, Vector, Version, records as wire};
 use zk_session::{
     Config, ConnectString, Event, Failure, Instant, Session, SessionEnd, SubmitError,
 };
-use zk_session::{Transport, Watching};
+use zk_session::{TransportCommand, Watching};
 
 /// Requests are told apart by their command and by what they ask for, watches by their command.
 type Client = Session<(Ticket, OpCode), Ticket>;
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut client, mut socket, mut input) = (new_client(), None, BytesMut::new());
     while client.ended().is_none() {
         match client.poll_transport() {
-            Some(Transport::Connect(server)) => {
+            Some(TransportCommand::Connect(server)) => {
                 let server = servers.servers().nth(server.0).ok_or("no such server")?;
                 input.clear();
                 socket = TcpStream::connect((&*server.host, server.port)).ok();
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let next = if opened { Client::handle_opened } else { Client::handle_closed };
                 next(&mut client, now());
             }
-            Some(Transport::Disconnect) => socket = None,
+            Some(TransportCommand::Disconnect) => socket = None,
             None => thread::sleep(Duration::from_millis(1)),
         }
         match socket.as_mut().map(|socket| exchange(socket, &mut client, &mut input)) {

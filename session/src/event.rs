@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::{
-    DecodeError, ErrorCode, FrameError, OpCode, SessionId, Xid, Zxid, records::EventType,
+    DecodeError, ErrorCode, FrameError, OpCode, Oversized, SessionId, Xid, Zxid, records::EventType,
 };
 
 use crate::sasl::SaslFailure;
@@ -15,7 +15,7 @@ use crate::time::Instant;
 
 /// What the driver is to do with its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportCommand {
     /// Drop the transport, if there is one, and open one to this server; then report
     /// [`handle_opened`](crate::Session::handle_opened) or
     /// [`handle_closed`](crate::Session::handle_closed). Nothing that the dropped one still
@@ -216,7 +216,7 @@ pub enum ConnectionEnd {
     ClosedInSasl,
     /// It was to a server that answers reads only, and one was found that takes writes.
     #[error("left for a server that takes writes")]
-    Outdone,
+    LeftReadOnly,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,
@@ -231,6 +231,14 @@ pub enum ConnectionEnd {
     /// The peer broke the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
+}
+
+impl ConnectionEnd {
+    /// The end of a connection on which a frame came that is too long for its kind.
+    pub(crate) fn too_long(frame: &Oversized) -> Self {
+        let error = FrameError::TooLong { length: frame.length, limit: frame.limit };
+        Self::Protocol(error.into())
+    }
 }
 
 /// What a peer did that the protocol does not allow.

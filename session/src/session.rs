@@ -10,14 +10,13 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::{Frame, FrameSplitter, Oversized, SessionId, Zxid};
 
 use crate::config::Config;
-use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, Transport};
+use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
 use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
-use connection::too_long;
 use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
@@ -55,7 +54,7 @@ pub struct Session<R, W> {
     requests: Requests<R>,
     watches: Watches<W>,
     authentications: Vec<Authentication>,
-    transport: Option<Transport>,
+    transport: Option<TransportCommand>,
     /// For drivers that do not split frames themselves.
     splitter: FrameSplitter,
     /// What the SASL mechanism has not been asked yet.
@@ -94,7 +93,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport that [`Transport::Connect`] asked for is open.
+    /// The transport that [`TransportCommand::Connect`] asked for is open.
     pub fn handle_opened(&mut self, now: Instant) {
         self.check_lease(now);
         if let State::Opening { server, .. } = self.state {
@@ -147,7 +146,7 @@ impl<R, W: Clone> Session<R, W> {
         match self.state {
             State::Live(live) => self.handle_oversized_reply(now, live, frame),
             State::Handshaking { .. } | State::Authenticating(_) => {
-                self.connection_ended(now, too_long(frame));
+                self.connection_ended(now, ConnectionEnd::too_long(frame));
             }
             State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
@@ -226,7 +225,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// What to do with the transport now, if anything.
-    pub fn poll_transport(&mut self) -> Option<Transport> {
+    pub fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.transport.take()
     }
 
@@ -253,7 +252,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn id(&self) -> Option<SessionId> {
         match &self.identity {
             Identity::New => None,
-            Identity::Makeshift { session } | Identity::Granted(Granted { session, .. }) => {
+            Identity::Local { session } | Identity::Granted(Granted { session, .. }) => {
                 Some(*session)
             }
         }

@@ -9,7 +9,7 @@ use zk_jute::{Decode, ErrorCode, ReplyHeader};
 
 use super::Session;
 use super::frames::{REPLY_HEADER_LEN, refuses_identity};
-use super::state::{Authenticating, State, Turn, Welcome};
+use super::state::{AcceptedHandshake, Authenticating, State, Turn};
 use crate::event::{ConnectionEnd, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
 use crate::sasl::{SaslAnswer, SaslChallenge, SaslFailure};
@@ -17,8 +17,9 @@ use crate::servers::ServerIndex;
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
-    /// What the driver's SASL mechanism is to answer now, if anything. Once
-    /// [`Transport`](crate::Transport) tells to drop the transport, no answer is wanted any more.
+    /// What the driver's SASL mechanism is to answer now, if anything. Once a
+    /// [`TransportCommand`](crate::TransportCommand) drops the transport, no answer is wanted any
+    /// more.
     pub fn poll_sasl(&mut self) -> Option<SaslChallenge> {
         self.challenge.take()
     }
@@ -37,17 +38,22 @@ impl<R, W: Clone> Session<R, W> {
         match answer {
             SaslAnswer::Token(token) => self.send_token(now, exchange, token, Turn::Server),
             SaslAnswer::LastToken(token) => {
-                self.send_token(now, exchange, token, Turn::ServerAtLast);
+                self.send_token(now, exchange, token, Turn::ServerFinal);
             }
-            SaslAnswer::Done => self.establish(now, exchange.welcome),
+            SaslAnswer::Done => self.establish(now, exchange.accepted),
             SaslAnswer::Failed(failure) => self.end(SessionEnd::SaslFailed(failure)),
         }
     }
 
-    pub(super) fn begin_sasl(&mut self, now: Instant, server: ServerIndex, welcome: Welcome) {
+    pub(super) fn begin_sasl(
+        &mut self,
+        now: Instant,
+        server: ServerIndex,
+        accepted: AcceptedHandshake,
+    ) {
         let give_up_at = now + self.attempt_timeout();
         let turn = Turn::Mechanism;
-        self.state = State::Authenticating(Authenticating { server, welcome, give_up_at, turn });
+        self.state = State::Authenticating(Authenticating { server, accepted, give_up_at, turn });
         self.challenge = Some(SaslChallenge::Begin(server));
     }
 
@@ -86,7 +92,7 @@ impl<R, W: Clone> Session<R, W> {
             (Turn::Server | Turn::Mechanism, _) => {
                 self.end(SessionEnd::SaslFailed(SaslFailure::NotOffered));
             }
-            (Turn::ServerAtLast, _) => self.establish(now, exchange.welcome),
+            (Turn::ServerFinal, _) => self.establish(now, exchange.accepted),
         }
     }
 

@@ -125,8 +125,8 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Drops a watch on a znode that is about to be deleted: as [`Session::forget`], but the server
     /// is not told, since the deletion ends the watch there.
-    pub fn disregard(&mut self, watch: WatchId) {
-        self.watches.disregard(watch);
+    pub fn forget_locally(&mut self, watch: WatchId) {
+        self.watches.forget_locally(watch);
     }
 
     /// Has the server forget what nobody watches any more. By the type `Any`: those before 3.9

@@ -2,7 +2,7 @@
 
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, Failure, SessionEnd, SubmitError, Transport};
+use zk_session::{Event, Failure, SessionEnd, SubmitError, TransportCommand};
 
 use crate::lab::Lab;
 
@@ -32,7 +32,7 @@ fn requests_before_the_close_are_completed_first() {
         ),
         "{events:?}"
     );
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.session.poll_timeout(), None);
 }
 
@@ -75,7 +75,7 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
         lab.events();
         lab.session.close(lab.now);
         assert_eq!(lab.events(), [Event::Ended(SessionEnd::Abandoned)]);
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     }
 }
 

@@ -3,7 +3,8 @@
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, SessionId, Xid};
 use zk_session::{
-    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, Transport, Watching,
+    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, TransportCommand,
+    Watching,
 };
 
 use crate::lab::{Lab, SESSION, TIMEOUT, after};
@@ -23,7 +24,7 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     assert_eq!(lab.session.ended(), Some(end));
     assert_eq!(lab.session.poll_timeout(), None);
     assert_eq!(lab.session.lease_deadline(), None);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     let submitted = lab.session.submit(lab.now, 1, &READ);
     assert_eq!(submitted, Err(SubmitError::Closed));
 }
@@ -86,7 +87,7 @@ fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
     lab.events();
     let mut attempts = 0;
     while lab.session.ended().is_none() {
-        if let Some(Transport::Connect(_)) = lab.session.poll_transport() {
+        if let Some(TransportCommand::Connect(_)) = lab.session.poll_transport() {
             lab.session.handle_opened(lab.now);
             lab.close_by_server();
             attempts += 1;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, PASSWORD_LEN};
 use zk_jute::{Encode, ErrorCode, SessionId, Xid, Zxid};
-use zk_session::{ConnectionEnd, Event, ProtocolError, Transport};
+use zk_session::{ConnectionEnd, Event, ProtocolError, TransportCommand};
 
 use crate::lab::{Lab, PASSWORD, SESSION, TIMEOUT, after, header};
 
@@ -104,7 +104,7 @@ fn an_answer_that_is_too_short_is_a_failed_attempt_and_no_expiry() {
             ),
             "{events:?}"
         );
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
         assert_eq!(lab.connect().session, SESSION);
     }
 }

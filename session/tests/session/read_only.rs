@@ -6,7 +6,7 @@ use zk_jute::records::{EventType, GetDataRequest, SetWatches};
 use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Zxid};
 use zk_session::{
     ConnectionEnd, Event, Failure, LeaseGrade, ProbeAnswer, ReadOnlyServers, ServerIndex,
-    Transport, Watching,
+    TransportCommand, Watching,
 };
 
 use crate::lab::{Lab, SESSION};
@@ -175,10 +175,10 @@ fn the_session_goes_to_the_server_that_takes_writes_and_its_watches_with_it() {
     let (server, _) = next_probe(&mut lab);
     lab.session.submit(lab.now, 1, &read).expect("accepted");
     lab.session.handle_probed(lab.now, server, ProbeAnswer::ReadWrite);
-    let outdone = Event::Disconnected { end: ConnectionEnd::Outdone, lease_deadline: None };
+    let outdone = Event::Disconnected { end: ConnectionEnd::LeftReadOnly, lease_deadline: None };
     let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
     assert_eq!(lab.events(), [outdone, lost]);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Connect(server)));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Connect(server)));
     lab.session.handle_opened(lab.now);
     lab.session.poll_transmit(&mut bytes::BytesMut::new());
     lab.accept();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, Zxid};
-use zk_session::{ConnectionEnd, Event, Failure, Transport, Watching, WhileDisconnected};
+use zk_session::{ConnectionEnd, Event, Failure, TransportCommand, Watching, WhileDisconnected};
 
 use crate::lab::{Lab, after};
 
@@ -81,7 +81,7 @@ fn a_failed_attempt_tells_its_server_and_when_the_next_one_begins() {
     };
     assert_eq!((*server, *end), (tried, ConnectionEnd::Closed));
     assert_eq!(lab.session.poll_timeout(), Some(*retry_at));
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.session.poll_transport(), None);
 }
 

@@ -7,7 +7,8 @@ use zk_jute::records::{Credential, EventType, GetDataRequest, GetSaslRequest, Se
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, Xid};
 use zk_session::{
     ConnectionEnd, Event, Expiry, LeaseGrade, ProtocolError, Sasl, SaslAnswer, SaslChallenge,
-    SaslFailure, ServerIndex, SessionEnd, SubmitError, Transport, Watching, WhileDisconnected,
+    SaslFailure, ServerIndex, SessionEnd, SubmitError, TransportCommand, Watching,
+    WhileDisconnected,
 };
 
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, header};
@@ -150,7 +151,7 @@ fn an_exchange_that_takes_too_long_costs_the_connection() {
         assert_eq!(lab.events(), []);
         lab.pass(1);
         assert_eq!(attempt_failed(&mut lab), ConnectionEnd::TimedOut);
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
         lab.session.handle_sasl(lab.now, SaslAnswer::Done);
         lab.session.handle_sasl(lab.now, SaslAnswer::Token(b"late"));
         assert_eq!(lab.events(), []);

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use zk_session::{Event, ServerIndex, Transport};
+use zk_session::{Event, ServerIndex, TransportCommand};
 
 use crate::lab::{Lab, SESSION};
 
@@ -43,9 +43,9 @@ fn an_attempt_whose_transport_is_not_open_begins_anew() {
     let mut lab = Lab::with(50, |_| ());
     lab.tick();
     replace(&mut lab, 1);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Connect(ServerIndex(0))));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Connect(ServerIndex(0))));
     replace(&mut lab, 2);
-    let Some(Transport::Connect(ServerIndex(0 | 1))) = lab.session.poll_transport() else {
+    let Some(TransportCommand::Connect(ServerIndex(0 | 1))) = lab.session.poll_transport() else {
         unreachable!("an attempt of the new list")
     };
     assert_eq!(lab.events(), []);

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use zk_jute::records::{GetDataRequest, SetDataRequest};
 use zk_jute::{ErrorCode, OpCode, Version, Xid};
-use zk_session::{ConnectionEnd, Event, Transport};
+use zk_session::{ConnectionEnd, Event, TransportCommand};
 
 use crate::lab::{Lab, SESSION, after};
 
@@ -68,7 +68,7 @@ fn a_silent_connection_is_given_up_at_two_thirds_of_the_timeout() {
     let silent =
         Event::Disconnected { end: ConnectionEnd::Silent, lease_deadline: Some(after(5400)) };
     assert_eq!(lab.events(), [silent]);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.connect().session, SESSION);
     assert!(lab.now < after(4020), "the next attempt follows at once");
 }

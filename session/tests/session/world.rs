@@ -12,7 +12,7 @@ use zk_jute::records::{
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
     Config, Event, Failure, Instant, LeaseGrade, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
-    ServerIndex, Session, SessionEnd, SubmitError, Transport, WatchId, WatchMode, Watching,
+    ServerIndex, Session, SessionEnd, SubmitError, TransportCommand, WatchId, WatchMode, Watching,
     WhileDisconnected,
 };
 
@@ -414,7 +414,7 @@ impl World {
     /// Takes out everything, and checks it.
     fn settle(&mut self) {
         match self.session.poll_transport() {
-            Some(order @ (Transport::Connect(_) | Transport::Disconnect)) => {
+            Some(order @ (TransportCommand::Connect(_) | TransportCommand::Disconnect)) => {
                 self.server.disconnect();
                 self.log.push(format!("{order:?}"));
             }
