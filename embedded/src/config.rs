@@ -105,6 +105,18 @@ pub struct ExpiryPace {
     pub to_proposal: Duration,
 }
 
+/// Whether a server finds that requests have waited too long (`zookeeper.throttled_op_wait_time`,
+/// since 3.7.0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Throttling {
+    /// It does them.
+    #[default]
+    Off,
+    /// It answers them with `ThrottledOp` in place of doing them, except pings and the end of a
+    /// session. They keep their session alive nevertheless.
+    On,
+}
+
 /// What becomes of the number behind sequential names after 2147483647.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterEnd {

@@ -5,13 +5,15 @@ use alloc::string::ToString;
 use zk_jute::records::{AuthPacket, CreateMode, Credential, GetSaslRequest, SetSaslResponse};
 use zk_jute::{Decode, ErrorCode, FrameError, OpCode, Reader, RequestHeader, Xid, Zxid, frame_len};
 
-use super::connection::{
-    Awaited, ConnectionId, CreateReply, Established, Intake, Pending, Phase, Scope,
-};
+use super::connection::{Awaited, CreateReply, Established, Intake, Pending, Phase, Scope};
 use super::reads::Reads;
-use super::{Forward, Mode, Replica, Throttling, four_letter};
+use super::{Replica, four_letter};
 use crate::access::Identity;
+use crate::config::Throttling;
 use crate::digest;
+use crate::forward::Forward;
+use crate::mode::ServerMode;
+use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
 /// Whether a request was dealt with, or has to be looked at again later.
@@ -116,7 +118,7 @@ impl Replica {
             _ => {}
         }
         // As `ZooKeeperServer.submitRequestNow` drops what it cannot touch the session for.
-        if self.shunned.contains(&established.session) {
+        if self.closing_sessions.contains(&established.session) {
             return Progress::Done;
         }
         if self.throttling == Throttling::On && is_throttleable(header.opcode) {
@@ -129,7 +131,7 @@ impl Replica {
             };
         }
         if is_forwarded(header.opcode, self.mode) {
-            return if self.mode == Mode::ReadOnly {
+            return if self.mode == ServerMode::ReadOnly {
                 self.refuse_write(id, header);
                 Progress::Done
             } else if established.takes_another(self.config.limits.max_outstanding) {
@@ -274,8 +276,9 @@ fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError>
 }
 
 /// Whether the leader has to see a request. To its own clients a `sync` is a read.
-fn is_forwarded(opcode: OpCode, mode: Mode) -> bool {
-    is_write(opcode) || (opcode == OpCode::SYNC && !matches!(mode, Mode::Leader | Mode::Standalone))
+fn is_forwarded(opcode: OpCode, mode: ServerMode) -> bool {
+    is_write(opcode)
+        || (opcode == OpCode::SYNC && !matches!(mode, ServerMode::Leader | ServerMode::Standalone))
 }
 
 /// Whether a request may change something.

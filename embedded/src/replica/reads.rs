@@ -12,9 +12,10 @@ use zk_jute::records::{
 };
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, RequestHeader, SessionId, Vector, Xid};
 
-use super::connection::{Connection, ConnectionId};
+use super::connection::Connection;
 use crate::access::{Identities, Identity};
 use crate::database::Database;
+use crate::transport::ConnectionId;
 use crate::tree::Znode;
 use crate::watches::Watches;
 

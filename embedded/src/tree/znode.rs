@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
-use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::records::Stat;
@@ -10,6 +9,7 @@ use zk_jute::{SessionId, Version, Zxid};
 
 use crate::access::AccessList;
 use crate::config::CounterEnd;
+use crate::lifetime::Lifetime;
 use crate::time::Timestamp;
 
 /// A znode: data, access list, what [`Stat`] tells, and the names of its children.
@@ -86,19 +86,6 @@ impl Znode {
         };
         overdue && self.children.is_empty()
     }
-}
-
-/// What ends a znode's life, besides a `delete`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// Nothing.
-    Persistent,
-    /// The end of this session.
-    Ephemeral(SessionId),
-    /// The loss of its last child.
-    Container,
-    /// Not having been written for so long, once it has no children.
-    Ttl(Duration),
 }
 
 /// The counter that sequences are taken from: how many children a znode ever had, as far as that

@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use bytes::{Buf as _, BytesMut};
-use zk_embedded::{
-    Answer, Config, ConnectionId, Database, Decision, Instant, Leader, Mode, Replica, ReplicaId,
-    Ticket, Transmit, Txn,
+use zk_embedded::replication::{
+    Answer, Decision, Leader, Replica, ReplicaId, ServerMode, Ticket, Txn,
 };
+use zk_embedded::{Config, ConnectionId, Database, Instant, Transmit};
 use zk_jute::records::{
     ConnectResponse, CreateMode, DeleteRequest, ExistsRequest, Ping, SyncRequest,
 };
@@ -51,7 +51,7 @@ impl Ensemble {
         let member = |number| {
             let mut config = Config::default();
             config.server_id = number;
-            let mode = if number == 1 { Mode::Leader } else { Mode::Follower };
+            let mode = if number == 1 { ServerMode::Leader } else { ServerMode::Follower };
             let replica = Replica::new(&config, Database::new(), mode);
             Member { replica, inbox: VecDeque::new() }
         };
@@ -336,7 +336,7 @@ fn a_new_leader_restarts_the_clocks() {
 fn a_read_only_server_answers_reads_of_those_who_ask_for_it() {
     let mut ensemble = Ensemble::new();
     let global = ensemble.client(2);
-    ensemble.members[2].replica.set_mode(Mode::ReadOnly);
+    ensemble.members[2].replica.set_mode(ServerMode::ReadOnly);
     let mut dropped = global;
     assert_eq!(dropped.next(&mut ensemble), None);
     assert!(dropped.is_closed);
