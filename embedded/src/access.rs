@@ -1,4 +1,4 @@
-//! Who may do what: identities of connections, and access lists of znodes (protocol section 5.3).
+//! Who may do what: identities of connections, and access lists of znodes.
 
 mod ip;
 mod requested;
@@ -95,12 +95,12 @@ struct Entry {
 pub struct AccessList(Arc<[Entry]>);
 
 impl AccessList {
-    /// Everybody may do everything.
+    /// Grants everything to every client.
     pub(crate) fn open() -> Self {
         Self::of_anyone(Permissions::ALL)
     }
 
-    /// Everybody may read.
+    /// Grants reading to every client.
     pub(crate) fn read_only() -> Self {
         Self::of_anyone(Permissions::READ)
     }
@@ -266,8 +266,8 @@ mod tests {
         }
     }
 
-    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of two
-    /// entries with equal permissions and schemes they compare the ids.
+    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of
+    /// two entries with equal permissions and schemes they compare the ids.
     #[test]
     fn a_null_id_is_one_of_the_scheme_auth() {
         let entry = |scheme, id| RequestedAcl { permissions: Permissions::ALL, scheme, id };

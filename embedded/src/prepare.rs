@@ -1,6 +1,5 @@
 //! From a request to a transaction: everything that is checked, in the order of Apache ZooKeeper
-//! 3.9 (protocol section 13.3). Of several things wrong with a request, the first in this order is
-//! the answer.
+//! 3.9. Of several things wrong with a request, the first in this order is the answer.
 
 mod counters;
 mod draft;
@@ -103,8 +102,8 @@ impl Preparation<'_> {
         }
     }
 
-    /// Each operation sees what the earlier ones did. Also a session that is over shows in the first
-    /// operation that looks for it, and not in the header of the reply.
+    /// Each operation sees what the earlier ones did. Also a session that is over shows in the
+    /// first operation that looks for it, and not in the header of the reply.
     fn multi(&mut self, operations: &[Operation]) -> Result<TxnBody, Rejection> {
         let mut prepared = Vec::with_capacity(operations.len());
         for (index, operation) in operations.iter().enumerate() {
@@ -259,7 +258,7 @@ fn valid(path: &str) -> Result<(), ErrorCode> {
     if path::is_valid(path) { Ok(()) } else { Err(ErrorCode::BAD_ARGUMENTS) }
 }
 
-/// Negative versions other than "any" are compared like all others (protocol section 4.3).
+/// Negative versions other than "any" are compared like all others.
 fn compare(expected: Version, actual: Version) -> Result<(), ErrorCode> {
     if expected == Version::ANY || expected == actual {
         Ok(())

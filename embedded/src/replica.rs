@@ -31,7 +31,7 @@ use crate::transport::{ConnectionId, TooManyConnections, Transmit};
 use crate::txn::{Diverged, TreeChange, Txn, TxnBody};
 use crate::watches::Watches;
 
-/// How long a connection may take to begin a session (protocol section 8.6).
+/// How long a connection may take to begin a session (`zookeeper.nio.sessionlessCnxnTimeout`).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server without the power to decide: it answers reads from its own [`Database`], forwards
@@ -248,8 +248,8 @@ impl Replica {
     }
 
     /// A session that was heard of since it was last returned here, with the timeout of the
-    /// connection: the leader is to be told ([`Leader::touch`](crate::replication::Leader::touch)), by another
-    /// server with its answer to the leader's next heartbeat.
+    /// connection: the leader is to be told ([`Leader::touch`](crate::replication::Leader::touch)),
+    /// by another server with its answer to the leader's next heartbeat.
     pub fn poll_touched(&mut self) -> Option<(SessionId, Duration)> {
         self.touches.pop()
     }
@@ -262,7 +262,8 @@ impl Replica {
     }
 
     /// The leader, which this is the replica of, has found the session closing: nothing that its
-    /// connection asks is answered any more. See [`Leader::poll_closing`](crate::replication::Leader::poll_closing).
+    /// connection asks is answered any more. See
+    /// [`Leader::poll_closing`](crate::replication::Leader::poll_closing).
     pub fn mark_closing(&mut self, session: SessionId) {
         if self.database.has_session(session) {
             self.closing_sessions.insert(session);

@@ -68,8 +68,8 @@ impl Standalone {
     }
 
     /// Whether the driver is to read from the transport: not while requests wait for the client to
-    /// take its replies. What is received nevertheless is kept, so that whoever disregards this
-    /// sets the bound on a connection's memory.
+    /// take its replies. What is received nevertheless is kept, so that a driver that reads
+    /// nevertheless sets the bound on a connection's memory.
     pub fn wants_input(&self, id: ConnectionId) -> bool {
         self.replica.wants_input(id)
     }
@@ -104,14 +104,16 @@ impl Standalone {
     }
 
     /// Starts again, as with what a process had on disk: connections are closed, and every session
-    /// has the whole timeout before it that it was *created* with, whatever was granted to it later.
+    /// has the whole timeout before it that it was *created* with, whatever was granted to it
+    /// later.
     pub fn restart(&mut self, now: Instant) {
         self.replica.drop_connections();
         let database = self.replica.database();
         self.leader = Leader::new(now, &self.config, database, database.last_zxid());
     }
 
-    /// What session timeouts are brought into from now on: a real server learns of it when it starts.
+    /// What session timeouts are brought into from now on: a real server learns of it when it
+    /// starts.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.replica.set_session_timeouts(bounds.clone());
         self.config.session_timeouts = bounds;

@@ -36,7 +36,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The znodes that every server begins with (protocol section 13.1).
+    /// The znodes that every server begins with.
     pub(crate) fn new(counter_end: CounterEnd) -> Self {
         let mut tree = Self {
             znodes: BTreeMap::new(),

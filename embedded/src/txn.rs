@@ -106,7 +106,7 @@ pub enum Extent {
     Request,
 }
 
-/// What came of a transaction: for whoever asked for it, and for those who watch.
+/// What came of a transaction: for the client that asked for it, and for those that watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) outcome: TxnOutcome,

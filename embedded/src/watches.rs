@@ -1,4 +1,4 @@
-//! Watches, in two tables as servers keep them (protocol section 7): what `getData` and `exists`
+//! Watches, in two tables as servers keep them: what `getData` and `exists`
 //! left, and what listing children left; persistent ones are in both, recursive ones in the first.
 
 mod table;
@@ -149,7 +149,7 @@ pub(crate) struct WatchCounts {
     pub(crate) watches: usize,
 }
 
-/// Which modes in the data table, and which in the child table (protocol section 7.6).
+/// Which modes in the data table, and which in the child table.
 fn meant_by(
     kind: WatcherType,
 ) -> Result<(&'static [WatchMode], &'static [WatchMode]), UnknownWatcherType> {

@@ -21,7 +21,7 @@ impl ProbeAnswer {
     }
 }
 
-/// The servers asked so far, one at a time (protocol section 8.7).
+/// The servers asked so far, one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
     state: SearchState,

@@ -46,7 +46,7 @@ pub struct Session<R, W> {
     lease: Lease,
     /// What the heartbeats name, while they are wanted.
     heartbeat_znode: Option<String>,
-    /// What a server has to have applied before this session talks to it (C-60).
+    /// What a server has to have applied before this session talks to it.
     seen: Zxid,
     /// Up to which transaction all watch events were delivered. An event may share its
     /// transaction with others that are still on their way, so only replies count.
@@ -139,7 +139,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// The transport delivered a frame that is longer than the driver keeps, and reads past it. If
     /// it is the reply to a request, that request fails with
-    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does (C-54);
+    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does;
     /// anything else that is so long ends the connection.
     pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
         self.check_lease(now);
@@ -209,7 +209,7 @@ impl<R, W: Clone> Session<R, W> {
     /// reached.
     ///
     /// An attempt whose transport is not open yet begins anew, with the new list. One that waits
-    /// for the handshake's answer goes on, so that a list that changes often keeps nobody from
+    /// for the handshake's answer goes on, so that a list that changes often keeps no session from
     /// connecting; so does a connection, which is not moved to the new servers. A driver that
     /// names the server of [`Event::ConnectFailed`] has to remember which one it opened a
     /// transport to.
@@ -280,7 +280,8 @@ impl<R, W: Clone> Session<R, W> {
         matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
     }
 
-    /// Whether the next request would be refused with [`SubmitError::Full`](crate::SubmitError::Full).
+    /// Whether the next request would be refused with
+    /// [`SubmitError::Full`](crate::SubmitError::Full).
     pub fn is_full(&self) -> bool {
         self.requests.are_full()
     }

@@ -27,8 +27,8 @@ pub(crate) enum Source {
     /// The server is asked for a watch.
     Own,
     /// A persistent watch of this session on the same path sees all that the one-shot one would.
-    /// Asking for it too would end the persistent one on servers before 3.9 (C-51, protocol
-    /// section 7.3).
+    /// Asking for it too would end the persistent one on servers before 3.9
+    /// (ZOOKEEPER-4466).
     Shared,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Source {
 /// The server keeps one watch for each path and kind and sends one notification; the fan-out to
 /// several watchers happens here. A one-shot watch leaves this table when its event is delivered,
 /// not when it is set again, so that no sequence of reconnects loses it. What the server still
-/// holds at a path that nobody watches any more is taken down (C-47).
+/// holds at a path without a watcher is taken down (CURATOR-107).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
     last_id: u64,
@@ -139,7 +139,7 @@ impl<W: Clone> Watches<W> {
     }
 
     /// The mode to ask the server for. One watch for each path is all that servers before 3.9 keep,
-    /// and the last one counts: a recursive one is not to be replaced (C-51). What it does not see,
+    /// and the last one counts: a recursive one is not to be replaced. What it does not see,
     /// that the list of children changed, follows from what it sees.
     pub(crate) fn wire_mode(&self, path: &str, mode: WatchMode) -> WatchMode {
         if self.expected(path).is_recursive() { WatchMode::PersistentRecursive } else { mode }
@@ -306,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// C-47: nothing is left of a watch once it fired, failed, or was forgotten.
+    /// Nothing is left of a watch once it fired, failed, or was forgotten.
     #[test]
     fn what_is_over_takes_no_memory() {
         let mut watches = Watches::new();

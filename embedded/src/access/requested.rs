@@ -45,7 +45,7 @@ impl<'a> Decode<'a> for RequestedAcl<'a> {
 /// Why a server takes no such access list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAcl {
-    /// It is null or empty, or an entry matches nobody.
+    /// It is null or empty, or an entry matches no identity.
     #[error("the access list is empty or malformed")]
     Malformed,
     /// An id or a scheme is null where Apache's servers look at it. They fail there

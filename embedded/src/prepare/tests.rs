@@ -42,8 +42,8 @@ fn change(database: &Database, request: &WriteRequest, zxid: i64) -> Txn {
     prepare(database, request, ExtendedTypes::Disabled, at(zxid))
 }
 
-/// Protocol section 9, since 3.6: the counter sticks, so the next create with the same prefix finds
-/// the last one's znode.
+/// Since 3.6 the counter sticks (ZOOKEEPER-3249), so the next create with the same prefix finds the
+/// last one's znode.
 #[test]
 fn sequences_run_out_at_their_last_number() {
     let mut database = with_session();

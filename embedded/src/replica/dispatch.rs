@@ -1,4 +1,4 @@
-//! From bytes to requests, and what becomes of each (protocol section 13.2).
+//! From bytes to requests, and what becomes of each.
 
 use alloc::string::ToString;
 
@@ -105,7 +105,7 @@ impl Replica {
         let Phase::Established(established) = &mut connection.phase else {
             return Progress::Done;
         };
-        // These two are answered when they are read, whatever else waits (protocol section 3.3).
+        // These two are answered when they are read, whatever else waits.
         match header.opcode {
             OpCode::AUTH => {
                 self.authenticate(id, header.xid, body);
@@ -197,7 +197,7 @@ impl Replica {
     }
 
     /// A read-only server refuses everything that needs its leader, except that a session of its
-    /// own can end (protocol section 2.6).
+    /// own can end.
     fn refuse_write(&mut self, id: ConnectionId, header: RequestHeader) {
         let zxid = self.database.last_zxid();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -215,7 +215,7 @@ impl Replica {
         }
     }
 
-    /// Protocol section 5.4. Who is refused loses the connection.
+    /// Adds an identity to the connection. A client that is refused loses the connection.
     fn authenticate(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let super_digest = self.config.super_digest.as_deref();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -243,7 +243,7 @@ impl Replica {
         connection.reply(xid, Zxid::ZERO, &());
     }
 
-    /// The answer of a server that is not set up for SASL (protocol section 10.2).
+    /// Answers a SASL token as a server that is not set up for SASL: with a null token.
     fn answer_sasl(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let request = GetSaslRequest::decode_prefix(body);
         let has_token = request.is_ok_and(|request| request.token.expose().is_some());

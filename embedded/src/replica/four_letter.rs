@@ -1,4 +1,4 @@
-//! Four letters in place of a first frame, answered in plain text (protocol section 12.6).
+//! Four letters in place of a first frame, answered in plain text.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! How a session begins and goes on (protocol section 2).
+//! How a session begins and goes on.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -30,7 +30,7 @@ impl Replica {
         let session = if request.session_id == SessionId::NONE {
             self.new_session()
         } else {
-            // Before the password is looked at, as real servers do (protocol section 2.3).
+            // Before the password is looked at, as Apache's servers do.
             if let Some(other) = self.by_session.get(&request.session_id).copied() {
                 self.end(other);
             }

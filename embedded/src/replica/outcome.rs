@@ -28,8 +28,7 @@ impl Replica {
                     connection.reply(xid, zxid, &path.as_deref());
                     self.ready.insert(id);
                 }
-                // A session that moved loses its connection without an answer
-                // (protocol section 2.8).
+                // A session that moved loses its connection without an answer.
                 _ => self.end(id),
             }
         }
@@ -112,7 +111,8 @@ impl Connection {
         Some(Concluded)
     }
 
-    /// Protocol section 4.6: the header tells of success, every entry of failure.
+    /// Answers a multi of which an operation failed: the header tells of success, every entry of
+    /// failure.
     fn reply_failed_multi(&mut self, xid: Xid, zxid: Zxid, rejection: Rejection, count: usize) {
         let error = |index: usize| match index.cmp(&rejection.operation) {
             core::cmp::Ordering::Less => ErrorCode::OK,

@@ -5,8 +5,7 @@ use zk_jute::records::PASSWORD_LEN;
 
 use crate::config::Config;
 
-/// The server's number in the first byte, behind it what real servers take from their clock
-/// (protocol section 2.5).
+/// The server's number in the first byte, behind it what Apache's servers take from their clock.
 pub(super) fn first_session(config: &Config) -> SessionId {
     const BEHIND_SERVER_ID: u64 = (1 << 56) - 1;
     // Spreads small seeds over the bits above the 24 that count up.
@@ -17,7 +16,7 @@ pub(super) fn first_session(config: &Config) -> SessionId {
 }
 
 /// Every server derives the same password from an id, so that none has to be passed around. It is
-/// no secret (protocol section 2.5).
+/// no secret: Java's `Random`, seeded with the id.
 pub(super) fn password_of(session: SessionId) -> [u8; PASSWORD_LEN] {
     const SALT: u64 = 0xb341_5c00;
     const MULTIPLIER: u64 = 0x5_deec_e66d;
@@ -36,7 +35,7 @@ pub(super) fn password_of(session: SessionId) -> [u8; PASSWORD_LEN] {
 mod tests {
     use super::*;
 
-    /// The vector of protocol section 2.5.
+    /// What Apache ZooKeeper 3.9.5 gave out.
     #[test]
     fn passwords_are_those_of_real_servers() {
         let password = password_of(SessionId::new(0x0100_0011_4fe6_0000));

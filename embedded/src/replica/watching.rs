@@ -1,4 +1,4 @@
-//! Events, and the requests that set, look for and remove watches (protocol sections 7.5, 7.6).
+//! The requests that set, look for and remove watches.
 
 use zk_jute::records::{
     AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType,

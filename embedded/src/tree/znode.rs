@@ -55,7 +55,7 @@ impl Znode {
         self.children_created
     }
 
-    /// What servers tell about a znode (protocol section 5.2).
+    /// What servers tell about a znode.
     pub fn stat(&self) -> Stat {
         let num_children = count(self.children.len());
         Stat {
@@ -77,7 +77,7 @@ impl Znode {
     }
 
     /// Whether the time has come to delete it: a container that lost its last child, or a znode
-    /// whose time to live is over (protocol section 9).
+    /// whose time to live is over.
     pub(crate) fn is_reapable(&self, now: Timestamp) -> bool {
         let overdue = match self.lifetime {
             Lifetime::Persistent | Lifetime::Ephemeral(_) => false,
@@ -120,7 +120,8 @@ impl ChildrenCreated {
         }
     }
 
-    /// The ten characters, eleven for large negative numbers, that go behind the name of the next sequential child.
+    /// The ten characters, eleven for large negative numbers, that go behind the name of the next
+    /// sequential child.
     pub(crate) fn sequence(self) -> String {
         alloc::format!("{:010}", self.0)
     }

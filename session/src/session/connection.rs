@@ -21,7 +21,8 @@ use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
-/// The longest `setWatches`: far below the smallest frame limit in use (C-49).
+/// The longest `setWatches`, far below the smallest frame limit in use: above its limit a server
+/// drops the connection (ZOOKEEPER-706).
 const LONGEST_SET_WATCHES: usize = 128 * 1024;
 
 /// With many servers a fair share of a short timeout would be too short for any of them.
@@ -31,7 +32,7 @@ const SHORTEST_ATTEMPT: Duration = Duration::from_millis(100);
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
 
 /// Servers send 36 or 37 bytes; what is shorter is no answer to a handshake, although its first
-/// bytes may read as a refusal (protocol section 2.6).
+/// bytes may read as a refusal.
 const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 
 impl<R, W: Clone> Session<R, W> {
@@ -169,7 +170,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// What goes out first on an established connection: identities, watches, then the requests
-    /// that waited (protocol section 7.5).
+    /// that waited.
     fn restore(&mut self, now: Instant) {
         for authentication in &self.authentications {
             let sent = self.requests.send_auth(&authentication.packet());
@@ -295,7 +296,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Every call that brings the time does this first, so that a process that was paused hears
-    /// of a lapse before anything that came in meanwhile (C-68).
+    /// of a lapse before anything that came in meanwhile.
     pub(super) fn check_lease(&mut self, now: Instant) {
         if self.lease.lapses(now) {
             self.events.push_back(Event::LeaseLapsed);

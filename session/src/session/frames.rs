@@ -149,7 +149,7 @@ impl<R, W: Clone> Session<R, W> {
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
-            // A removal may also find none: the event is on its way, or the server too old (C-48).
+            // A removal may also find none: the event is on its way, or the server too old.
             (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
@@ -186,7 +186,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Servers keep no events for persistent watches while the client is away: they are told once
-    /// the server has them all again, so that what they read then misses nothing (C-50).
+    /// the server has them all again, so that what they read then misses nothing.
     fn watches_are_set(&mut self) {
         if !self.requests.are_setting_watches() {
             let interrupted = self.watches.resume();
@@ -212,7 +212,7 @@ impl<R, W: Clone> Session<R, W> {
         self.events.push_back(Event::Completed { tag, outcome });
     }
 
-    /// All events up to the transaction of a reply came before it (protocol section 3.3), those of
+    /// All events up to the transaction of a reply came before it, those of
     /// watches that are not set again yet excepted: their turn is after the last `setWatches`.
     fn note_reply(&mut self, zxid: Zxid) {
         self.seen = self.seen.max(zxid);
@@ -237,7 +237,7 @@ const fn concerns_the_session(error: ErrorCode) -> bool {
 }
 
 /// Whether an error means that the connection lacks an identity that the server accepts, whatever
-/// it answers (protocol section 10.5).
+/// it answers.
 pub(super) const fn refuses_identity(error: ErrorCode) -> bool {
     matches!(error, ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)
 }

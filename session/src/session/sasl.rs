@@ -1,7 +1,7 @@
 //! The SASL exchange at the beginning of a connection.
 //!
 //! Nothing else may be sent meanwhile, pings included: a server that demands SASL closes the
-//! connection for it (protocol section 10.5).
+//! connection for it.
 
 use bytes::{Buf, Bytes};
 use zk_jute::records::{Credential, GetSaslRequest, SetSaslResponse};
@@ -26,7 +26,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// The mechanism's answer to the last [`poll_sasl`](Session::poll_sasl). It may take its time:
     /// the session waits as long as for a handshake, and then gives the connection up. An answer
-    /// that nobody waits for is ignored.
+    /// that the session does not wait for is ignored.
     pub fn handle_sasl(&mut self, now: Instant, answer: SaslAnswer<'_>) {
         self.check_lease(now);
         let State::Authenticating(exchange @ Authenticating { turn: Turn::Mechanism, .. }) =

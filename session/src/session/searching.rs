@@ -15,7 +15,7 @@ impl<R, W: Clone> Session<R, W> {
     /// before; all are void once the connection ends.
     ///
     /// The first comes 100 ms after the connection, and further ones after twice as long each time,
-    /// up to a minute (protocol section 8.7).
+    /// up to a minute.
     pub fn poll_probe(&mut self) -> Option<ServerIndex> {
         self.probe.take()
     }

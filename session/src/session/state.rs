@@ -128,7 +128,7 @@ impl Live {
         self.last_sent + self.timeout / 3
     }
 
-    /// The connection is given up when nothing came for two thirds of the timeout (C-57).
+    /// The connection is given up when nothing came for two thirds of the timeout.
     pub(super) fn silent_at(&self) -> Instant {
         self.last_received + self.timeout * 2 / 3
     }
@@ -157,7 +157,7 @@ impl Live {
 pub(super) enum Identity {
     New,
     /// A read-only server made it by itself, and no other one knows it: the next connection begins
-    /// with a new session (protocol section 2.6).
+    /// with a new session.
     Local {
         session: SessionId,
     },
@@ -191,7 +191,7 @@ pub(super) struct Granted {
 
 impl Granted {
     /// Four thirds of the timeout after the last sign of life: no server can still know the
-    /// session (C-56).
+    /// session.
     pub(super) fn dead_at(&self) -> Instant {
         self.last_received + self.timeout * 4 / 3
     }

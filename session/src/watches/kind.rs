@@ -19,7 +19,7 @@ pub(crate) enum WatchedBy {
 }
 
 impl WatchedBy {
-    /// The watch that a reply leaves behind, if it leaves one (protocol section 7.4).
+    /// The watch that a reply leaves behind, if it leaves one.
     pub(super) const fn leaves(self, reply: ErrorCode) -> Option<Kind> {
         match (self, reply) {
             (Self::Exists | Self::GetData, ErrorCode::OK) => Some(Kind::Data),
@@ -41,7 +41,7 @@ impl WatchedBy {
     }
 }
 
-/// In which of its lists a client keeps the watch (protocol section 7.4).
+/// In which list of `setWatches2` a client names the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,

@@ -36,7 +36,7 @@ fn requests_before_the_close_are_completed_first() {
     assert_eq!(lab.session.poll_timeout(), None);
 }
 
-/// C-66: closing is bounded by the timeout, although something arrives all the time.
+/// Closing is bounded by the timeout, although something arrives all the time (CURATOR-194).
 #[test]
 fn a_close_without_an_answer_is_given_up_after_the_timeout() {
     let mut lab = Lab::connected();
@@ -79,7 +79,7 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
     }
 }
 
-/// A read-only server refuses to close a session of the ensemble (protocol section 2.6).
+/// A read-only server refuses to close a session of the ensemble.
 #[test]
 fn a_refused_close_is_no_close() {
     let cases = [

@@ -29,7 +29,7 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     assert_eq!(submitted, Err(SubmitError::Closed));
 }
 
-/// C-15: a server hands out another session instead of refusing this one.
+/// A server hands out another session instead of refusing this one (ClickHouse #116690).
 #[test]
 fn another_session_id_is_the_expiry_of_this_session() {
     let mut lab = Lab::connected();
@@ -48,7 +48,8 @@ fn another_session_id_is_the_expiry_of_this_session() {
     );
 }
 
-/// C-56: with no server in reach, four thirds of the timeout after the last sign of life.
+/// With no server in reach, four thirds of the timeout after the last sign of life
+/// (ZOOKEEPER-4508).
 #[test]
 fn the_session_is_declared_dead_at_four_thirds_of_the_timeout() {
     let mut lab = Lab::connected();
@@ -63,7 +64,7 @@ fn the_session_is_declared_dead_at_four_thirds_of_the_timeout() {
     assert_eq!(lab.events().last(), Some(&Event::Ended(end)));
 }
 
-/// C-56: also while an attempt to connect hangs.
+/// Also while an attempt to connect hangs.
 #[test]
 fn the_session_is_declared_dead_in_the_midst_of_an_attempt() {
     let mut lab = Lab::connected();
@@ -75,7 +76,7 @@ fn the_session_is_declared_dead_in_the_midst_of_an_attempt() {
     assert_eq!(lab.session.ended(), Some(SessionEnd::Expired(Expiry::Unreachable)));
 }
 
-/// C-61: every server closes the connection in the handshake, because it is behind.
+/// Every server closes the connection in the handshake, because it is behind (kazoo #42).
 #[test]
 fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
     let mut lab = Lab::with(3, |_| ());

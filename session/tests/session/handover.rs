@@ -72,7 +72,7 @@ fn what_is_no_session_yet_or_no_more_is_not_given_up() {
     assert_eq!(closing.session.ended(), None);
 }
 
-/// C-60: also in another process, nothing that was seen is unseen.
+/// Also in another process, nothing that was seen is unseen.
 #[test]
 fn the_session_is_resumed_with_all_that_the_ticket_holds() {
     let (lab, ticket) = detached();

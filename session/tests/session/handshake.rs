@@ -59,7 +59,6 @@ fn an_answer_without_the_read_only_byte_is_an_answer() {
     assert_eq!(lab.events(), [connected]);
 }
 
-/// C-73: that the server is read-only is told.
 #[test]
 fn a_read_only_server_is_told_apart() {
     let mut lab = Lab::new();

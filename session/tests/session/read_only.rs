@@ -47,7 +47,7 @@ fn only_who_accepts_them_tells_a_server_so() {
     assert_eq!(accepting(1).open().read_only, Some(true));
 }
 
-/// Protocol section 2.6: no other server knows the session of a read-only one, and none of its own.
+/// No other server knows the session of a read-only one, and none of its own.
 #[test]
 fn a_session_of_a_read_only_server_is_replaced_by_the_next_one() {
     let mut lab = connected_read_only(1);
@@ -88,7 +88,7 @@ fn a_session_of_a_read_only_server_is_not_declared_dead() {
     assert_eq!(lab.open().session, SessionId::NONE);
 }
 
-/// Whoever leads by it would lead beside the ensemble's leader (C-73).
+/// A nominee that led by it would lead beside the ensemble's leader.
 #[test]
 fn a_read_only_server_never_proves_a_lease() {
     for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
@@ -134,7 +134,7 @@ fn a_lease_that_was_proved_before_is_not_put_off() {
     assert!(lab.events().contains(&Event::LeaseLapsed));
 }
 
-/// Protocol section 8.7.
+/// After 100 ms, then after twice as long each time, up to a minute.
 #[test]
 fn all_servers_are_asked_in_turn_ever_more_rarely() {
     let mut lab = connected_read_only(3);

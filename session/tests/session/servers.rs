@@ -51,7 +51,7 @@ fn an_attempt_whose_transport_is_not_open_begins_anew() {
     assert_eq!(lab.events(), []);
 }
 
-/// C-64: however often the list changes, who answers is heard.
+/// However often the list changes, a server that answers is heard.
 #[test]
 fn an_attempt_that_waits_for_the_handshake_and_a_connection_go_on() {
     let mut lab = Lab::new();
@@ -66,7 +66,7 @@ fn an_attempt_that_waits_for_the_handshake_and_a_connection_go_on() {
     assert!(lab.session.is_connected());
 }
 
-/// C-52: only an accepted session resets the backoff; a new list does not.
+/// Only an accepted session resets the backoff; a new list does not.
 #[test]
 fn a_new_list_begins_a_round_at_the_step_of_the_backoff_that_was_reached() {
     let longest_wait = |rounds: usize| {
