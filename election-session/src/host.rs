@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use election_core::Recipe;
 use zk_jute::{SessionId, Zxid};
-use zk_session::{Instant, LeaseOutlook, Limits, Session, SessionEnd, SubmitError, Transport};
+use zk_session::{
+    Instant, LeaseOutlook, Limits, Session, SessionEnd, SubmitError, TransportCommand,
+};
 
 use crate::event::Event;
 use crate::key::{RecipeKey, Tag, Watcher};
@@ -51,7 +53,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     awaiting_lease: Vec<RecipeKey>,
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
-    first_transport: Option<Transport>,
+    first_transport: Option<TransportCommand>,
     events: VecDeque<Pending<R, T, W>>,
 }
 

@@ -206,6 +206,8 @@ impl Turn {
 mod tests {
     use election_core::{Event, Nominee, NomineeId, Policy, Recipe as _, SessionId};
 
+    use alloc::vec;
+
     use super::*;
 
     fn ticket() -> Ticket {

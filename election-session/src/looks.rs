@@ -88,6 +88,8 @@ impl Looks {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn first(interval: Option<Duration>, seed: u64, timeout: Duration) -> Duration {

@@ -178,7 +178,7 @@ impl<R: Recipe> Seat<R> {
             let is_wanted = recipe.awaits_change(watch.ticket);
             match watch.on {
                 _ if is_wanted => {}
-                WatchOn::Own => around.session.disregard(watch.id),
+                WatchOn::Own => around.session.forget_locally(watch.id),
                 WatchOn::Other => around.session.forget(around.now, watch.id),
             }
             is_wanted

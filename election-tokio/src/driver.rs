@@ -70,7 +70,7 @@ enum Progress {
 
 /// What a session wants.
 struct Outputs {
-    transport: Option<zk_session::Transport>,
+    transport: Option<zk_session::TransportCommand>,
     challenge: Option<SaslChallenge>,
     probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
@@ -237,8 +237,8 @@ impl Driver {
             None => brought_forward,
         };
         match (outputs.transport, flushed) {
-            (Some(zk_session::Transport::Connect(server)), _) => self.open(server),
-            (Some(zk_session::Transport::Disconnect), _) => {
+            (Some(zk_session::TransportCommand::Connect(server)), _) => self.open(server),
+            (Some(zk_session::TransportCommand::Disconnect), _) => {
                 self.link = Link::Down;
                 self.exchange = Exchange::None;
                 self.probe.forget();

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 use zk_session::{
     Config, Instant, Limits, Secret, ServerAddress, ServerIndex, SessionEnd, SessionTicket,
-    SubmitError, Transport, WatchId,
+    SubmitError, TransportCommand, WatchId,
 };
 
 pub(crate) use calls::{CallKey, Caller, Calls, Stage};
@@ -144,7 +144,7 @@ pub(crate) struct Hub {
     connections: u64,
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
-    first_transport: Option<Transport>,
+    first_transport: Option<TransportCommand>,
     driver: Driver,
     /// To be woken once the lock is released.
     wakers: Vec<Waker>,
@@ -216,7 +216,7 @@ impl Hub {
         }
     }
 
-    pub(crate) fn poll_transport(&mut self) -> Option<Transport> {
+    pub(crate) fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.first_transport.take().or_else(|| self.session.poll_transport())
     }
 

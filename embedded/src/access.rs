@@ -1,4 +1,4 @@
-//! Who may do what: identities of connections, and access lists of znodes (protocol section 5.3).
+//! Who may do what: identities of connections, and access lists of znodes.
 
 mod ip;
 mod requested;
@@ -9,11 +9,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use zk_jute::ErrorCode;
 use zk_jute::records::{Acl, Permissions};
 
 use self::ip::IpRange;
 pub(crate) use self::ip::java_text;
+pub use self::requested::InvalidAcl;
 pub(crate) use self::requested::RequestedAcl;
 
 /// One of the identities that a connection has shown.
@@ -95,12 +95,12 @@ struct Entry {
 pub struct AccessList(Arc<[Entry]>);
 
 impl AccessList {
-    /// Everybody may do everything.
+    /// Grants everything to every client.
     pub(crate) fn open() -> Self {
         Self::of_anyone(Permissions::ALL)
     }
 
-    /// Everybody may read.
+    /// Grants reading to every client.
     pub(crate) fn read_only() -> Self {
         Self::of_anyone(Permissions::READ)
     }
@@ -164,28 +164,6 @@ impl AccessList {
             entry
         };
         Self(self.0.iter().map(redact).collect())
-    }
-}
-
-/// Why a server takes no such access list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidAcl {
-    /// It is null or empty, or an entry matches nobody.
-    #[error("the access list is empty or malformed")]
-    Malformed,
-    /// An id or a scheme is null where Apache's servers look at it. They fail there
-    /// (`NullPointerException`), and answer as if they could not read the request.
-    #[error("an id or a scheme of the access list is null")]
-    Null,
-}
-
-impl InvalidAcl {
-    /// What a client is told.
-    pub(crate) const fn code(self) -> ErrorCode {
-        match self {
-            Self::Malformed => ErrorCode::INVALID_ACL,
-            Self::Null => ErrorCode::MARSHALLING_ERROR,
-        }
     }
 }
 
@@ -288,8 +266,8 @@ mod tests {
         }
     }
 
-    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of two
-    /// entries with equal permissions and schemes they compare the ids.
+    /// Where Apache's servers look at an id, it must not be null, and `auth` has no look at it. Of
+    /// two entries with equal permissions and schemes they compare the ids.
     #[test]
     fn a_null_id_is_one_of_the_scheme_auth() {
         let entry = |scheme, id| RequestedAcl { permissions: Permissions::ALL, scheme, id };

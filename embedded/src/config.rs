@@ -100,16 +100,28 @@ pub struct ExpiryPace {
     /// From the moment at which a session is due until the leader marks it closing: until then
     /// touches, handshakes and writes succeed, and keep nothing alive.
     pub to_closing: Duration,
-    /// From then on until the leader proposes the end of the session: until then writes are refused,
-    /// and a `sync` through another server is answered.
+    /// From then on until the leader proposes the end of the session: until then writes are
+    /// refused, and a `sync` through another server is answered.
     pub to_proposal: Duration,
+}
+
+/// Whether a server finds that requests have waited too long (`zookeeper.throttled_op_wait_time`,
+/// since 3.7.0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Throttling {
+    /// It does them.
+    #[default]
+    Off,
+    /// It answers them with `ThrottledOp` in place of doing them, except pings and the end of a
+    /// session. They keep their session alive nevertheless.
+    On,
 }
 
 /// What becomes of the number behind sequential names after 2147483647.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterEnd {
-    /// The number that is stored stays there, so that it is given out again and again; operations of
-    /// one transaction, and creates that overlap, get negative numbers. ZooKeeper since 3.6.0
+    /// The number that is stored stays there, so that it is given out again and again; operations
+    /// of one transaction, and creates that overlap, get negative numbers. ZooKeeper since 3.6.0
     /// (ZOOKEEPER-3249).
     #[default]
     Sticks,
@@ -189,7 +201,7 @@ impl Default for Limits {
 mod tests {
     use super::*;
 
-    /// The cases that protocol section 2.4 reports from the wire.
+    /// What Apache ZooKeeper granted with a tick of two seconds.
     #[test]
     fn timeouts_are_brought_between_two_and_twenty_ticks() {
         let config = Config::default();

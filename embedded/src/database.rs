@@ -10,10 +10,11 @@ use zk_jute::{SessionId, Zxid};
 
 use crate::access::AccessList;
 use crate::config::{Config, CounterEnd};
+use crate::lifetime::Lifetime;
 use crate::path;
-use crate::tree::{Lifetime, NewZnode, Tree, Znode};
+use crate::tree::{NewZnode, Tree, Znode};
 use crate::txn::{
-    Applied, Change, Diverged, Moment, OperationOutcome, Outcome, TreeChange, Txn, TxnOperation,
+    Applied, Diverged, Moment, OperationOutcome, TreeChange, Txn, TxnBody, TxnOperation, TxnOutcome,
 };
 
 /// The tree and the sessions: a function of the transactions applied, and of nothing else.
@@ -115,22 +116,22 @@ impl Database {
         }
         self.last_zxid = txn.at.zxid;
         let mut changes = Vec::new();
-        let outcome = match &txn.change {
-            Change::CreateSession { timeout } => {
+        let outcome = match &txn.body {
+            TxnBody::CreateSession { timeout } => {
                 self.sessions.insert(txn.session, *timeout);
-                Outcome::SessionCreated
+                TxnOutcome::SessionCreated
             }
-            Change::CloseSession => {
+            TxnBody::CloseSession => {
                 self.sessions.remove(&txn.session).ok_or(Diverged)?;
                 self.delete_ephemerals(txn.session, txn.at.zxid, &mut changes)?;
-                Outcome::SessionClosed
+                TxnOutcome::SessionClosed
             }
-            Change::Apply(operations) => {
+            TxnBody::Apply(operations) => {
                 let apply = |operation| self.apply_operation(operation, txn.at, &mut changes);
                 let outcomes: Result<_, _> = operations.iter().map(apply).collect();
-                Outcome::Applied(outcomes?)
+                TxnOutcome::Applied(outcomes?)
             }
-            Change::Reject(rejection) => Outcome::Rejected(*rejection),
+            TxnBody::Reject(rejection) => TxnOutcome::Rejected(*rejection),
         };
         Ok(Applied { outcome, changes })
     }

@@ -1,6 +1,5 @@
 //! Who decides: numbers the transactions, ends the sessions, reaps the containers.
 
-mod counters;
 mod tracker;
 
 use alloc::string::String;
@@ -10,14 +9,13 @@ use core::time::Duration;
 
 use zk_jute::{SessionId, Zxid};
 
-pub(crate) use self::counters::PendingCounters;
 use self::tracker::{Owner, SessionTracker};
 use crate::config::{Config, ExpiryPace, ExtendedTypes};
 use crate::database::Database;
-use crate::prepare::{Rules, Standing, prepare_beside};
-use crate::replica::{Answer, Forward, ReplicaId};
+use crate::forward::{Answer, Forward, ReplicaId};
+use crate::prepare::{PendingCounters, Rules, SessionState, prepare_beside};
 use crate::time::{Instant, Timestamp};
-use crate::txn::{Change, Moment, Txn, TxnOperation};
+use crate::txn::{Moment, Txn, TxnBody, TxnOperation};
 use crate::write::{Write, WriteRequest};
 
 /// The half of a server that only ZooKeeper's leader has.
@@ -118,7 +116,7 @@ impl Leader {
     pub fn expire(&mut self, now: Instant, session: SessionId) -> Option<Txn> {
         self.tracker.owner(session)?;
         self.tracker.close(session);
-        Some(self.txn(now, session, Change::CloseSession))
+        Some(self.txn(now, session, TxnBody::CloseSession))
     }
 
     /// How long the end of a session takes from now on.
@@ -132,7 +130,7 @@ impl Leader {
     }
 
     /// A session that was found closing: the leader's own replica is to answer it no more
-    /// ([`Replica::shun`](crate::Replica::shun)). Other replicas learn of it when they apply its end.
+    /// ([`Replica::mark_closing`](crate::replication::Replica::mark_closing)). Other replicas learn of it when they apply its end.
     /// To be asked for after each call that takes the time.
     pub fn poll_closing(&mut self) -> Option<SessionId> {
         self.tracker.poll_closing()
@@ -145,7 +143,7 @@ impl Leader {
         while let Some(session) = self.tracker.poll(now) {
             // It may have ended itself meanwhile.
             if database.has_session(session) {
-                return Some(self.txn(now, session, Change::CloseSession));
+                return Some(self.txn(now, session, TxnBody::CloseSession));
             }
         }
         let wall_clock = self.wall_clock(now);
@@ -159,7 +157,7 @@ impl Leader {
             // It may have got a child, or been written, since the check.
             if database.znode(&path).is_some_and(|znode| znode.is_reapable(wall_clock)) {
                 let reap = vec![TxnOperation::Delete { path }];
-                return Some(self.txn(now, SessionId::NONE, Change::Apply(reap)));
+                return Some(self.txn(now, SessionId::NONE, TxnBody::Apply(reap)));
             }
         }
         None
@@ -167,8 +165,8 @@ impl Leader {
 
     /// When [`Leader::poll_due`] wants to be called next.
     pub fn poll_timeout(&self, database: &Database) -> Option<Instant> {
-        let has_mortals = database.tree().has_mortals();
-        let check = has_mortals.then_some(self.next_check);
+        let has_reaped = database.tree().has_reaped();
+        let check = has_reaped.then_some(self.next_check);
         self.tracker.poll_timeout().into_iter().chain(check).min()
     }
 
@@ -184,7 +182,7 @@ impl Leader {
         }
         let owner = Owner::Replica(from);
         self.tracker.start(now, session, timeout, owner);
-        Decision::Propose(self.txn(now, session, Change::CreateSession { timeout }))
+        Decision::Propose(self.txn(now, session, TxnBody::CreateSession { timeout }))
     }
 
     fn write(
@@ -195,23 +193,23 @@ impl Leader {
         request: &WriteRequest,
     ) -> Decision {
         let session = request.session;
-        let standing = match self.tracker.owner(session) {
+        let session_state = match self.tracker.owner(session) {
             // It is over, and the replica has not applied that yet.
-            None => Standing::Closing,
+            None => SessionState::Closing,
             // The end of a session may come from anywhere: the tracker asks for it, too.
-            _ if request.write == Write::CloseSession => Standing::AsStored,
+            _ if request.write == Write::CloseSession => SessionState::AsStored,
             Some(Owner::Replica(owner)) if owner != from => {
                 return Decision::Answer(Answer::SessionMoved);
             }
             // The first replica that writes for it owns it.
             Some(Owner::Unclaimed) => {
                 self.tracker.claim(session, from);
-                Standing::AsStored
+                SessionState::AsStored
             }
-            Some(Owner::Replica(_)) => Standing::AsStored,
+            Some(Owner::Replica(_)) => SessionState::AsStored,
         };
         let at = self.next_moment(now);
-        let rules = Rules { extended_types: self.extended_types, standing };
+        let rules = Rules { extended_types: self.extended_types, session_state };
         let txn = prepare_beside(database, request, rules, &mut self.counters, at);
         if request.write == Write::CloseSession {
             self.tracker.close(session);
@@ -219,9 +217,9 @@ impl Leader {
         Decision::Propose(txn)
     }
 
-    fn txn(&mut self, now: Instant, session: SessionId, change: Change) -> Txn {
+    fn txn(&mut self, now: Instant, session: SessionId, body: TxnBody) -> Txn {
         let at = self.next_moment(now);
-        Txn { at, session, change }
+        Txn { at, session, body }
     }
 
     fn next_moment(&mut self, now: Instant) -> Moment {

@@ -12,32 +12,33 @@ mod access;
 mod config;
 mod database;
 mod digest;
+mod forward;
 mod leader;
+mod lifetime;
 #[cfg(feature = "listener")]
 mod listener;
+mod mode;
 mod path;
 mod prepare;
 mod replica;
+pub mod replication;
 mod standalone;
 mod time;
+mod transport;
 mod tree;
 mod txn;
 mod watches;
 mod write;
 
-pub use access::{AccessList, Identities, InvalidAcl};
-pub use config::{Config, CounterEnd, ExpiryPace, ExtendedTypes, FirstZnodes, InvalidPath, Limits};
+pub use access::AccessList;
+pub use config::{
+    Config, CounterEnd, ExpiryPace, ExtendedTypes, FirstZnodes, InvalidPath, Limits, Throttling,
+};
 pub use database::Database;
-pub use leader::{Decision, Leader};
+pub use lifetime::Lifetime;
 #[cfg(feature = "listener")]
 pub use listener::{Refusal, Refusals, Server};
-pub use prepare::prepare;
-pub use replica::{
-    Answer, ConnectionId, Forward, Mode, Replica, ReplicaId, Throttling, Ticket,
-    TooManyConnections, Transmit,
-};
 pub use standalone::{Standalone, UnknownSession};
 pub use time::{Instant, Timestamp};
-pub use tree::{Lifetime, Znode};
-pub use txn::{Change, Diverged, Extent, Moment, Rejection, Txn, TxnOperation};
-pub use write::{Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest};
+pub use transport::{ConnectionId, TooManyConnections, Transmit};
+pub use tree::Znode;

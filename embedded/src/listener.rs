@@ -19,12 +19,11 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time;
 use zk_jute::SessionId;
 
-use self::connection::Carrier;
+use self::connection::ConnectionTask;
 pub use self::refusals::{Refusal, Refusals};
-use self::shared::{Activity, Paused, Shared};
-use crate::config::Config;
+use self::shared::{Activity, Paused, Shared, wait_until_running};
+use crate::config::{Config, Throttling};
 use crate::database::Database;
-use crate::replica::Throttling;
 use crate::standalone::{Standalone, UnknownSession};
 
 /// How long to wait after a connection could not be accepted, which mostly means that the process
@@ -193,7 +192,7 @@ impl fmt::Debug for Server {
 /// Accepts connections until told to stop, then ends them all.
 async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
     let mut tasks = JoinSet::new();
-    tasks.spawn(keep_time(shared.clone()));
+    tasks.spawn(run_timer(shared.clone()));
     let mut activity = shared.activity();
     loop {
         tokio::select! {
@@ -201,8 +200,8 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: oneshot
             _ = &mut stopped => break,
             accepted = accept_one(&listener, &mut activity) => match accepted {
                 // One too many is closed without a word, as real servers do; the owner is told.
-                Ok(stream) => if let Some(carrier) = Carrier::new(&shared, stream) {
-                    tasks.spawn(carrier.run());
+                Ok(stream) => if let Some(task) = ConnectionTask::new(&shared, stream) {
+                    tasks.spawn(task.run());
                 },
                 Err(_) => time::sleep(ACCEPT_RETRY).await,
             },
@@ -223,7 +222,7 @@ async fn accept_one(
 }
 
 /// Does what is due when it is.
-async fn keep_time(shared: Arc<Shared>) {
+async fn run_timer(shared: Arc<Shared>) {
     let mut activity = shared.activity();
     loop {
         match shared.handle_timeout() {
@@ -235,11 +234,4 @@ async fn keep_time(shared: Arc<Shared>) {
             },
         }
     }
-}
-
-/// Cancel safe.
-async fn wait_until_running(activity: &mut watch::Receiver<Activity>) {
-    let running = |activity: &Activity| *activity == Activity::Running;
-    // It cannot fail: the sender lives as long as the tasks do.
-    let _ = activity.wait_for(running).await;
 }

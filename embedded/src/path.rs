@@ -1,4 +1,4 @@
-//! Paths of znodes (protocol section 11.1).
+//! Paths of znodes.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,7 +6,7 @@ use alloc::string::String;
 /// The root.
 pub(crate) const ROOT: &str = "/";
 
-/// The znodes that every server has and nobody can delete.
+/// The znodes that every server has and no client can delete.
 pub(crate) const SYSTEM: [&str; 4] = [ROOT, ZOOKEEPER, QUOTA, CONFIG];
 pub(crate) const ZOOKEEPER: &str = "/zookeeper";
 pub(crate) const QUOTA: &str = "/zookeeper/quota";

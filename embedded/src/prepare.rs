@@ -1,7 +1,7 @@
 //! From a request to a transaction: everything that is checked, in the order of Apache ZooKeeper
-//! 3.9 (protocol section 13.3). Of several things wrong with a request, the first in this order is
-//! the answer.
+//! 3.9. Of several things wrong with a request, the first in this order is the answer.
 
+mod counters;
 mod draft;
 
 use alloc::string::String;
@@ -11,14 +11,14 @@ use alloc::vec::Vec;
 use zk_jute::records::Permissions;
 use zk_jute::{ErrorCode, SessionId, Version};
 
+pub(crate) use self::counters::PendingCounters;
 use self::draft::{Draft, Outline};
 use crate::access::{AccessList, Identities, InvalidAcl};
 use crate::config::ExtendedTypes;
 use crate::database::Database;
-use crate::leader::PendingCounters;
+use crate::lifetime::Lifetime;
 use crate::path;
-use crate::tree::Lifetime;
-use crate::txn::{Change, Extent, Moment, Rejection, Txn, TxnOperation};
+use crate::txn::{Extent, Moment, Rejection, Txn, TxnBody, TxnOperation};
 use crate::write::{
     Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest,
 };
@@ -33,7 +33,7 @@ pub fn prepare(
     extended_types: ExtendedTypes,
     at: Moment,
 ) -> Txn {
-    let rules = Rules { extended_types, standing: Standing::AsStored };
+    let rules = Rules { extended_types, session_state: SessionState::AsStored };
     prepare_beside(database, request, rules, &mut PendingCounters::default(), at)
 }
 
@@ -47,27 +47,27 @@ pub(crate) fn prepare_beside(
 ) -> Txn {
     let draft = Draft::new(database.tree(), counters);
     let mut preparation = Preparation { database, request, rules, draft };
-    let (change, noted) = match preparation.change() {
-        Ok(change) => (change, preparation.draft.into_counters()),
+    let (body, noted) = match preparation.body() {
+        Ok(body) => (body, preparation.draft.into_counters()),
         // What is refused gives out no number.
-        Err(rejection) => (Change::Reject(rejection), Vec::new()),
+        Err(rejection) => (TxnBody::Reject(rejection), Vec::new()),
     };
     for (path, counter) in noted {
         counters.note(at.zxid, &path, counter);
     }
-    Txn { at, session: request.session, change }
+    Txn { at, session: request.session, body }
 }
 
 /// What a write is checked by, besides the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) extended_types: ExtendedTypes,
-    pub(crate) standing: Standing,
+    pub(crate) session_state: SessionState,
 }
 
 /// Whether a session may still write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SessionState {
     /// If it has begun and not ended.
     AsStored,
     /// It may not: the leader has found it closing.
@@ -82,29 +82,29 @@ struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    fn change(&mut self) -> Result<Change, Rejection> {
+    fn body(&mut self) -> Result<TxnBody, Rejection> {
         match &self.request.write {
             Write::Undecodable => Err(whole_request(ErrorCode::MARSHALLING_ERROR)),
             Write::Reconfig => Err(whole_request(ErrorCode::RECONFIG_DISABLED)),
             Write::CloseSession => {
                 // Also of a session that the leader has found closing.
                 if self.database.has_session(self.request.session) {
-                    Ok(Change::CloseSession)
+                    Ok(TxnBody::CloseSession)
                 } else {
                     Err(whole_request(ErrorCode::SESSION_EXPIRED))
                 }
             }
             Write::Single(operation) => match self.operation(operation) {
-                Ok(operation) => Ok(Change::Apply(vec![operation])),
+                Ok(operation) => Ok(TxnBody::Apply(vec![operation])),
                 Err(error) => Err(whole_request(error)),
             },
             Write::Multi(operations) => self.multi(operations),
         }
     }
 
-    /// Each operation sees what the earlier ones did. Also a session that is over shows in the first
-    /// operation that looks for it, and not in the header of the reply.
-    fn multi(&mut self, operations: &[Operation]) -> Result<Change, Rejection> {
+    /// Each operation sees what the earlier ones did. Also a session that is over shows in the
+    /// first operation that looks for it, and not in the header of the reply.
+    fn multi(&mut self, operations: &[Operation]) -> Result<TxnBody, Rejection> {
         let mut prepared = Vec::with_capacity(operations.len());
         for (index, operation) in operations.iter().enumerate() {
             match self.operation(operation) {
@@ -114,7 +114,7 @@ impl Preparation<'_> {
                 }
             }
         }
-        Ok(Change::Apply(prepared))
+        Ok(TxnBody::Apply(prepared))
     }
 
     fn operation(&mut self, operation: &Operation) -> Result<TxnOperation, ErrorCode> {
@@ -236,7 +236,8 @@ impl Preparation<'_> {
 
     fn session(&self) -> Result<SessionId, ErrorCode> {
         let session = self.request.session;
-        if self.rules.standing == Standing::AsStored && self.database.has_session(session) {
+        if self.rules.session_state == SessionState::AsStored && self.database.has_session(session)
+        {
             Ok(session)
         } else {
             Err(ErrorCode::SESSION_EXPIRED)
@@ -257,7 +258,7 @@ fn valid(path: &str) -> Result<(), ErrorCode> {
     if path::is_valid(path) { Ok(()) } else { Err(ErrorCode::BAD_ARGUMENTS) }
 }
 
-/// Negative versions other than "any" are compared like all others (protocol section 4.3).
+/// Negative versions other than "any" are compared like all others.
 fn compare(expected: Version, actual: Version) -> Result<(), ErrorCode> {
     if expected == Version::ANY || expected == actual {
         Ok(())

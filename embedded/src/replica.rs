@@ -7,6 +7,7 @@ mod four_letter;
 mod handshake;
 mod outcome;
 mod reads;
+mod session_id;
 mod touches;
 mod watching;
 
@@ -16,19 +17,21 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use bytes::BytesMut;
-use zk_jute::{ReplyHeader, SessionId, Xid, Zxid};
+use zk_jute::{SessionId, Zxid};
 
 use self::connection::{Connection, Established, Intake, Phase, Scope};
-pub use self::connection::{ConnectionId, Ticket};
+use self::session_id::first_session;
 use self::touches::TouchTable;
-use crate::config::Config;
+use crate::config::{Config, Throttling};
 use crate::database::Database;
+use crate::forward::{Forward, Ticket};
+use crate::mode::ServerMode;
 use crate::time::Instant;
-use crate::txn::{Change, Diverged, TreeChange, Txn};
+use crate::transport::{ConnectionId, TooManyConnections, Transmit};
+use crate::txn::{Diverged, TreeChange, Txn, TxnBody};
 use crate::watches::Watches;
-use crate::write::WriteRequest;
 
-/// How long a connection may take to begin a session (protocol section 8.6).
+/// How long a connection may take to begin a session (`zookeeper.nio.sessionlessCnxnTimeout`).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server without the power to decide: it answers reads from its own [`Database`], forwards
@@ -36,7 +39,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Replica {
     config: Config,
-    mode: Mode,
+    mode: ServerMode,
     database: Database,
     watches: Watches,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -48,7 +51,7 @@ pub struct Replica {
     forwards: VecDeque<(Ticket, Forward)>,
     touches: TouchTable,
     /// Sessions that the leader, which this is the replica of, has found closing.
-    shunned: BTreeSet<SessionId>,
+    closing_sessions: BTreeSet<SessionId>,
     throttling: Throttling,
     ready: BTreeSet<ConnectionId>,
     next_connection: u64,
@@ -57,110 +60,9 @@ pub struct Replica {
     frames_sent: u64,
 }
 
-/// Whether a server finds that requests have waited too long (`zookeeper.throttled_op_wait_time`,
-/// since 3.7.0).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Throttling {
-    /// It does them.
-    #[default]
-    Off,
-    /// It answers them with `ThrottledOp` in place of doing them, except pings and the end of a
-    /// session. They keep their session alive nevertheless.
-    On,
-}
-
-/// The number of a replica in its ensemble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ReplicaId(pub u8);
-
-/// What a server is to its ensemble; `srvr` and `isro` tell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// There is no ensemble.
-    Standalone,
-    /// It decides.
-    Leader,
-    /// It votes.
-    Follower,
-    /// It does not vote.
-    Observer,
-    /// Cut off from the others, it answers reads of clients that will do with that.
-    ReadOnly,
-    /// It has no leader: it closes every connection.
-    NotServing,
-}
-
-/// What a replica asks of the leader.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Forward {
-    /// Begin a session.
-    CreateSession {
-        /// Its id, made by the replica.
-        session: SessionId,
-        /// The negotiated timeout.
-        timeout: Duration,
-    },
-    /// Go on with a session whose password was right.
-    ResumeSession {
-        /// Its id.
-        session: SessionId,
-        /// The timeout, negotiated anew.
-        timeout: Duration,
-    },
-    /// Change something.
-    Write(WriteRequest),
-    /// Answer once everything committed so far has been applied here.
-    Sync {
-        /// The session that asks.
-        session: SessionId,
-    },
-}
-
-/// The leader's answer to what needs no transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// To [`Forward::Sync`].
-    Synced,
-    /// To [`Forward::ResumeSession`].
-    SessionResumed,
-    /// To [`Forward::ResumeSession`]: it is over, or never was.
-    SessionUnknown,
-    /// To [`Forward::CreateSession`]: the limit is reached.
-    TooManySessions,
-    /// To [`Forward::Write`]: the session was opened elsewhere since.
-    SessionMoved,
-}
-
-/// Whether a connection goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transmit {
-    /// There may be more later.
-    Open,
-    /// Once what was given out is sent, the driver is to close the transport and call
-    /// [`Replica::close`].
-    Close,
-}
-
-/// A limit of connections is reached: the transport is to be closed without a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooManyConnections {
-    /// [`Limits::max_client_connections`](crate::Limits::max_client_connections).
-    #[error("{limit} connections from one address are open, which is the limit")]
-    FromAddress {
-        /// How many there may be.
-        limit: usize,
-    },
-    /// [`Limits::max_connections`](crate::Limits::max_connections).
-    #[error("{limit} connections are open, which is the limit")]
-    InTotal {
-        /// How many there may be.
-        limit: usize,
-    },
-}
-
 impl Replica {
     /// A replica that begins with `database`.
-    pub fn new(config: &Config, database: Database, mode: Mode) -> Self {
+    pub fn new(config: &Config, database: Database, mode: ServerMode) -> Self {
         Self {
             mode,
             database,
@@ -172,11 +74,11 @@ impl Replica {
             local_sessions: BTreeSet::new(),
             forwards: VecDeque::new(),
             touches: TouchTable::default(),
-            shunned: BTreeSet::new(),
+            closing_sessions: BTreeSet::new(),
             throttling: Throttling::Off,
             ready: BTreeSet::new(),
             next_connection: 1,
-            next_session: handshake::first_session(config),
+            next_session: first_session(config),
             frames_received: 0,
             frames_sent: 0,
             config: config.clone(),
@@ -189,19 +91,19 @@ impl Replica {
     }
 
     /// What this server is to its ensemble.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ServerMode {
         self.mode
     }
 
     /// Changes what this server is to its ensemble. All connections are closed, as servers do when
     /// they gain or lose a leader, and what was forwarded is forgotten.
-    pub fn set_mode(&mut self, mode: Mode) {
+    pub fn set_mode(&mut self, mode: ServerMode) {
         self.mode = mode;
         self.drop_connections();
         self.local_sessions.clear();
         self.forwards.clear();
         self.touches = TouchTable::default();
-        self.shunned.clear();
+        self.closing_sessions.clear();
     }
 
     /// A client has connected.
@@ -346,8 +248,8 @@ impl Replica {
     }
 
     /// A session that was heard of since it was last returned here, with the timeout of the
-    /// connection: the leader is to be told ([`Leader::touch`](crate::Leader::touch)), by another
-    /// server with its answer to the leader's next heartbeat.
+    /// connection: the leader is to be told ([`Leader::touch`](crate::replication::Leader::touch)),
+    /// by another server with its answer to the leader's next heartbeat.
     pub fn poll_touched(&mut self) -> Option<(SessionId, Duration)> {
         self.touches.pop()
     }
@@ -360,10 +262,11 @@ impl Replica {
     }
 
     /// The leader, which this is the replica of, has found the session closing: nothing that its
-    /// connection asks is answered any more. See [`Leader::poll_closing`](crate::Leader::poll_closing).
-    pub fn shun(&mut self, session: SessionId) {
+    /// connection asks is answered any more. See
+    /// [`Leader::poll_closing`](crate::replication::Leader::poll_closing).
+    pub fn mark_closing(&mut self, session: SessionId) {
         if self.database.has_session(session) {
-            self.shunned.insert(session);
+            self.closing_sessions.insert(session);
         }
     }
 
@@ -399,13 +302,13 @@ impl Replica {
 
     /// What the end of a transaction means to the session that it begins or ends.
     fn track(&mut self, txn: &Txn) {
-        match (&txn.change, self.mode) {
+        match (&txn.body, self.mode) {
             // In every learner's table, whichever of them the client has connected to.
-            (Change::CreateSession { timeout }, Mode::Follower | Mode::Observer) => {
+            (TxnBody::CreateSession { timeout }, ServerMode::Follower | ServerMode::Observer) => {
                 self.touches.put(txn.session, *timeout);
             }
-            (Change::CloseSession, _) => {
-                self.shunned.remove(&txn.session);
+            (TxnBody::CloseSession, _) => {
+                self.closing_sessions.remove(&txn.session);
             }
             _ => {}
         }
@@ -424,7 +327,7 @@ impl Replica {
                 .access
                 .grants(zk_jute::records::Permissions::READ, &established.identities)
             {
-                watching::send_event(connection, zxid, notification.kind, notification.path);
+                connection.send_event(zxid, notification.kind, notification.path);
                 self.ready.insert(notification.connection);
                 if !connection.is_deliverable(self.config.limits.max_unread) {
                     self.end(notification.connection);
@@ -466,9 +369,4 @@ impl Replica {
 /// A limit of 0 is none.
 const fn reaches(number: usize, limit: usize) -> bool {
     limit > 0 && number >= limit
-}
-
-/// The header of a watch event.
-const fn notification_header(zxid: Zxid) -> ReplyHeader {
-    ReplyHeader { xid: Xid::NOTIFICATION, zxid, error: zk_jute::ErrorCode::OK }
 }

@@ -7,17 +7,18 @@ use core::time::Duration;
 use bytes::BytesMut;
 use zk_jute::SessionId;
 
-use crate::config::{Config, ExpiryPace};
+use crate::config::{Config, ExpiryPace, Throttling};
 use crate::database::Database;
+use crate::forward::ReplicaId;
 use crate::leader::{Decision, Leader};
-use crate::replica::{
-    ConnectionId, Mode, Replica, ReplicaId, Throttling, TooManyConnections, Transmit,
-};
+use crate::mode::ServerMode;
+use crate::replica::Replica;
 use crate::time::Instant;
+use crate::transport::{ConnectionId, TooManyConnections, Transmit};
 use crate::txn::Txn;
 
 /// The number of the only replica.
-const MYSELF: ReplicaId = ReplicaId(1);
+const REPLICA: ReplicaId = ReplicaId(1);
 
 /// A whole ZooKeeper server in memory, without socket, clock or thread. See the
 /// [crate documentation](crate) for the loop that drives it.
@@ -37,7 +38,7 @@ impl Standalone {
         let database = Database::first(config);
         Self {
             leader: Leader::new(now, config, &database, database.last_zxid()),
-            replica: Replica::new(config, database, Mode::Standalone),
+            replica: Replica::new(config, database, ServerMode::Standalone),
             config: config.clone(),
         }
     }
@@ -67,8 +68,8 @@ impl Standalone {
     }
 
     /// Whether the driver is to read from the transport: not while requests wait for the client to
-    /// take its replies. What is received nevertheless is kept, so that whoever disregards this
-    /// sets the bound on a connection's memory.
+    /// take its replies. What is received nevertheless is kept, so that a driver that reads
+    /// nevertheless sets the bound on a connection's memory.
     pub fn wants_input(&self, id: ConnectionId) -> bool {
         self.replica.wants_input(id)
     }
@@ -103,14 +104,16 @@ impl Standalone {
     }
 
     /// Starts again, as with what a process had on disk: connections are closed, and every session
-    /// has the whole timeout before it that it was *created* with, whatever was granted to it later.
+    /// has the whole timeout before it that it was *created* with, whatever was granted to it
+    /// later.
     pub fn restart(&mut self, now: Instant) {
         self.replica.drop_connections();
         let database = self.replica.database();
         self.leader = Leader::new(now, &self.config, database, database.last_zxid());
     }
 
-    /// What session timeouts are brought into from now on: a real server learns of it when it starts.
+    /// What session timeouts are brought into from now on: a real server learns of it when it
+    /// starts.
     pub fn set_session_timeouts(&mut self, bounds: RangeInclusive<Duration>) {
         self.replica.set_session_timeouts(bounds.clone());
         self.config.session_timeouts = bounds;
@@ -170,7 +173,7 @@ impl Standalone {
         while let Some(txn) = self.leader.poll_due(now, self.replica.database()) {
             self.commit(&txn);
         }
-        self.shun_closing();
+        self.mark_closing();
     }
 
     /// When [`Standalone::handle_timeout`] wants to be called next; `None` if nothing is due.
@@ -183,12 +186,12 @@ impl Standalone {
     /// that ask for more.
     fn settle(&mut self, now: Instant) {
         while let Some((session, timeout)) = self.replica.poll_touched() {
-            // One that is closing is shunned by the replica already.
+            // The replica knows already of one that is closing.
             self.leader.touch(now, session, timeout);
         }
         while let Some((ticket, forward)) = self.replica.poll_forward() {
             let database = self.replica.database();
-            match self.leader.decide(now, database, MYSELF, &forward) {
+            match self.leader.decide(now, database, REPLICA, &forward) {
                 Decision::Propose(txn) => {
                     let committed = self.replica.commit(&txn, Some(ticket));
                     committed.expect("the transaction was made for this very database");
@@ -197,12 +200,12 @@ impl Standalone {
                 Decision::Answer(answer) => self.replica.answer(ticket, answer),
             }
         }
-        self.shun_closing();
+        self.mark_closing();
     }
 
-    fn shun_closing(&mut self) {
+    fn mark_closing(&mut self) {
         while let Some(session) = self.leader.poll_closing() {
-            self.replica.shun(session);
+            self.replica.mark_closing(session);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The tree of znodes: what is there, and the four changes that it knows.
 
+mod growth;
 mod quota;
 mod znode;
 
@@ -11,11 +12,12 @@ use bytes::Bytes;
 use zk_jute::records::Stat;
 use zk_jute::{SessionId, Zxid};
 
-use self::quota::Growth;
+use self::growth::Growth;
 pub(crate) use self::znode::ChildrenCreated;
-pub use self::znode::{Lifetime, Znode};
+pub use self::znode::Znode;
 use crate::access::AccessList;
 use crate::config::CounterEnd;
+use crate::lifetime::Lifetime;
 use crate::path;
 use crate::time::Timestamp;
 use crate::txn::{Diverged, Moment};
@@ -26,7 +28,7 @@ pub(crate) struct Tree {
     znodes: BTreeMap<String, Znode>,
     ephemerals: BTreeMap<SessionId, BTreeSet<String>>,
     /// Containers and znodes with a time to live: those that are looked through in intervals.
-    mortals: BTreeSet<String>,
+    reaped: BTreeSet<String>,
     /// Paths with a quota, whether or not there is a znode.
     quotas: BTreeSet<String>,
     data_bytes: usize,
@@ -34,12 +36,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The znodes that every server begins with (protocol section 13.1).
+    /// The znodes that every server begins with.
     pub(crate) fn new(counter_end: CounterEnd) -> Self {
         let mut tree = Self {
             znodes: BTreeMap::new(),
             ephemerals: BTreeMap::new(),
-            mortals: BTreeSet::new(),
+            reaped: BTreeSet::new(),
             quotas: BTreeSet::new(),
             data_bytes: 0,
             counter_end,
@@ -115,12 +117,12 @@ impl Tree {
     /// The znodes whose time has come.
     pub(crate) fn reapable(&self, now: Timestamp) -> impl Iterator<Item = &str> {
         let is_reapable = move |path: &&str| self.get(path).is_some_and(|z| z.is_reapable(now));
-        self.mortals.iter().map(String::as_str).filter(is_reapable)
+        self.reaped.iter().map(String::as_str).filter(is_reapable)
     }
 
     /// Whether there is a znode whose time will come.
-    pub(crate) fn has_mortals(&self) -> bool {
-        !self.mortals.is_empty()
+    pub(crate) fn has_reaped(&self) -> bool {
+        !self.reaped.is_empty()
     }
 
     /// Bytes of all data and paths.
@@ -161,7 +163,7 @@ impl Tree {
                 self.ephemerals.entry(owner).or_default().insert(path.clone());
             }
             Lifetime::Container | Lifetime::Ttl(_) => {
-                self.mortals.insert(path.clone());
+                self.reaped.insert(path.clone());
             }
         }
         self.data_bytes += path.len() + new.data.map_or(0, Bytes::len);
@@ -186,7 +188,7 @@ impl Tree {
             Lifetime::Persistent => {}
             Lifetime::Ephemeral(owner) => self.forget_ephemeral(owner, path),
             Lifetime::Container | Lifetime::Ttl(_) => {
-                self.mortals.remove(path);
+                self.reaped.remove(path);
             }
         }
         self.data_bytes -= path.len() + znode.data.as_ref().map_or(0, Bytes::len);

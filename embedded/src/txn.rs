@@ -9,8 +9,8 @@ use zk_jute::records::Stat;
 use zk_jute::{ErrorCode, SessionId, Zxid};
 
 use crate::access::AccessList;
+use crate::lifetime::Lifetime;
 use crate::time::Timestamp;
-use crate::tree::Lifetime;
 
 /// When a transaction was made: its number, and the leader's wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub struct Txn {
     /// On whose behalf; [`SessionId::NONE`] for the reaping of containers.
     pub session: SessionId,
     /// What it does.
-    pub change: Change,
+    pub body: TxnBody,
 }
 
 /// What a transaction does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum TxnBody {
     /// The session begins.
     CreateSession {
         /// The negotiated timeout.
@@ -106,17 +106,17 @@ pub enum Extent {
     Request,
 }
 
-/// What came of a transaction: for whoever asked for it, and for those who watch.
+/// What came of a transaction: for the client that asked for it, and for those that watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: TxnOutcome,
     /// In the order in which they happened.
     pub(crate) changes: Vec<TreeChange>,
 }
 
 /// What a transaction is answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TxnOutcome {
     SessionCreated,
     SessionClosed,
     Applied(Vec<OperationOutcome>),

@@ -1,4 +1,4 @@
-//! Watches, in two tables as servers keep them (protocol section 7): what `getData` and `exists`
+//! Watches, in two tables as servers keep them: what `getData` and `exists`
 //! left, and what listing children left; persistent ones are in both, recursive ones in the first.
 
 mod table;
@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use zk_jute::records::{EventType, WatcherType};
 
-use self::table::{Mode, Table};
+use self::table::{Table, WatchMode};
 use crate::access::AccessList;
 use crate::path;
-use crate::replica::ConnectionId;
+use crate::transport::ConnectionId;
 use crate::txn::TreeChange;
 
 /// The watches of all connections of one replica.
@@ -37,21 +37,21 @@ pub(crate) struct UnknownWatcherType;
 impl Watches {
     /// A one-shot watch on a znode's data and existence.
     pub(crate) fn watch_data(&mut self, connection: ConnectionId, path: &str) {
-        self.data.add(connection, path, Mode::Standard);
+        self.data.add(connection, path, WatchMode::Standard);
     }
 
     /// A one-shot watch on a znode's list of children.
     pub(crate) fn watch_children(&mut self, connection: ConnectionId, path: &str) {
-        self.child.add(connection, path, Mode::Standard);
+        self.child.add(connection, path, WatchMode::Standard);
     }
 
     pub(crate) fn watch_persistently(&mut self, connection: ConnectionId, path: &str) {
-        self.data.add(connection, path, Mode::Persistent);
-        self.child.add(connection, path, Mode::Persistent);
+        self.data.add(connection, path, WatchMode::Persistent);
+        self.child.add(connection, path, WatchMode::Persistent);
     }
 
     pub(crate) fn watch_recursively(&mut self, connection: ConnectionId, path: &str) {
-        self.data.add(connection, path, Mode::Recursive);
+        self.data.add(connection, path, WatchMode::Recursive);
     }
 
     /// Whether the connection has such a watch.
@@ -149,14 +149,16 @@ pub(crate) struct WatchCounts {
     pub(crate) watches: usize,
 }
 
-/// Which modes in the data table, and which in the child table (protocol section 7.6).
-fn meant_by(kind: WatcherType) -> Result<(&'static [Mode], &'static [Mode]), UnknownWatcherType> {
+/// Which modes in the data table, and which in the child table.
+fn meant_by(
+    kind: WatcherType,
+) -> Result<(&'static [WatchMode], &'static [WatchMode]), UnknownWatcherType> {
     Ok(match kind {
-        WatcherType::CHILDREN => (&[], &[Mode::Standard]),
-        WatcherType::DATA => (&[Mode::Standard], &[]),
-        WatcherType::ANY => (&Mode::ALL, &Mode::ALL),
-        WatcherType::PERSISTENT => (&[Mode::Persistent], &[Mode::Persistent]),
-        WatcherType::PERSISTENT_RECURSIVE => (&[Mode::Recursive], &[]),
+        WatcherType::CHILDREN => (&[], &[WatchMode::Standard]),
+        WatcherType::DATA => (&[WatchMode::Standard], &[]),
+        WatcherType::ANY => (&WatchMode::ALL, &WatchMode::ALL),
+        WatcherType::PERSISTENT => (&[WatchMode::Persistent], &[WatchMode::Persistent]),
+        WatcherType::PERSISTENT_RECURSIVE => (&[WatchMode::Recursive], &[]),
         _ => return Err(UnknownWatcherType),
     })
 }

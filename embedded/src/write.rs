@@ -228,7 +228,7 @@ enum Kind {
 }
 
 /// Servers take every known mode with `createContainer`, and make a container of it; with a plain
-/// `create` the container mode makes a persistent znode (protocol section 4.4).
+/// `create` the container mode makes a persistent znode.
 fn create(request: &CreateBody<'_, CreateMode>, kind: Kind, identities: &Identities) -> Operation {
     let lifetime = match (kind, request.mode) {
         (Kind::Plain, CreateMode::EPHEMERAL | CreateMode::EPHEMERAL_SEQUENTIAL) => {
@@ -260,7 +260,7 @@ fn create_ttl(request: &CreateTtlBody<'_>, identities: &Identities) -> Operation
             Ok(RequestedLifetime::Ttl(Duration::from_millis(ttl)))
         }
         (Some(_), _) => Err(LifetimeError::InvalidTtl),
-        // Apache's servers have terminated on these (protocol section 4.4).
+        // Apache's servers have terminated on these.
         (None, _) => Err(LifetimeError::UnknownMode),
     };
     Operation::Create(Create {

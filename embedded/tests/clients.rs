@@ -71,7 +71,8 @@ async fn a_client_reads_what_it_wrote() -> Outcome {
     Ok(())
 }
 
-/// Hand-over on resignation, and when the leader's session ends (C-46).
+/// Hand-over on resignation, and when the leader's session ends: without waiting for a timeout
+/// (kubernetes/client-go #448).
 #[tokio::test]
 async fn leadership_goes_from_nominee_to_nominee() -> Outcome {
     let server = Server::bind("127.0.0.1:0").await?;

@@ -41,6 +41,7 @@ mod opcode;
 mod reader;
 mod record;
 pub mod records;
+mod request;
 #[cfg(feature = "alloc")]
 mod splitter;
 mod vector;
@@ -60,7 +61,8 @@ pub use header::{ReplyHeader, RequestHeader};
 pub use id::{SessionId, Version, Xid, Zxid};
 pub use opcode::OpCode;
 pub use reader::Reader;
-pub use record::{Decode, Encode, Request};
+pub use record::{Decode, Encode};
+pub use request::Request;
 #[cfg(feature = "alloc")]
 pub use splitter::{Frame, FrameSplitter, Oversized};
 pub use vector::{Vector, VectorIter};

@@ -1,7 +1,6 @@
 //! Encoding and decoding of values, and the macro that declares records.
 
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::opcode::OpCode;
 use crate::reader::Reader;
 use crate::writer::{Counter, Writer};
 
@@ -38,14 +37,6 @@ pub trait Decode<'a>: Sized {
         reader.finish()?;
         Ok(value)
     }
-}
-
-/// The body of a request, tied to its opcode and to the body of its reply.
-pub trait Request: Encode {
-    /// Which operation this is the body of.
-    const OPCODE: OpCode;
-    /// The body of the reply when its error code is 0.
-    type Response<'a>: Decode<'a>;
 }
 
 macro_rules! primitive {

@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut client, mut socket, mut input) = (new_client(), None, BytesMut::new());
     while client.ended().is_none() {
         match client.poll_transport() {
-            Some(Transport::Connect(server)) => {
+            Some(TransportCommand::Connect(server)) => {
                 let server = servers.servers().nth(server.0).ok_or("no such server")?;
                 input.clear();
                 socket = TcpStream::connect((&*server.host, server.port)).ok();
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let next = if opened { Client::handle_opened } else { Client::handle_closed };
                 next(&mut client, now());
             }
-            Some(Transport::Disconnect) => socket = None,
+            Some(TransportCommand::Disconnect) => socket = None,
             None => thread::sleep(Duration::from_millis(1)),
         }
         match socket.as_mut().map(|socket| exchange(socket, &mut client, &mut input)) {

@@ -2,13 +2,13 @@
 
 use core::time::Duration;
 
-/// Exponential backoff with full jitter: before attempt *k* after the last session that was accepted
-/// and served, wait for a random time between zero and `base · 2ᵏ`, at most `cap`.
+/// Exponential backoff with full jitter: before attempt *k* after the last session that was
+/// accepted and served, wait for a random time between zero and `base · 2ᵏ`, at most `cap`.
 ///
-/// Full jitter spreads the clients of a failed server over time (C-52). Only an accepted session
-/// starts the count anew, since a server that accepts connections may still refuse sessions; and only
-/// once something is answered in it, since a server may accept a session and end the connection at
-/// its first request, such as one that sets watches again and is too long for it.
+/// Full jitter spreads the clients of a failed server over time. Only an accepted session
+/// starts the count anew, since a server that accepts connections may still refuse sessions; and
+/// only once something is answered in it, since a server may accept a session and end the
+/// connection at its first request, such as one that sets watches again and is too long for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The bound of the first wait.
@@ -48,7 +48,7 @@ mod tests {
         }
     }
 
-    /// C-52: clients that lost the same server do not come back together.
+    /// Clients that lost the same server do not come back together (kazoo #664).
     #[test]
     fn delays_of_different_seeds_spread_over_the_whole_range() {
         let backoff = Backoff::default();

@@ -63,7 +63,7 @@ pub enum WhileDisconnected {
 }
 
 /// What a session does about servers that are cut off from their ensemble, and serve reads of what
-/// they knew until then (`readonlymode.enabled`, protocol section 2.6).
+/// they knew until then (`readonlymode.enabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOnlyServers {
     /// They are passed over: the session waits for a server that takes writes.

@@ -1,4 +1,4 @@
-//! `host[:port][,host[:port]…][/chroot]` (protocol section 11.3).
+//! `host[:port][,host[:port]…][/chroot]`.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -50,8 +50,8 @@ impl ConnectString {
         NonZeroUsize::MIN.saturating_add(self.others.len())
     }
 
-    /// The path below which the client lives; empty for the root. It is a valid path (protocol
-    /// section 11.1), but need not exist.
+    /// The path below which the client lives; empty for the root. It is a valid path, but
+    /// need not exist.
     pub fn chroot(&self) -> &str {
         &self.chroot
     }

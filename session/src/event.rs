@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::{
-    DecodeError, ErrorCode, FrameError, OpCode, SessionId, Xid, Zxid, records::EventType,
+    DecodeError, ErrorCode, FrameError, OpCode, Oversized, SessionId, Xid, Zxid, records::EventType,
 };
 
 use crate::sasl::SaslFailure;
@@ -15,7 +15,7 @@ use crate::time::Instant;
 
 /// What the driver is to do with its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportCommand {
     /// Drop the transport, if there is one, and open one to this server; then report
     /// [`handle_opened`](crate::Session::handle_opened) or
     /// [`handle_closed`](crate::Session::handle_closed). Nothing that the dropped one still
@@ -28,7 +28,7 @@ pub enum Transport {
 /// What happened, in the order in which it did.
 ///
 /// `R` tells the caller's requests apart, `W` its watches. The sequence of events is a path of
-/// this automaton (C-55):
+/// this automaton:
 ///
 /// ```text
 /// Apart      --ConnectFailed--> Apart
@@ -115,8 +115,8 @@ pub enum Event<R, W> {
         /// The transaction, from servers since 3.9; else −1.
         zxid: Zxid,
     },
-    /// A persistent watch is set again after a reconnect. What changed meanwhile is reported to
-    /// nobody: read again what it is about (C-50).
+    /// A persistent watch is set again after a reconnect. What changed meanwhile is not
+    /// reported: read again what it is about.
     ChangesMissed {
         /// Which watch.
         watcher: W,
@@ -128,7 +128,7 @@ pub enum Event<R, W> {
         /// Which watch.
         watcher: W,
     },
-    /// From now on a server may have expired the session: whoever acts by virtue of it has to
+    /// From now on a server may have expired the session: what acts by virtue of it has to
     /// stop. If the session goes on nevertheless, [`lease_deadline`] tells a new deadline.
     ///
     /// [`lease_deadline`]: crate::Session::lease_deadline
@@ -187,7 +187,7 @@ pub enum SubmitError {
         limit: usize,
     },
     /// A server of this session did not know the operation, and closed the connection over it: it
-    /// is not tried again in this session (protocol section 4.1).
+    /// is not tried again in this session.
     #[error("the server does not know {0}")]
     Unsupported(OpCode),
     /// The session is over, or closing.
@@ -216,7 +216,7 @@ pub enum ConnectionEnd {
     ClosedInSasl,
     /// It was to a server that answers reads only, and one was found that takes writes.
     #[error("left for a server that takes writes")]
-    Outdone,
+    LeftReadOnly,
     /// Nothing was received for two thirds of the session timeout.
     #[error("silent for two thirds of the session timeout")]
     Silent,
@@ -231,6 +231,14 @@ pub enum ConnectionEnd {
     /// The peer broke the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
+}
+
+impl ConnectionEnd {
+    /// The end of a connection on which a frame came that is too long for its kind.
+    pub(crate) fn too_long(frame: &Oversized) -> Self {
+        let error = FrameError::TooLong { length: frame.length, limit: frame.limit };
+        Self::Protocol(error.into())
+    }
 }
 
 /// What a peer did that the protocol does not allow.
@@ -273,7 +281,7 @@ pub enum SessionEnd {
     /// server expires the session.
     #[error("session abandoned: its ephemeral znodes go when the server expires it")]
     Abandoned,
-    /// Handed over: it lives on, for whoever has its
+    /// Handed over: it lives on, for the process that has its
     /// [ticket](crate::SessionTicket), until a server expires it.
     #[error("session handed over")]
     Detached,
@@ -321,10 +329,10 @@ pub enum Expiry {
     /// was granted to it.
     #[error("a server refused to go on with it")]
     Refused,
-    /// A server answered with another session (C-15).
+    /// A server answered with another session (ClickHouse Keeper has, ClickHouse #116690).
     #[error("a server answered with another session, {0}")]
     Replaced(SessionId),
-    /// No server was in reach for four thirds of the timeout (C-56); with SASL, none that completed
+    /// No server was in reach for four thirds of the timeout; with SASL, none that completed
     /// the exchange.
     #[error("no server was in reach for four thirds of its timeout")]
     Unreachable,

@@ -67,8 +67,8 @@ pub(crate) struct Lease {
     margin: LeaseMargin,
     /// The least that was ever granted to the session.
     timeout: Duration,
-    server: Server,
-    state: State,
+    server: ServerMode,
+    state: LeaseState,
     evidence: Evidence,
     round_trips: RoundTrips,
 }
@@ -82,16 +82,16 @@ pub(crate) struct Handshake {
     pub(crate) least_timeout: Duration,
 }
 
-/// Whom the present connection is to.
+/// The mode of the server that the present connection is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Server {
-    OfTheEnsemble,
+enum ServerMode {
+    ReadWrite,
     /// It has no leader, so nothing that it says proves anything.
-    CutOff,
+    ReadOnly,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum LeaseState {
     /// Nothing is proved, or what was has lapsed.
     Unproved,
     /// A proof came when none was in force.
@@ -112,8 +112,8 @@ impl Lease {
             grade,
             margin,
             timeout: Duration::ZERO,
-            server: Server::OfTheEnsemble,
-            state: State::Unproved,
+            server: ServerMode::ReadWrite,
+            state: LeaseState::Unproved,
             evidence: Evidence::NONE,
             round_trips: RoundTrips::UNKNOWN,
         }
@@ -129,17 +129,17 @@ impl Lease {
         self.timeout = handshake.least_timeout;
         self.evidence = Evidence::NONE;
         self.state = match self.state {
-            State::Until(deadline) => {
-                State::Until(deadline.min(self.deadline_after(handshake.sent_at)))
+            LeaseState::Until(deadline) => {
+                LeaseState::Until(deadline.min(self.deadline_after(handshake.sent_at)))
             }
-            State::Unproved | State::Settling(_) => State::Unproved,
+            LeaseState::Unproved | LeaseState::Settling(_) => LeaseState::Unproved,
         };
     }
 
     /// The accepted handshake made the session. That is a write: a quorum has committed it.
     pub(crate) fn begin(&mut self, handshake: Handshake) {
         self.connect(handshake);
-        self.state = State::Until(self.deadline_after(handshake.sent_at));
+        self.state = LeaseState::Until(self.deadline_after(handshake.sent_at));
     }
 
     /// The accepted handshake went on with the session.
@@ -155,12 +155,12 @@ impl Lease {
 
     /// A read-only server accepted the session, or made one of its own. What was proved stays, and
     /// nothing is added until a server of the ensemble answers.
-    pub(crate) fn cut_off(&mut self) {
-        self.server = Server::CutOff;
+    pub(crate) fn read_only(&mut self) {
+        self.server = ServerMode::ReadOnly;
     }
 
     fn connect(&mut self, handshake: Handshake) {
-        self.server = Server::OfTheEnsemble;
+        self.server = ServerMode::ReadWrite;
         let round_trip = handshake.answered_at.saturating_since(handshake.sent_at);
         self.round_trips = RoundTrips::begin(round_trip);
     }
@@ -207,30 +207,30 @@ impl Lease {
 
     /// The session is over.
     pub(crate) fn end(&mut self) {
-        self.state = State::Unproved;
+        self.state = LeaseState::Unproved;
     }
 
     /// Whether the lease lapses now: true once for each time that it does.
     pub(crate) fn lapses(&mut self, now: Instant) -> bool {
         match self.state {
-            State::Until(deadline) if deadline <= now => {
-                self.state = State::Unproved;
+            LeaseState::Until(deadline) if deadline <= now => {
+                self.state = LeaseState::Unproved;
                 true
             }
-            State::Unproved | State::Settling(_) | State::Until(_) => false,
+            LeaseState::Unproved | LeaseState::Settling(_) | LeaseState::Until(_) => false,
         }
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         match self.state {
-            State::Until(deadline) => Some(deadline),
-            State::Unproved | State::Settling(_) => None,
+            LeaseState::Until(deadline) => Some(deadline),
+            LeaseState::Unproved | LeaseState::Settling(_) => None,
         }
     }
 
     /// Whether a tentative proof waits for a check: one that a closing session does not pass.
     pub(crate) const fn is_settling(&self) -> bool {
-        matches!(self.state, State::Settling(_))
+        matches!(self.state, LeaseState::Settling(_))
     }
 
     /// When the next heartbeat is due, after one that was answered with success: once it can prove
@@ -248,7 +248,7 @@ impl Lease {
     /// When a ping is due for the lease's sake, if `last_sent` is when anything was last sent.
     pub(crate) fn next_ping(&self, last_sent: Instant) -> Option<Instant> {
         match (self.grade, self.server) {
-            (LeaseGrade::Contact, Server::OfTheEnsemble) => {
+            (LeaseGrade::Contact, ServerMode::ReadWrite) => {
                 let due = last_sent + self.interval();
                 // However often the answers do not settle it.
                 let soonest = last_sent + self.timeout / SETTLING_PART;
@@ -321,17 +321,18 @@ impl Lease {
 
     fn settles_at(&self) -> Option<Instant> {
         match self.state {
-            State::Settling(Tentative { settles_at, .. }) => Some(settles_at),
-            State::Unproved | State::Until(_) => None,
+            LeaseState::Settling(Tentative { settles_at, .. }) => Some(settles_at),
+            LeaseState::Unproved | LeaseState::Until(_) => None,
         }
     }
 
     /// Something sent at `sent_at` was answered, by a session that is not closing.
     fn settle(&mut self, now: Instant, sent_at: Instant) {
-        if let State::Settling(Tentative { deadline, settles_at }) = self.state
+        if let LeaseState::Settling(Tentative { deadline, settles_at }) = self.state
             && sent_at >= settles_at
         {
-            self.state = if now < deadline { State::Until(deadline) } else { State::Unproved };
+            self.state =
+                if now < deadline { LeaseState::Until(deadline) } else { LeaseState::Unproved };
         }
     }
 
@@ -339,17 +340,17 @@ impl Lease {
     /// more than a later answer.
     fn prove(&mut self, now: Instant, sent_at: Instant) {
         let claimed = self.deadline_after(sent_at);
-        if self.server == Server::CutOff || claimed <= now {
+        if self.server == ServerMode::ReadOnly || claimed <= now {
             return;
         }
         self.state = match self.state {
-            State::Until(current) => State::Until(current.max(claimed)),
-            State::Settling(Tentative { deadline, settles_at }) if now < deadline => {
-                State::Settling(Tentative { deadline: deadline.max(claimed), settles_at })
+            LeaseState::Until(current) => LeaseState::Until(current.max(claimed)),
+            LeaseState::Settling(Tentative { deadline, settles_at }) if now < deadline => {
+                LeaseState::Settling(Tentative { deadline: deadline.max(claimed), settles_at })
             }
-            State::Unproved | State::Settling(_) => {
+            LeaseState::Unproved | LeaseState::Settling(_) => {
                 let settles_at = now + self.timeout / SETTLING_PART;
-                State::Settling(Tentative { deadline: claimed, settles_at })
+                LeaseState::Settling(Tentative { deadline: claimed, settles_at })
             }
         };
     }

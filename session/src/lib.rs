@@ -30,7 +30,7 @@ pub use config::{Config, Limits, ReadOnlyServers, WhileDisconnected};
 pub use connect_string::{ConnectString, ConnectStringError, DEFAULT_PORT, ServerAddress};
 pub use event::{
     Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,
-    Transport,
+    TransportCommand,
 };
 pub use lease::{LeaseGrade, LeaseMargin, LeaseOutlook};
 pub use path::{PathError, ZnodePath, check_path};

@@ -5,8 +5,8 @@ use zeroize::Zeroize;
 use zk_jute::{OpCode, RequestHeader, Xid, put_frame};
 
 /// Frames in the order of sending, with a lane for pings that overtakes the others, so that no
-/// amount of queued requests starves them (C-53). They do not overtake an identity: a server that
-/// demands one refuses whatever comes before it (protocol section 10.5).
+/// amount of queued requests starves them. They do not overtake an identity: a server that demands
+/// one refuses whatever comes before it.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     urgent: BytesMut,
@@ -50,7 +50,7 @@ impl Outbox {
         self.urgent.len() + self.ordinary.len()
     }
 
-    /// Moves everything to the end of `output`, which nobody wipes; the two change buffers where
+    /// Moves everything to the end of `output`, which is not wiped; the two change buffers where
     /// that saves a copy.
     pub(crate) fn drain_into(&mut self, output: &mut BytesMut) {
         if output.is_empty() && self.urgent.is_empty() {

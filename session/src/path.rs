@@ -1,4 +1,4 @@
-//! Paths of znodes, by the rules of the servers (protocol section 11.1).
+//! Paths of znodes, by the rules of the servers.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -138,7 +138,7 @@ impl From<ZnodePath> for String {
     }
 }
 
-/// Why a path is invalid (protocol section 11.1).
+/// Why a path is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {

@@ -33,7 +33,7 @@ pub(crate) enum Purpose<R> {
     /// A token of the exchange before everything else.
     Sasl,
     SetWatches,
-    /// Takes down what nobody watches any more.
+    /// Takes down watches that the session has dropped.
     RemoveWatches,
     /// Shows that the session's server has its leader, or the leader its quorum.
     Heartbeat,
@@ -46,7 +46,7 @@ pub(crate) enum Purpose<R> {
 #[derive(Debug)]
 pub(crate) struct Requests<R> {
     limits: Limits,
-    /// Goes on over connections, and wraps to 1 (C-59).
+    /// Goes on over connections, and wraps to 1.
     last_xid: Xid,
     outbox: Outbox,
     in_flight: VecDeque<Pending<R>>,
@@ -120,7 +120,7 @@ impl<R> Requests<R> {
         self.outbox.push_ping();
     }
 
-    /// Sends an identity; its reply may overtake others (protocol section 3.3).
+    /// Sends an identity; its reply may overtake others.
     pub(crate) fn send_auth(&mut self, packet: &AuthPacket<'_>) -> Result<(), SubmitError> {
         let header = RequestHeader { xid: Xid::AUTH, opcode: OpCode::AUTH };
         let limit = self.limits.max_frame;
@@ -153,8 +153,8 @@ impl<R> Requests<R> {
         oldest.is_some_and(|oldest| matches!(oldest.purpose, Purpose::SetWatches))
     }
 
-    /// The connection, or the attempt to make one, is over: takes out the requests of which
-    /// nobody knows whether they were executed.
+    /// The connection, or the attempt to make one, is over: takes out the requests that
+    /// may or may not have been executed.
     pub(crate) fn disconnect(&mut self) -> VecDeque<Pending<R>> {
         self.outbox.clear();
         core::mem::take(&mut self.in_flight)
@@ -166,7 +166,7 @@ impl<R> Requests<R> {
         core::mem::take(&mut self.queued)
     }
 
-    /// Never to be sent again: each attempt costs the connection (protocol section 4.1).
+    /// Never to be sent again: each attempt costs the connection.
     pub(crate) fn refuse(&mut self, opcode: OpCode) {
         if !self.is_refused(opcode) {
             self.refused.push(opcode);
@@ -223,7 +223,8 @@ mod tests {
 
     use super::*;
 
-    /// C-59: the number after the largest is 1; none is negative, where the reserved ones are.
+    /// The number after the largest is 1; none is negative, where the reserved ones are
+    /// (ClickHouse #44415).
     #[test]
     fn numbers_wrap_to_one() {
         let mut requests = Requests::new(Limits::default());

@@ -1,7 +1,7 @@
 //! SASL: what passes between the session and the driver's mechanism.
 //!
 //! A session knows no mechanism. It carries tokens, before anything else on each connection, and
-//! keeps everybody else waiting meanwhile (protocol section 10.2).
+//! keeps every request waiting meanwhile.
 
 use bytes::Bytes;
 
@@ -69,7 +69,7 @@ pub enum SaslFailure {
     /// The name or the password has characters that cannot be sent to this server.
     #[error("the user's name or password cannot be written in the server's character set")]
     Unencodable,
-    /// The server did not prove that it knows the user's secret: it may be somebody else.
+    /// The server did not prove that it knows the user's secret: it may be another one.
     #[error("the server did not prove that it knows the password: it may be an impostor")]
     ServerUnproved,
     /// The mechanism has no credentials that it could use.

@@ -21,16 +21,16 @@ impl ProbeAnswer {
     }
 }
 
-/// The servers asked so far, one at a time (protocol section 8.7).
+/// The servers asked so far, one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
-    stage: Stage,
+    state: SearchState,
     /// The last one; the next is twice as long, up to [`Search::LONGEST_PAUSE`].
     pause: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum SearchState {
     DueAt(Instant),
     Asked { server: ServerIndex, give_up_at: Instant },
 }
@@ -43,21 +43,21 @@ impl Search {
 
     pub(crate) fn new(now: Instant) -> Self {
         let pause = Self::FIRST_PAUSE;
-        Self { stage: Stage::DueAt(now + pause), pause }
+        Self { state: SearchState::DueAt(now + pause), pause }
     }
 
     /// When something is to be done.
     pub(crate) const fn due_at(&self) -> Instant {
-        match self.stage {
-            Stage::DueAt(at) | Stage::Asked { give_up_at: at, .. } => at,
+        match self.state {
+            SearchState::DueAt(at) | SearchState::Asked { give_up_at: at, .. } => at,
         }
     }
 
     /// Whether the next server is to be asked now. One that has not answered is passed over.
     pub(crate) fn asks_next(&mut self, now: Instant) -> bool {
-        match self.stage {
-            Stage::DueAt(at) => at <= now,
-            Stage::Asked { give_up_at, .. } => {
+        match self.state {
+            SearchState::DueAt(at) => at <= now,
+            SearchState::Asked { give_up_at, .. } => {
                 if give_up_at <= now {
                     self.pause(now);
                 }
@@ -67,7 +67,7 @@ impl Search {
     }
 
     pub(crate) fn asked(&mut self, now: Instant, server: ServerIndex) {
-        self.stage = Stage::Asked { server, give_up_at: now + Self::PATIENCE };
+        self.state = SearchState::Asked { server, give_up_at: now + Self::PATIENCE };
     }
 
     /// The server that was asked has answered; whether it is the one to go to.
@@ -77,19 +77,19 @@ impl Search {
         from: ServerIndex,
         answer: ProbeAnswer,
     ) -> bool {
-        match (self.stage, answer) {
-            (Stage::Asked { server, .. }, _) if server != from => false,
-            (Stage::Asked { .. }, ProbeAnswer::ReadWrite) => true,
-            (Stage::Asked { .. }, ProbeAnswer::Other) => {
+        match (self.state, answer) {
+            (SearchState::Asked { server, .. }, _) if server != from => false,
+            (SearchState::Asked { .. }, ProbeAnswer::ReadWrite) => true,
+            (SearchState::Asked { .. }, ProbeAnswer::Other) => {
                 self.pause(now);
                 false
             }
-            (Stage::DueAt(_), _) => false,
+            (SearchState::DueAt(_), _) => false,
         }
     }
 
     fn pause(&mut self, now: Instant) {
         self.pause = (self.pause * 2).min(Self::LONGEST_PAUSE);
-        self.stage = Stage::DueAt(now + self.pause);
+        self.state = SearchState::DueAt(now + self.pause);
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes that nobody is to see.
+//! Bytes that are shown nowhere, and wiped when they are dropped.
 
 use alloc::vec::Vec;
 use core::fmt;

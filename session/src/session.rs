@@ -10,14 +10,13 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::{Frame, FrameSplitter, Oversized, SessionId, Zxid};
 
 use crate::config::Config;
-use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, Transport};
+use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
 use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
-use connection::too_long;
 use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State};
 
 mod connection;
@@ -47,7 +46,7 @@ pub struct Session<R, W> {
     lease: Lease,
     /// What the heartbeats name, while they are wanted.
     heartbeat_znode: Option<String>,
-    /// What a server has to have applied before this session talks to it (C-60).
+    /// What a server has to have applied before this session talks to it.
     seen: Zxid,
     /// Up to which transaction all watch events were delivered. An event may share its
     /// transaction with others that are still on their way, so only replies count.
@@ -55,7 +54,7 @@ pub struct Session<R, W> {
     requests: Requests<R>,
     watches: Watches<W>,
     authentications: Vec<Authentication>,
-    transport: Option<Transport>,
+    transport: Option<TransportCommand>,
     /// For drivers that do not split frames themselves.
     splitter: FrameSplitter,
     /// What the SASL mechanism has not been asked yet.
@@ -94,7 +93,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport that [`Transport::Connect`] asked for is open.
+    /// The transport that [`TransportCommand::Connect`] asked for is open.
     pub fn handle_opened(&mut self, now: Instant) {
         self.check_lease(now);
         if let State::Opening { server, .. } = self.state {
@@ -140,14 +139,14 @@ impl<R, W: Clone> Session<R, W> {
 
     /// The transport delivered a frame that is longer than the driver keeps, and reads past it. If
     /// it is the reply to a request, that request fails with
-    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does (C-54);
+    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does;
     /// anything else that is so long ends the connection.
     pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
         self.check_lease(now);
         match self.state {
             State::Live(live) => self.handle_oversized_reply(now, live, frame),
             State::Handshaking { .. } | State::Authenticating(_) => {
-                self.connection_ended(now, too_long(frame));
+                self.connection_ended(now, ConnectionEnd::too_long(frame));
             }
             State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
@@ -210,7 +209,7 @@ impl<R, W: Clone> Session<R, W> {
     /// reached.
     ///
     /// An attempt whose transport is not open yet begins anew, with the new list. One that waits
-    /// for the handshake's answer goes on, so that a list that changes often keeps nobody from
+    /// for the handshake's answer goes on, so that a list that changes often keeps no session from
     /// connecting; so does a connection, which is not moved to the new servers. A driver that
     /// names the server of [`Event::ConnectFailed`] has to remember which one it opened a
     /// transport to.
@@ -226,7 +225,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// What to do with the transport now, if anything.
-    pub fn poll_transport(&mut self) -> Option<Transport> {
+    pub fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.transport.take()
     }
 
@@ -253,7 +252,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn id(&self) -> Option<SessionId> {
         match &self.identity {
             Identity::New => None,
-            Identity::Makeshift { session } | Identity::Granted(Granted { session, .. }) => {
+            Identity::Local { session } | Identity::Granted(Granted { session, .. }) => {
                 Some(*session)
             }
         }
@@ -281,7 +280,8 @@ impl<R, W: Clone> Session<R, W> {
         matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
     }
 
-    /// Whether the next request would be refused with [`SubmitError::Full`](crate::SubmitError::Full).
+    /// Whether the next request would be refused with
+    /// [`SubmitError::Full`](crate::SubmitError::Full).
     pub fn is_full(&self) -> bool {
         self.requests.are_full()
     }

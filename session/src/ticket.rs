@@ -10,7 +10,7 @@ use zk_jute::{SessionId, Zxid};
 
 use crate::secret::Secret;
 
-/// What it takes to go on with a session elsewhere: whoever has it has the session.
+/// What it takes to go on with a session elsewhere: its holder has the session.
 ///
 /// The password is not shown by `Debug`, and is overwritten when the ticket is dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl SessionTicket {
     }
 
     /// What a server has to have applied before it may go on with the session: nothing that was
-    /// seen is unseen afterwards (C-60).
+    /// seen is unseen afterwards.
     pub const fn last_zxid(&self) -> Zxid {
         self.last_zxid
     }
@@ -68,7 +68,7 @@ impl SessionTicket {
     }
 
     /// The ticket in letters and digits, with the password in it: to be written to a place that
-    /// nobody else reads, and to be read by [`str::parse`]. What becomes of the copy is the
+    /// no other user reads, and to be read by [`str::parse`]. What becomes of the copy is the
     /// caller's to look after.
     pub fn expose(&self) -> String {
         let (session, zxid) = (self.session.get(), self.last_zxid.get());
@@ -87,8 +87,8 @@ impl SessionTicket {
 
 /// The first word of the text: what follows may change with it.
 ///
-/// `zks1` did not tell the least timeout. Without it the lease could be longer than what the servers
-/// remember of the session, so such a text is refused.
+/// `zks1` did not tell the least timeout. Without it the lease could be longer than what the
+/// servers remember of the session, so such a text is refused.
 const FORM: &str = "zks2";
 
 impl fmt::Debug for SessionTicket {

@@ -5,44 +5,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use zk_jute::ErrorCode;
-use zk_jute::records::AddWatchMode;
 
 mod batch;
 mod firing;
 mod kind;
+mod mode;
 
 pub(crate) use batch::Batch;
-pub(crate) use firing::Told;
-pub(crate) use kind::{Held, Kind, WatchedBy};
+pub(crate) use firing::Delivery;
+pub(crate) use kind::WatchedBy;
+use kind::{Kind, ServerWatches};
+pub use mode::WatchMode;
 
 /// Names a watch of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(u64);
-
-/// How far a persistent watch sees (since ZooKeeper 3.6.0).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WatchMode {
-    /// The znode and the list of its children.
-    Persistent,
-    /// The znode and everything below it: creations, deletions and data, but no lists of children.
-    PersistentRecursive,
-}
-
-impl WatchMode {
-    pub(crate) const fn wire(self) -> AddWatchMode {
-        match self {
-            Self::Persistent => AddWatchMode::PERSISTENT,
-            Self::PersistentRecursive => AddWatchMode::PERSISTENT_RECURSIVE,
-        }
-    }
-
-    const fn kind(self) -> Kind {
-        match self {
-            Self::Persistent => Kind::Persistent,
-            Self::PersistentRecursive => Kind::Recursive,
-        }
-    }
-}
 
 /// Where the events of a one-shot watch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +27,9 @@ pub(crate) enum Source {
     /// The server is asked for a watch.
     Own,
     /// A persistent watch of this session on the same path sees all that the one-shot one would.
-    /// Asking for it too would end the persistent one on servers before 3.9 (C-51, protocol
-    /// section 7.3).
+    /// Asking for it too would end the persistent one on servers before 3.9
+    /// (ZOOKEEPER-4466).
     Shared,
-}
-
-/// What the answer to the request for a watch makes of it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Answered<W> {
-    Noted,
-    /// The read succeeded, but what was to stand for its watch does not.
-    Lost(W),
 }
 
 /// All watches of a session.
@@ -68,7 +37,7 @@ pub(crate) enum Answered<W> {
 /// The server keeps one watch for each path and kind and sends one notification; the fan-out to
 /// several watchers happens here. A one-shot watch leaves this table when its event is delivered,
 /// not when it is set again, so that no sequence of reconnects loses it. What the server still
-/// holds at a path that nobody watches any more is taken down (C-47).
+/// holds at a path without a watcher is taken down (CURATOR-107).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
     last_id: u64,
@@ -84,13 +53,13 @@ pub(crate) struct Watches<W> {
 #[derive(Debug)]
 struct Watch<W> {
     path: Arc<str>,
-    stage: Stage<W>,
+    state: WatchState<W>,
 }
 
 #[derive(Debug)]
-enum Stage<W> {
+enum WatchState<W> {
     Asked(W, WatchedBy, Source),
-    /// Nobody wants it any more, but its request is on its way.
+    /// It was dropped while its request is on its way.
     Forgotten(WatchedBy, Source),
     Set(W, Kind),
     /// A persistent one whose connection was lost: it may have missed something.
@@ -101,10 +70,10 @@ enum Stage<W> {
 struct AtPath {
     /// All watches on this path, those that are only asked for included.
     ids: Vec<WatchId>,
-    held: Held,
+    held: ServerWatches,
 }
 
-impl<W> Stage<W> {
+impl<W> WatchState<W> {
     fn kind(&self) -> Option<Kind> {
         match self {
             Self::Set(_, kind) | Self::Interrupted(_, kind) => Some(*kind),
@@ -127,7 +96,7 @@ impl<W> Stage<W> {
     }
 
     /// What the server will hold for it that it may not hold yet.
-    fn will_be_held(&self) -> Option<Held> {
+    fn will_be_held(&self) -> Option<ServerWatches> {
         match self {
             Self::Interrupted(_, kind) => Some(kind.held()),
             _ => self.asked_of_server().and_then(|by| Some(by.held(by.leaves(ErrorCode::OK)?))),
@@ -165,12 +134,12 @@ impl<W: Clone> Watches<W> {
             None => Arc::from(path),
         };
         self.by_path.entry(Arc::clone(&path)).or_default().ids.push(id);
-        self.by_id.insert(id, Watch { path, stage: Stage::Asked(watcher, by, source) });
+        self.by_id.insert(id, Watch { path, state: WatchState::Asked(watcher, by, source) });
         (id, source)
     }
 
     /// The mode to ask the server for. One watch for each path is all that servers before 3.9 keep,
-    /// and the last one counts: a recursive one is not to be replaced (C-51). What it does not see,
+    /// and the last one counts: a recursive one is not to be replaced. What it does not see,
     /// that the list of children changed, follows from what it sees.
     pub(crate) fn wire_mode(&self, path: &str, mode: WatchMode) -> WatchMode {
         if self.expected(path).is_recursive() { WatchMode::PersistentRecursive } else { mode }
@@ -178,37 +147,35 @@ impl<W: Clone> Watches<W> {
 
     /// What the server holds at a path once it has answered, and, if there is no connection, the
     /// persistent watches are set again: that comes first on the next one.
-    fn expected(&self, path: &str) -> Held {
+    fn expected(&self, path: &str) -> ServerWatches {
         let Some(at) = self.by_path.get(path) else {
-            return Held::NOTHING;
+            return ServerWatches::NOTHING;
         };
-        let stages = at.ids.iter().filter_map(|id| Some(&self.by_id.get(id)?.stage));
-        stages.filter_map(Stage::will_be_held).fold(at.held, Held::with)
+        let states = at.ids.iter().filter_map(|id| Some(&self.by_id.get(id)?.state));
+        states.filter_map(WatchState::will_be_held).fold(at.held, ServerWatches::with)
     }
 
-    /// The request for the watch was answered.
-    pub(crate) fn answer(&mut self, id: WatchId, reply: ErrorCode) -> Answered<W> {
-        let Some(Watch { path, stage }) = self.by_id.get_mut(&id) else {
-            return Answered::Noted;
-        };
-        let (Some(by), Some(at)) = (stage.asked_by(), self.by_path.get_mut(path)) else {
-            return Answered::Noted;
-        };
+    /// Takes in the answer to the request for the watch. Returns its watcher if the request
+    /// succeeded, but the persistent watch that was to stand for this one is gone.
+    pub(crate) fn answer(&mut self, id: WatchId, reply: ErrorCode) -> Option<W> {
+        let Watch { path, state } = self.by_id.get_mut(&id)?;
+        let by = state.asked_by()?;
+        let at = self.by_path.get_mut(path)?;
         let left = by.leaves(reply);
-        if let (Some(kind), Some(by)) = (left, stage.asked_of_server()) {
+        if let (Some(kind), Some(by)) = (left, state.asked_of_server()) {
             at.held = at.held.with(by.held(kind));
         }
-        match (left, &*stage) {
-            (Some(kind), Stage::Asked(watcher, _, source))
+        match (left, &*state) {
+            (Some(kind), WatchState::Asked(watcher, _, source))
                 if *source == Source::Own || at.held.covers(by) =>
             {
-                *stage = Stage::Set(watcher.clone(), kind);
-                Answered::Noted
+                *state = WatchState::Set(watcher.clone(), kind);
+                None
             }
-            (Some(_), _) => self.remove(id).map_or(Answered::Noted, Answered::Lost),
+            (Some(_), _) => self.remove(id),
             (None, _) => {
                 self.remove(id);
-                Answered::Noted
+                None
             }
         }
     }
@@ -218,12 +185,13 @@ impl<W: Clone> Watches<W> {
         self.remove(id);
     }
 
-    /// Nobody wants to know any more.
+    /// Drops a watch. Where the server still holds one on its path, [`Watches::take_unwanted`]
+    /// returns the path.
     pub(crate) fn forget(&mut self, id: WatchId) {
         match self.by_id.get_mut(&id) {
-            Some(Watch { stage, .. }) if stage.asked_by().is_some() => {
-                if let Stage::Asked(_, by, source) = *stage {
-                    *stage = Stage::Forgotten(by, source);
+            Some(Watch { state, .. }) if state.asked_by().is_some() => {
+                if let WatchState::Asked(_, by, source) = *state {
+                    *state = WatchState::Forgotten(by, source);
                 }
             }
             Some(_) => {
@@ -233,33 +201,33 @@ impl<W: Clone> Watches<W> {
         }
     }
 
-    /// Nobody wants to know any more, and the znode is about to be deleted, which ends the watch on
-    /// the server without a request.
-    pub(crate) fn disregard(&mut self, id: WatchId) {
+    /// Drops a watch on a znode that is about to be deleted, which ends the watch on the server
+    /// without a request.
+    pub(crate) fn forget_locally(&mut self, id: WatchId) {
         self.forget(id);
         self.unwanted.clear();
     }
 
     /// Takes a watch out, and lets go of its path if it was the last one there.
     fn remove(&mut self, id: WatchId) -> Option<W> {
-        let Watch { path, stage } = self.by_id.remove(&id)?;
+        let Watch { path, state } = self.by_id.remove(&id)?;
         if let Some(at) = self.by_path.get_mut(&path) {
             at.ids.retain(|&other| other != id);
         }
         self.let_go(&path);
-        stage.watcher()
+        state.watcher()
     }
 
     fn let_go(&mut self, path: &str) {
         if self.by_path.get(path).is_some_and(|at| at.ids.is_empty())
             && let Some((path, at)) = self.by_path.remove_entry(path)
-            && at.held != Held::NOTHING
+            && at.held != ServerWatches::NOTHING
         {
             self.unwanted.push(path);
         }
     }
 
-    /// A path that the server is to forget all watches on: nobody here has one there.
+    /// A path that the server is to forget all watches on: the session has none there.
     pub(crate) fn take_unwanted(&mut self) -> Option<Arc<str>> {
         self.unwanted.pop()
     }
@@ -269,32 +237,32 @@ impl<W: Clone> Watches<W> {
         self.unwanted.clear();
         self.derived = None;
         self.by_path.retain(|_, at| {
-            at.held = Held::NOTHING;
+            at.held = ServerWatches::NOTHING;
             !at.ids.is_empty()
         });
-        for Watch { stage, .. } in self.by_id.values_mut() {
-            if let Stage::Set(watcher, kind @ (Kind::Persistent | Kind::Recursive)) = stage {
-                *stage = Stage::Interrupted(watcher.clone(), *kind);
+        for Watch { state, .. } in self.by_id.values_mut() {
+            if let WatchState::Set(watcher, kind @ (Kind::Persistent | Kind::Recursive)) = state {
+                *state = WatchState::Interrupted(watcher.clone(), *kind);
             }
         }
     }
 
     /// All watches are set again: hands out the persistent ones that may have missed something.
     pub(crate) fn resume(&mut self) -> impl Iterator<Item = W> {
-        self.by_id.values_mut().filter_map(|watch| match &watch.stage {
-            Stage::Interrupted(watcher, kind) => {
+        self.by_id.values_mut().filter_map(|watch| match &watch.state {
+            WatchState::Interrupted(watcher, kind) => {
                 let watcher = watcher.clone();
-                watch.stage = Stage::Set(watcher.clone(), *kind);
+                watch.state = WatchState::Set(watcher.clone(), *kind);
                 Some(watcher)
             }
-            Stage::Asked(..) | Stage::Forgotten(..) | Stage::Set(..) => None,
+            WatchState::Asked(..) | WatchState::Forgotten(..) | WatchState::Set(..) => None,
         })
     }
 
     /// Takes out the persistent watches: the server does not know of any.
     pub(crate) fn drain_persistent(&mut self) -> Vec<W> {
         let persistent = self.by_id.iter().filter(|(_, watch)| {
-            matches!(watch.stage.kind(), Some(Kind::Persistent | Kind::Recursive))
+            matches!(watch.state.kind(), Some(Kind::Persistent | Kind::Recursive))
         });
         let ids: Vec<WatchId> = persistent.map(|(&id, _)| id).collect();
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
@@ -305,7 +273,7 @@ impl<W: Clone> Watches<W> {
         self.by_path.clear();
         self.unwanted.clear();
         let by_id = core::mem::take(&mut self.by_id);
-        by_id.into_values().filter_map(|watch| watch.stage.watcher())
+        by_id.into_values().filter_map(|watch| watch.state.watcher())
     }
 
     /// The paths to set again, each once per kind, in batches whose frames have at most
@@ -314,7 +282,7 @@ impl<W: Clone> Watches<W> {
         let mut batches: Vec<Batch> = Vec::new();
         for kind in Kind::ALL {
             for (path, at) in &mut self.by_path {
-                let kinds = at.ids.iter().filter_map(|id| self.by_id.get(id)?.stage.kind());
+                let kinds = at.ids.iter().filter_map(|id| self.by_id.get(id)?.state.kind());
                 if kinds.into_iter().all(|other| other != kind) {
                     continue;
                 }
@@ -338,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// C-47: nothing is left of a watch once it fired, failed, or was forgotten.
+    /// Nothing is left of a watch once it fired, failed, or was forgotten.
     #[test]
     fn what_is_over_takes_no_memory() {
         let mut watches = Watches::new();
@@ -354,7 +322,7 @@ mod tests {
             };
             let (id, _) = watches.ask(&path, i, by);
             match i % 4 {
-                0 => assert_eq!(watches.answer(id, ErrorCode::NO_AUTH), Answered::Noted),
+                0 => assert_eq!(watches.answer(id, ErrorCode::NO_AUTH), None),
                 1 => {
                     watches.forget(id);
                     watches.answer(id, ErrorCode::OK);

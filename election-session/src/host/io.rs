@@ -4,12 +4,12 @@ use core::num::NonZeroUsize;
 
 use bytes::{Bytes, BytesMut};
 use zk_jute::Oversized;
-use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, Transport};
+use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand};
 
 use super::{Recipe, RecipeHost};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// The transport that [`Transport::Connect`] asked for is open.
+    /// The transport that [`TransportCommand::Connect`] asked for is open.
     pub fn handle_opened(&mut self, now: Instant) {
         if !self.is_transport_outdated() {
             self.session.handle_opened(now);
@@ -58,7 +58,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     /// What to do with the transport now, if anything.
-    pub fn poll_transport(&mut self) -> Option<Transport> {
+    pub fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.first_transport.take().or_else(|| self.session.poll_transport())
     }
 

@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 
 use election_core::Phase;
-use zk_session::{Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitError, Transport};
+use zk_session::{
+    Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitError, TransportCommand,
+};
 
 use super::{Link, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
@@ -62,7 +64,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
-            self.first_transport = Some(Transport::Disconnect);
+            self.first_transport = Some(TransportCommand::Disconnect);
             self.tell(Event::Renewed { session: ended, expiry });
         } else {
             let keys: Vec<_> = self.seats.keys().copied().collect();

@@ -178,7 +178,7 @@ impl Hub {
         if let Some((expiry, session)) = self.renewed_session(now, end) {
             self.stimulate_all(now, Happening::SessionExpired);
             self.session = session;
-            self.first_transport = Some(zk_session::Transport::Disconnect);
+            self.first_transport = Some(zk_session::TransportCommand::Disconnect);
             self.connection.set(ConnectionState::Expired { expiry }, &mut self.wakers);
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();

@@ -1,9 +1,7 @@
 //! Entries of access lists as requests carry them.
 
 use zk_jute::records::Permissions;
-use zk_jute::{Decode, DecodeError, Reader};
-
-use super::InvalidAcl;
+use zk_jute::{Decode, DecodeError, ErrorCode, Reader};
 
 /// An entry of an access list as Java reads it: scheme and id may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +39,28 @@ impl<'a> Decode<'a> for RequestedAcl<'a> {
             scheme: reader.ustring()?,
             id: reader.ustring()?,
         })
+    }
+}
+
+/// Why a server takes no such access list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAcl {
+    /// It is null or empty, or an entry matches no identity.
+    #[error("the access list is empty or malformed")]
+    Malformed,
+    /// An id or a scheme is null where Apache's servers look at it. They fail there
+    /// (`NullPointerException`), and answer as if they could not read the request.
+    #[error("an id or a scheme of the access list is null")]
+    Null,
+}
+
+impl InvalidAcl {
+    /// What a client is told.
+    pub(crate) const fn code(self) -> ErrorCode {
+        match self {
+            Self::Malformed => ErrorCode::INVALID_ACL,
+            Self::Null => ErrorCode::MARSHALLING_ERROR,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use zk_jute::SessionId;
 
 use crate::config::ExpiryPace;
-use crate::replica::ReplicaId;
+use crate::forward::ReplicaId;
 use crate::time::Instant;
 
 /// Counts down for every session, in steps of a tick: a session is due at the first multiple of the
@@ -27,7 +27,7 @@ pub(super) struct SessionTracker {
     closing: VecDeque<(Instant, SessionId)>,
     /// Those of `closing`, and of those that were closed at once, that the leader's own replica has
     /// not been told of.
-    untold: VecDeque<SessionId>,
+    unreported: VecDeque<SessionId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl SessionTracker {
             buckets: BTreeMap::new(),
             polled: None,
             closing: VecDeque::new(),
-            untold: VecDeque::new(),
+            unreported: VecDeque::new(),
         }
     }
 
@@ -113,7 +113,7 @@ impl SessionTracker {
     pub(super) fn close(&mut self, session: SessionId) {
         if let Some(tracked) = self.sessions.remove(&session) {
             self.leave_bucket(session, tracked.due);
-            self.untold.push_back(session);
+            self.unreported.push_back(session);
         }
     }
 
@@ -145,7 +145,7 @@ impl SessionTracker {
 
     /// A session that was marked closing since this was last asked.
     pub(super) fn poll_closing(&mut self) -> Option<SessionId> {
-        self.untold.pop_front()
+        self.unreported.pop_front()
     }
 
     /// When [`SessionTracker::poll`] is to be called next.

@@ -7,14 +7,14 @@ use bytes::{Buf as _, BytesMut};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 
-use super::shared::{Activity, Paused, Shared};
-use crate::replica::{ConnectionId, Transmit};
+use super::shared::{Activity, Paused, Shared, wait_until_running};
+use crate::transport::{ConnectionId, Transmit};
 
 /// Output in a buffer above this size gives the buffer back once it is sent.
 const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Carries bytes between a socket and the core, until either is done.
-pub(super) struct Carrier {
+pub(super) struct ConnectionTask {
     shared: Arc<Shared>,
     stream: TcpStream,
     id: ConnectionId,
@@ -31,7 +31,7 @@ enum Next {
     Stop,
 }
 
-impl Carrier {
+impl ConnectionTask {
     /// Makes the connection known to the core; `None` if there are too many.
     pub(super) fn new(shared: &Arc<Shared>, stream: TcpStream) -> Option<Self> {
         // Replies are small and waited for.
@@ -123,12 +123,12 @@ impl Carrier {
     }
 
     async fn wait_until_running(&mut self) {
-        super::wait_until_running(&mut self.activity).await;
+        wait_until_running(&mut self.activity).await;
     }
 }
 
 /// Also when the task is cut short.
-impl Drop for Carrier {
+impl Drop for ConnectionTask {
     fn drop(&mut self) {
         self.shared.close(self.id);
     }

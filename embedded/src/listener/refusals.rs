@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use tokio::sync::watch;
 
-use crate::replica::TooManyConnections;
+use crate::transport::TooManyConnections;
 
 /// A connection that the server closed at once, at a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use zk_jute::SessionId;
 
 use super::clock::Clock;
 use super::refusals::{RefusalLog, Refusals};
-use crate::config::Config;
+use crate::config::{Config, Throttling};
 use crate::database::Database;
-use crate::replica::{ConnectionId, Throttling, TooManyConnections, Transmit};
 use crate::standalone::{Standalone, UnknownSession};
 use crate::time::Instant;
+use crate::transport::{ConnectionId, TooManyConnections, Transmit};
 
 /// Bytes read from one connection at a time.
 const READ_SIZE: usize = 64 << 10;
@@ -40,6 +40,13 @@ pub(super) struct Shared {
 pub(super) enum Activity {
     Running,
     Paused,
+}
+
+/// Waits while the server is paused. Cancel safe.
+pub(super) async fn wait_until_running(activity: &mut watch::Receiver<Activity>) {
+    let running = |activity: &Activity| *activity == Activity::Running;
+    // It cannot fail: the sender lives as long as the tasks do.
+    let _ = activity.wait_for(running).await;
 }
 
 #[derive(Debug)]

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 
 use zk_jute::Version;
 
+use super::counters::PendingCounters;
 use crate::access::AccessList;
-use crate::leader::PendingCounters;
+use crate::lifetime::Lifetime;
 use crate::path;
-use crate::tree::{ChildrenCreated, Lifetime, Tree, Znode};
+use crate::tree::{ChildrenCreated, Tree, Znode};
 
 /// A tree with changes laid over it: what the later operations of a multi see.
 #[derive(Debug)]

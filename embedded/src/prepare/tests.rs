@@ -18,8 +18,8 @@ fn at(zxid: i64) -> Moment {
 
 fn with_session() -> Database {
     let mut database = Database::new();
-    let change = Change::CreateSession { timeout: Duration::from_secs(1) };
-    database.apply(&Txn { at: at(1), session: SESSION, change }).expect("the first transaction");
+    let body = TxnBody::CreateSession { timeout: Duration::from_secs(1) };
+    database.apply(&Txn { at: at(1), session: SESSION, body }).expect("the first transaction");
     database
 }
 
@@ -42,8 +42,8 @@ fn change(database: &Database, request: &WriteRequest, zxid: i64) -> Txn {
     prepare(database, request, ExtendedTypes::Disabled, at(zxid))
 }
 
-/// Protocol section 9, since 3.6: the counter sticks, so the next create with the same prefix finds
-/// the last one's znode.
+/// Since 3.6 the counter sticks (ZOOKEEPER-3249), so the next create with the same prefix finds the
+/// last one's znode.
 #[test]
 fn sequences_run_out_at_their_last_number() {
     let mut database = with_session();
@@ -54,7 +54,7 @@ fn sequences_run_out_at_their_last_number() {
     assert!(database.znode("/n-2147483647").is_some());
     let second = change(&database, &sequential, 3);
     let exists = whole_request(ErrorCode::NODE_EXISTS);
-    assert_eq!(second.change, Change::Reject(exists));
+    assert_eq!(second.body, TxnBody::Reject(exists));
     let plain = change(&database, &request(SESSION, create("/plain", Naming::Plain)), 4);
     database.apply(&plain).expect("just prepared");
     let cversion = database.znode("/").map(|root| root.stat().cversion);
@@ -74,12 +74,12 @@ fn a_session_that_is_over_changes_nothing() {
     for write in writes {
         let txn = change(&database, &request(SessionId::new(8), write), 2);
         let expired = whole_request(ErrorCode::SESSION_EXPIRED);
-        assert_eq!(txn.change, Change::Reject(expired));
+        assert_eq!(txn.body, TxnBody::Reject(expired));
     }
     let txn = change(&database, &request(SessionId::new(8), Write::Multi(vec![check])), 2);
     let in_the_body =
         Rejection { operation: 0, error: ErrorCode::SESSION_EXPIRED, extent: Extent::Operation };
-    assert_eq!(txn.change, Change::Reject(in_the_body));
+    assert_eq!(txn.body, TxnBody::Reject(in_the_body));
     // The mode of a create comes before the session.
     let Write::Single(Operation::Create(mut unknown)) = create("/a", Naming::Plain) else {
         panic!("a create");
@@ -87,7 +87,7 @@ fn a_session_that_is_over_changes_nothing() {
     unknown.lifetime = Err(LifetimeError::UnknownMode);
     let unknown = Write::Single(Operation::Create(unknown));
     let txn = change(&database, &request(SessionId::new(8), unknown), 2);
-    assert_eq!(txn.change, Change::Reject(whole_request(ErrorCode::BAD_ARGUMENTS)));
+    assert_eq!(txn.body, TxnBody::Reject(whole_request(ErrorCode::BAD_ARGUMENTS)));
 }
 
 /// No client can ask for it, but the log could carry it.
@@ -101,8 +101,8 @@ fn an_access_list_holds_for_what_follows_in_a_multi() {
     };
     let first_error = |operations| {
         let txn = change(&database, &request(SESSION, Write::Multi(operations)), 2);
-        match txn.change {
-            Change::Reject(rejection) => (rejection.operation, rejection.error),
+        match txn.body {
+            TxnBody::Reject(rejection) => (rejection.operation, rejection.error),
             other => panic!("not refused: {other:?}"),
         }
     };
@@ -124,7 +124,7 @@ fn transactions_are_applied_in_their_order_only() {
     let created = change(&database, &request(SESSION, create("/a", Naming::Plain)), 5);
     assert_eq!(database.apply(&created), Ok(()));
     assert_eq!(database.apply(&created), Err(Diverged));
-    let late = Txn { at: at(4), session: SESSION, change: Change::CloseSession };
+    let late = Txn { at: at(4), session: SESSION, body: TxnBody::CloseSession };
     assert_eq!(database.apply(&late), Err(Diverged));
     assert_eq!(database.last_zxid(), Zxid::new(5));
 }

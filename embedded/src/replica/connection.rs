@@ -7,22 +7,13 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
+use zk_jute::records::{EventType, KeeperState, WatcherEvent};
 use zk_jute::{Encode, ErrorCode, OpCode, ReplyHeader, SessionId, Xid, Zxid, put_frame};
 
 use crate::access::Identities;
+use crate::forward::Ticket;
 use crate::time::Instant;
-
-/// The number of a connection; a replica never uses one twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub(super) u64);
-
-/// By which a replica recognises the answer to what it forwarded. It means nothing to another
-/// [`Replica`](super::Replica), also to one that takes this one's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket {
-    pub(super) connection: ConnectionId,
-    pub(super) number: u64,
-}
+use crate::transport::ConnectionId;
 
 /// Input kept in a buffer above this size gives the buffer back once it is read.
 const KEPT_CAPACITY: usize = 16 << 10;
@@ -217,6 +208,13 @@ impl Connection {
         if put_frame(&mut self.output, usize::MAX, header, body).is_err() {
             self.deliverability = Deliverability::Lost;
         }
+    }
+
+    /// Sends a watch event.
+    pub(super) fn send_event(&mut self, zxid: Zxid, kind: EventType, path: &str) {
+        let header = ReplyHeader { xid: Xid::NOTIFICATION, zxid, error: ErrorCode::OK };
+        let state = KeeperState::SYNC_CONNECTED;
+        self.send(&header, &WatcherEvent { kind, state, path });
     }
 
     /// Whether everything for this client can still reach it, and has not grown beyond `limit`.

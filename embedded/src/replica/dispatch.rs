@@ -1,17 +1,19 @@
-//! From bytes to requests, and what becomes of each (protocol section 13.2).
+//! From bytes to requests, and what becomes of each.
 
 use alloc::string::ToString;
 
 use zk_jute::records::{AuthPacket, CreateMode, Credential, GetSaslRequest, SetSaslResponse};
 use zk_jute::{Decode, ErrorCode, FrameError, OpCode, Reader, RequestHeader, Xid, Zxid, frame_len};
 
-use super::connection::{
-    Awaited, ConnectionId, CreateReply, Established, Intake, Pending, Phase, Scope,
-};
+use super::connection::{Awaited, CreateReply, Established, Intake, Pending, Phase, Scope};
 use super::reads::Reads;
-use super::{Forward, Mode, Replica, Throttling, four_letter};
+use super::{Replica, four_letter};
 use crate::access::Identity;
+use crate::config::Throttling;
 use crate::digest;
+use crate::forward::Forward;
+use crate::mode::ServerMode;
+use crate::transport::ConnectionId;
 use crate::write::{self, MultiEntry, WriteRequest};
 
 /// Whether a request was dealt with, or has to be looked at again later.
@@ -103,7 +105,7 @@ impl Replica {
         let Phase::Established(established) = &mut connection.phase else {
             return Progress::Done;
         };
-        // These two are answered when they are read, whatever else waits (protocol section 3.3).
+        // These two are answered when they are read, whatever else waits.
         match header.opcode {
             OpCode::AUTH => {
                 self.authenticate(id, header.xid, body);
@@ -116,7 +118,7 @@ impl Replica {
             _ => {}
         }
         // As `ZooKeeperServer.submitRequestNow` drops what it cannot touch the session for.
-        if self.shunned.contains(&established.session) {
+        if self.closing_sessions.contains(&established.session) {
             return Progress::Done;
         }
         if self.throttling == Throttling::On && is_throttleable(header.opcode) {
@@ -129,7 +131,7 @@ impl Replica {
             };
         }
         if is_forwarded(header.opcode, self.mode) {
-            return if self.mode == Mode::ReadOnly {
+            return if self.mode == ServerMode::ReadOnly {
                 self.refuse_write(id, header);
                 Progress::Done
             } else if established.takes_another(self.config.limits.max_outstanding) {
@@ -195,7 +197,7 @@ impl Replica {
     }
 
     /// A read-only server refuses everything that needs its leader, except that a session of its
-    /// own can end (protocol section 2.6).
+    /// own can end.
     fn refuse_write(&mut self, id: ConnectionId, header: RequestHeader) {
         let zxid = self.database.last_zxid();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -213,7 +215,7 @@ impl Replica {
         }
     }
 
-    /// Protocol section 5.4. Who is refused loses the connection.
+    /// Adds an identity to the connection. A client that is refused loses the connection.
     fn authenticate(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let super_digest = self.config.super_digest.as_deref();
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -241,7 +243,7 @@ impl Replica {
         connection.reply(xid, Zxid::ZERO, &());
     }
 
-    /// The answer of a server that is not set up for SASL (protocol section 10.2).
+    /// Answers a SASL token as a server that is not set up for SASL: with a null token.
     fn answer_sasl(&mut self, id: ConnectionId, xid: Xid, body: &[u8]) {
         let request = GetSaslRequest::decode_prefix(body);
         let has_token = request.is_ok_and(|request| request.token.expose().is_some());
@@ -274,8 +276,9 @@ fn next_payload(input: &[u8], limit: usize) -> Result<Option<&[u8]>, FrameError>
 }
 
 /// Whether the leader has to see a request. To its own clients a `sync` is a read.
-fn is_forwarded(opcode: OpCode, mode: Mode) -> bool {
-    is_write(opcode) || (opcode == OpCode::SYNC && !matches!(mode, Mode::Leader | Mode::Standalone))
+fn is_forwarded(opcode: OpCode, mode: ServerMode) -> bool {
+    is_write(opcode)
+        || (opcode == OpCode::SYNC && !matches!(mode, ServerMode::Leader | ServerMode::Standalone))
 }
 
 /// Whether a request may change something.

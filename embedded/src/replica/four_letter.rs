@@ -1,11 +1,13 @@
-//! Four letters in place of a first frame, answered in plain text (protocol section 12.6).
+//! Four letters in place of a first frame, answered in plain text.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use super::connection::{ConnectionId, Phase};
-use super::{Mode, Replica};
+use super::Replica;
+use super::connection::Phase;
+use crate::mode::ServerMode;
+use crate::transport::ConnectionId;
 
 /// What is told as the version: the release that this server follows, and that it is another one.
 const VERSION: &str = concat!("3.9.5-zk-embedded-", env!("CARGO_PKG_VERSION"));
@@ -34,12 +36,15 @@ impl Replica {
         let text = match word.0 {
             "ruok" => String::from("imok"),
             "isro" => String::from(match self.mode {
-                Mode::ReadOnly => "ro",
-                Mode::NotServing => "null",
-                Mode::Standalone | Mode::Leader | Mode::Follower | Mode::Observer => "rw",
+                ServerMode::ReadOnly => "ro",
+                ServerMode::NotServing => "null",
+                ServerMode::Standalone
+                | ServerMode::Leader
+                | ServerMode::Follower
+                | ServerMode::Observer => "rw",
             }),
             "envi" => format!("Environment:\nzookeeper.version={VERSION}, built on {BUILT_ON}\n"),
-            "srvr" | "mntr" | "cons" | "wchs" if self.mode == Mode::NotServing => {
+            "srvr" | "mntr" | "cons" | "wchs" if self.mode == ServerMode::NotServing => {
                 String::from("This ZooKeeper instance is not currently serving requests\n")
             }
             "srvr" => self.srvr(),
@@ -144,18 +149,5 @@ impl Replica {
     fn frames_sent(&self) -> u64 {
         let open: u64 = self.connections.values().map(|c| c.frames_sent).sum();
         self.frames_sent + open
-    }
-}
-
-impl Mode {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Standalone => "standalone",
-            Self::Leader => "leader",
-            Self::Follower => "follower",
-            Self::Observer => "observer",
-            Self::ReadOnly => "read-only",
-            Self::NotServing => "not serving",
-        }
     }
 }

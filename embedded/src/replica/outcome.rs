@@ -7,9 +7,10 @@ use zk_jute::records::{
 };
 use zk_jute::{ErrorCode, SessionId, Xid, Zxid};
 
-use super::connection::{Awaited, Connection, CreateReply, Pending, Phase, Scope, Ticket};
-use super::{Answer, Replica};
-use crate::txn::{Extent, OperationOutcome, Outcome, Rejection, Txn};
+use super::Replica;
+use super::connection::{Awaited, Connection, CreateReply, Pending, Phase, Scope};
+use crate::forward::{Answer, Ticket};
+use crate::txn::{Extent, OperationOutcome, Rejection, Txn, TxnOutcome};
 
 impl Replica {
     /// The leader answers what needed no transaction.
@@ -27,8 +28,7 @@ impl Replica {
                     connection.reply(xid, zxid, &path.as_deref());
                     self.ready.insert(id);
                 }
-                // A session that moved loses its connection without an answer
-                // (protocol section 2.8).
+                // A session that moved loses its connection without an answer.
                 _ => self.end(id),
             }
         }
@@ -37,7 +37,7 @@ impl Replica {
 
     /// Answers the request that a transaction came from, and closes the connection of a session
     /// that it ended.
-    pub(super) fn conclude(&mut self, txn: &Txn, outcome: &Outcome, ticket: Option<Ticket>) {
+    pub(super) fn conclude(&mut self, txn: &Txn, outcome: &TxnOutcome, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket
             && let Some(connection) = self.connections.get_mut(&ticket.connection)
         {
@@ -53,7 +53,7 @@ impl Replica {
                 }
             }
         }
-        if *outcome == Outcome::SessionClosed {
+        if *outcome == TxnOutcome::SessionClosed {
             self.end_connection_of(txn.session);
         }
     }
@@ -81,32 +81,38 @@ impl Connection {
     }
 
     /// `None` if the outcome is that of another kind of request.
-    fn conclude(&mut self, pending: &Pending, zxid: Zxid, outcome: &Outcome) -> Option<Concluded> {
+    fn conclude(
+        &mut self,
+        pending: &Pending,
+        zxid: Zxid,
+        outcome: &TxnOutcome,
+    ) -> Option<Concluded> {
         let xid = pending.xid;
         match (outcome, &pending.awaited) {
-            (Outcome::Rejected(rejection), Awaited::Multi(operations))
+            (TxnOutcome::Rejected(rejection), Awaited::Multi(operations))
                 if rejection.extent == Extent::Operation =>
             {
                 self.reply_failed_multi(xid, zxid, *rejection, operations.len());
             }
-            (Outcome::Rejected(rejection), _) => self.refuse(xid, zxid, rejection.error),
-            (Outcome::Applied(outcomes), Awaited::Multi(replies)) => {
+            (TxnOutcome::Rejected(rejection), _) => self.refuse(xid, zxid, rejection.error),
+            (TxnOutcome::Applied(outcomes), Awaited::Multi(replies)) => {
                 let results = outcomes.iter().zip(replies);
                 let results: Vec<_> = results.map(|(done, reply)| result(done, *reply)).collect();
                 self.reply(xid, zxid, &MultiResponse::new(&results));
             }
-            (Outcome::Applied(outcomes), Awaited::Single(reply)) => {
+            (TxnOutcome::Applied(outcomes), Awaited::Single(reply)) => {
                 for outcome in outcomes {
                     self.reply(xid, zxid, &result(outcome, *reply));
                 }
             }
-            (Outcome::SessionClosed, Awaited::SessionClosed) => self.reply(xid, zxid, &()),
+            (TxnOutcome::SessionClosed, Awaited::SessionClosed) => self.reply(xid, zxid, &()),
             (_, _) => return None,
         }
         Some(Concluded)
     }
 
-    /// Protocol section 4.6: the header tells of success, every entry of failure.
+    /// Answers a multi of which an operation failed: the header tells of success, every entry of
+    /// failure.
     fn reply_failed_multi(&mut self, xid: Xid, zxid: Zxid, rejection: Rejection, count: usize) {
         let error = |index: usize| match index.cmp(&rejection.operation) {
             core::cmp::Ordering::Less => ErrorCode::OK,

@@ -1,4 +1,4 @@
-//! Requests that change nothing in the database (protocol section 13.4).
+//! Requests that change nothing in the database.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,9 +12,10 @@ use zk_jute::records::{
 };
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, RequestHeader, SessionId, Vector, Xid};
 
-use super::connection::{Connection, ConnectionId};
+use super::connection::Connection;
 use crate::access::{Identities, Identity};
 use crate::database::Database;
+use crate::transport::ConnectionId;
 use crate::tree::Znode;
 use crate::watches::Watches;
 
@@ -104,7 +105,7 @@ impl<'a> Reads<'a> {
     }
 
     /// For a client of the leader's own: a read like others, behind the connection's writes and
-    /// nobody else's. The path may be null.
+    /// no other's. The path may be null.
     fn sync(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let path: Option<&str> = decode(body)?;
         self.reply(xid, &path);
@@ -199,7 +200,7 @@ impl<'a> Reads<'a> {
         Ok(())
     }
 
-    /// Each read succeeds or fails alone, and none leaves a watch (protocol section 4.7).
+    /// Each read succeeds or fails alone, and none leaves a watch.
     fn multi_read(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let reads: MultiReadRequest<'_> = decode(body)?;
         // The lists of names have to outlive the results that point to them.

@@ -1,23 +1,15 @@
-//! Events, and the requests that set, look for and remove watches (protocol sections 7.5, 7.6).
+//! The requests that set, look for and remove watches.
 
 use zk_jute::records::{
-    AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType, KeeperState,
-    RemoveWatchesRequest, SetWatches, SetWatches2, WatcherEvent,
+    AddWatchMode, AddWatchRequest, AddWatchResponse, CheckWatchesRequest, EventType,
+    RemoveWatchesRequest, SetWatches, SetWatches2,
 };
 use zk_jute::{ErrorCode, Vector, Xid, Zxid};
 
-use super::connection::Connection;
-use super::notification_header;
 use super::reads::{Reads, decode};
 
 /// Events that `setWatches` catches up on belong to no transaction.
 const NO_TRANSACTION: Zxid = Zxid::new(-1);
-
-pub(super) fn send_event(connection: &mut Connection, zxid: Zxid, kind: EventType, path: &str) {
-    let state = KeeperState::SYNC_CONNECTED;
-    let event = WatcherEvent { kind, state, path };
-    connection.send(&notification_header(zxid), &event);
-}
 
 /// A null list is refused when it is its turn: what stands before it has been dealt with.
 fn present<'a>(paths: Vector<'a, &'a str>) -> Result<Vector<'a, &'a str>, ErrorCode> {
@@ -79,7 +71,7 @@ impl Reads<'_> {
     }
 
     fn catch_up(&mut self, kind: EventType, path: &str) {
-        send_event(self.connection, NO_TRANSACTION, kind, path);
+        self.connection.send_event(NO_TRANSACTION, kind, path);
     }
 
     pub(super) fn add_watch(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {

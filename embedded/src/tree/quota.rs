@@ -13,31 +13,11 @@ use core::fmt;
 use bytes::Bytes;
 
 use super::Tree;
+use super::growth::Growth;
 use crate::path;
 
 const LIMITS: &str = "zookeeper_limits";
 const STATS: &str = "zookeeper_stats";
-
-/// How much a change adds to a subtree.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Growth {
-    pub(super) znodes: i64,
-    pub(super) bytes: i64,
-}
-
-impl Growth {
-    pub(super) fn created(data: Option<&Bytes>) -> Self {
-        Self { znodes: 1, bytes: length(data) }
-    }
-
-    pub(super) fn deleted(data: Option<&Bytes>) -> Self {
-        Self { znodes: -1, bytes: -length(data) }
-    }
-
-    pub(super) fn written(before: Option<&Bytes>, after: Option<&Bytes>) -> Self {
-        Self { znodes: 0, bytes: length(after) - length(before) }
-    }
-}
 
 impl Tree {
     /// To be called behind the creation of each znode.
@@ -112,11 +92,6 @@ impl Tree {
 fn quota_znode(path: &str) -> Option<(&str, &str)> {
     let below = path.strip_prefix(path::QUOTA).filter(|below| below.starts_with('/'))?;
     below.rsplit_once('/').filter(|(subject, _)| !subject.is_empty())
-}
-
-/// Data is limited by the length of a frame.
-fn length(data: Option<&Bytes>) -> i64 {
-    data.map_or(0, |data| i64::try_from(data.len()).unwrap_or(i64::MAX))
 }
 
 /// The content of a stats znode: `StatsTrack`.

@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
-use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::records::Stat;
@@ -10,6 +9,7 @@ use zk_jute::{SessionId, Version, Zxid};
 
 use crate::access::AccessList;
 use crate::config::CounterEnd;
+use crate::lifetime::Lifetime;
 use crate::time::Timestamp;
 
 /// A znode: data, access list, what [`Stat`] tells, and the names of its children.
@@ -55,7 +55,7 @@ impl Znode {
         self.children_created
     }
 
-    /// What servers tell about a znode (protocol section 5.2).
+    /// What servers tell about a znode.
     pub fn stat(&self) -> Stat {
         let num_children = count(self.children.len());
         Stat {
@@ -77,7 +77,7 @@ impl Znode {
     }
 
     /// Whether the time has come to delete it: a container that lost its last child, or a znode
-    /// whose time to live is over (protocol section 9).
+    /// whose time to live is over.
     pub(crate) fn is_reapable(&self, now: Timestamp) -> bool {
         let overdue = match self.lifetime {
             Lifetime::Persistent | Lifetime::Ephemeral(_) => false,
@@ -86,19 +86,6 @@ impl Znode {
         };
         overdue && self.children.is_empty()
     }
-}
-
-/// What ends a znode's life, besides a `delete`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// Nothing.
-    Persistent,
-    /// The end of this session.
-    Ephemeral(SessionId),
-    /// The loss of its last child.
-    Container,
-    /// Not having been written for so long, once it has no children.
-    Ttl(Duration),
 }
 
 /// The counter that sequences are taken from: how many children a znode ever had, as far as that
@@ -133,7 +120,8 @@ impl ChildrenCreated {
         }
     }
 
-    /// The ten characters, eleven for large negative numbers, that go behind the name of the next sequential child.
+    /// The ten characters, eleven for large negative numbers, that go behind the name of the next
+    /// sequential child.
     pub(crate) fn sequence(self) -> String {
         alloc::format!("{:010}", self.0)
     }

@@ -5,11 +5,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::path;
-use crate::replica::ConnectionId;
+use crate::transport::ConnectionId;
 
 /// How long a watch stays, and how far it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mode {
+pub(super) enum WatchMode {
     /// Once.
     Standard,
     /// Stays.
@@ -18,7 +18,7 @@ pub(super) enum Mode {
     Recursive,
 }
 
-impl Mode {
+impl WatchMode {
     pub(super) const ALL: [Self; 3] = [Self::Standard, Self::Persistent, Self::Recursive];
 }
 
@@ -27,15 +27,15 @@ impl Mode {
 struct Modes(u8);
 
 impl Modes {
-    fn add(&mut self, mode: Mode) {
+    fn add(&mut self, mode: WatchMode) {
         self.0 |= 1 << (mode as u8);
     }
 
-    fn remove(&mut self, mode: Mode) {
+    fn remove(&mut self, mode: WatchMode) {
         self.0 &= !(1 << (mode as u8));
     }
 
-    fn contains(self, mode: Mode) -> bool {
+    fn contains(self, mode: WatchMode) -> bool {
         self.0 & (1 << (mode as u8)) != 0
     }
 }
@@ -50,10 +50,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn add(&mut self, connection: ConnectionId, path: &str, mode: Mode) {
+    pub(super) fn add(&mut self, connection: ConnectionId, path: &str, mode: WatchMode) {
         let watchers = self.by_path.entry(path.to_string()).or_default();
         let modes = watchers.entry(connection).or_default();
-        if mode == Mode::Recursive && !modes.contains(mode) {
+        if mode == WatchMode::Recursive && !modes.contains(mode) {
             self.recursive += 1;
         }
         modes.add(mode);
@@ -61,13 +61,23 @@ impl Table {
         paths.insert(path.to_string());
     }
 
-    pub(super) fn contains(&self, connection: ConnectionId, path: &str, any_of: &[Mode]) -> bool {
+    pub(super) fn contains(
+        &self,
+        connection: ConnectionId,
+        path: &str,
+        any_of: &[WatchMode],
+    ) -> bool {
         let modes = self.by_path.get(path).and_then(|all| all.get(&connection));
         modes.is_some_and(|modes| any_of.iter().any(|mode| modes.contains(*mode)))
     }
 
     /// Removes these modes; tells whether there were any.
-    pub(super) fn remove(&mut self, connection: ConnectionId, path: &str, modes: &[Mode]) -> bool {
+    pub(super) fn remove(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+        modes: &[WatchMode],
+    ) -> bool {
         let found = self.contains(connection, path, modes);
         for mode in modes {
             self.remove_mode(connection, path, *mode);
@@ -77,7 +87,7 @@ impl Table {
 
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         for path in self.by_connection.remove(&connection).unwrap_or_default() {
-            for mode in Mode::ALL {
+            for mode in WatchMode::ALL {
                 self.remove_mode(connection, &path, mode);
             }
         }
@@ -90,7 +100,7 @@ impl Table {
         };
         let fired: Vec<ConnectionId> = watchers.keys().copied().collect();
         for connection in &fired {
-            self.remove_mode(*connection, path, Mode::Standard);
+            self.remove_mode(*connection, path, WatchMode::Standard);
         }
         fired
     }
@@ -106,7 +116,7 @@ impl Table {
             && !name.is_empty()
         {
             let watchers = self.by_path.get(parent).into_iter().flatten();
-            let recursive = watchers.filter(|(_, modes)| modes.contains(Mode::Recursive));
+            let recursive = watchers.filter(|(_, modes)| modes.contains(WatchMode::Recursive));
             fired.extend(recursive.map(|(connection, _)| *connection));
             below = parent;
         }
@@ -128,14 +138,14 @@ impl Table {
         self.by_connection.keys()
     }
 
-    fn remove_mode(&mut self, connection: ConnectionId, path: &str, mode: Mode) {
+    fn remove_mode(&mut self, connection: ConnectionId, path: &str, mode: WatchMode) {
         let Some(watchers) = self.by_path.get_mut(path) else {
             return;
         };
         let Some(modes) = watchers.get_mut(&connection) else {
             return;
         };
-        if mode == Mode::Recursive && modes.contains(mode) {
+        if mode == WatchMode::Recursive && modes.contains(mode) {
             self.recursive -= 1;
         }
         modes.remove(mode);

@@ -1,4 +1,4 @@
-//! Access lists and identities, as clients see them (protocol sections 5.3, 5.4).
+//! Access lists and identities, as clients see them.
 
 use zk_jute::records::{
     Acl, AuthPacket, CheckWatchesRequest, CreateRequest, Credential, GetAclRequest, GetAclResponse,
@@ -51,7 +51,7 @@ fn identities_add_up_on_their_connection() {
     assert_eq!(authenticate(&mut client, &mut world, &ip), ErrorCode::OK);
     let all = ["digest:ann", "digest:bob", "digest:nobody", "ip:127.0.0.1"];
     assert_eq!(identities(&mut client, &mut world), all);
-    // They do not go on with the session (C-63).
+    // They do not go on with the session: each connection shows its own (kazoo #172).
     let mut again = world.open();
     again.shake_hands(&mut world, &client.granted.again()).expect("the session");
     client.connection = again;
@@ -71,7 +71,7 @@ fn the_super_user_may_do_everything() {
     assert_eq!(client.code(&mut world, &delete("/zookeeper/config")), ErrorCode::BAD_ARGUMENTS);
 }
 
-/// Refused, then closed (protocol section 5.4).
+/// Refused, then closed.
 #[test]
 fn a_scheme_that_proves_nothing_costs_the_connection() {
     let null = AuthPacket { credential: Credential::new(None), ..digest(b"") };

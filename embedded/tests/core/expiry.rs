@@ -1,4 +1,4 @@
-//! When sessions, containers and znodes with a time to live end (protocol sections 8.6, 9).
+//! When sessions, containers and znodes with a time to live end.
 
 use core::time::Duration;
 
@@ -103,7 +103,7 @@ fn nothing_is_due_on_an_idle_server() {
     assert_eq!(world.server.poll_timeout(), None);
 }
 
-/// C-43: a container without children goes, if it ever had one.
+/// A container without children goes, if it ever had one (CURATOR-435).
 #[test]
 fn containers_go_with_their_last_child() {
     let mut world = world();

@@ -1,4 +1,4 @@
-//! How sessions begin and go on (protocol section 2).
+//! How sessions begin and go on.
 
 use core::time::Duration;
 
@@ -23,7 +23,7 @@ fn a_new_session_takes_the_next_zxid() {
     assert_ne!(first.granted.password, second.granted.password);
 }
 
-/// Protocol section 2.4.
+/// Between 2 and 20 ticks.
 #[test]
 fn the_timeout_is_negotiated_on_every_connection() {
     let mut world = World::new(&Config::with_tick_time(Duration::from_secs(2)));
@@ -62,7 +62,7 @@ fn the_password_of_a_new_session_is_ignored() {
     }
 }
 
-/// Exactly these bytes, then the connection is closed (protocol section 2.3).
+/// Exactly these bytes, then the connection is closed.
 #[test]
 fn an_unknown_session_or_wrong_password_is_refused() {
     let mut world = world();
@@ -85,9 +85,9 @@ fn an_unknown_session_or_wrong_password_is_refused() {
     assert_eq!(world.zxid(), zxid);
 }
 
-/// Protocol section 2.3: even a wrong password closes the connection that is open.
+/// Even a wrong password closes the connection that is open.
 #[test]
-fn whoever_names_a_session_closes_its_connection() {
+fn a_handshake_that_names_a_session_closes_its_connection() {
     let mut world = world();
     let mut client = world.client();
     let granted = client.granted.clone();
@@ -101,7 +101,7 @@ fn whoever_names_a_session_closes_its_connection() {
     assert_eq!(resumed, granted);
 }
 
-/// C-60, from the server's side.
+/// The server closes without an answer, so that the client tries another one.
 #[test]
 fn a_client_that_has_seen_more_is_sent_away() {
     let mut world = world();
@@ -133,7 +133,7 @@ fn requests_may_follow_the_handshake_at_once() {
     assert_eq!(lengths, [37, 16 + 6, 16 + 68]);
 }
 
-/// The reply, then the end; nothing behind it is answered (protocol section 4.4).
+/// The reply, then the end; nothing behind it is answered.
 #[test]
 fn closing_a_session_takes_its_ephemerals_in_one_zxid() {
     let mut world = world();

@@ -1,4 +1,4 @@
-//! What clients may take, and what breaks their connection (protocol sections 1.2, 12).
+//! What clients may take, and what breaks their connection.
 
 use bytes::BytesMut;
 use zk_embedded::{Config, TooManyConnections, Transmit};
@@ -33,7 +33,7 @@ fn a_frame_too_short_for_a_header_closes_the_connection() {
     assert!(connection.is_closed);
 }
 
-/// Answered with -6 and zxid -1, then closed (protocol section 4.1); among them operations that are
+/// Answered with -6 and zxid -1, then closed; among them operations that are
 /// inside servers, and a check on its own (since 3.9.3).
 #[test]
 fn an_unknown_operation_is_answered_and_closes_the_connection() {
@@ -82,8 +82,8 @@ fn sessions_are_limited_where_asked_for() {
     world.client();
 }
 
-/// A client that asks for more than it takes waits, however much it asks for; all is answered in the
-/// end, in order.
+/// A client that asks for more than it takes waits, however much it asks for; all is answered in
+/// the end, in order.
 #[test]
 fn replies_that_are_not_taken_stop_the_reading() {
     let mut world = world();

@@ -1,4 +1,4 @@
-//! Transactions, and reads in one request (protocol sections 4.6, 4.7).
+//! Transactions, and reads in one request.
 
 use zk_embedded::{Lifetime, Znode};
 use zk_jute::records::{
@@ -87,7 +87,7 @@ fn a_failed_multi_leaves_nothing_behind_but_its_zxid() {
     assert_eq!(path, "/m/n-0000000000");
 }
 
-/// Also within one multi (protocol section 9).
+/// Each operation of a multi sees what the earlier ones did.
 #[test]
 fn operations_fail_by_what_the_earlier_ones_did() {
     let mut world = world();
@@ -142,7 +142,7 @@ fn a_parent_can_go_behind_its_children() {
     assert_eq!(world.paths(), [""; 0]);
 }
 
-/// Protocol section 4.6, since 3.9: an unknown mode, like an unknown kind, concerns the whole.
+/// Since 3.9: an unknown mode, like an unknown kind, concerns the whole.
 #[test]
 fn a_multi_that_cannot_be_read_is_refused_as_a_whole() {
     let mut world = world();
@@ -168,7 +168,6 @@ fn a_multi_that_cannot_be_read_is_refused_as_a_whole() {
     assert!(!client.connection.is_closed);
 }
 
-/// Protocol section 4.7.
 #[test]
 fn reads_in_one_request_fail_alone_and_leave_no_watch() {
     let mut world = world();

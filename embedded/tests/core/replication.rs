@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use bytes::{Buf as _, BytesMut};
-use zk_embedded::{
-    Answer, Config, ConnectionId, Database, Decision, Instant, Leader, Mode, Replica, ReplicaId,
-    Ticket, Transmit, Txn,
+use zk_embedded::replication::{
+    Answer, Decision, Leader, Replica, ReplicaId, ServerMode, Ticket, Txn,
 };
+use zk_embedded::{Config, ConnectionId, Database, Instant, Transmit};
 use zk_jute::records::{
     ConnectResponse, CreateMode, DeleteRequest, ExistsRequest, Ping, SyncRequest,
 };
@@ -51,7 +51,7 @@ impl Ensemble {
         let member = |number| {
             let mut config = Config::default();
             config.server_id = number;
-            let mode = if number == 1 { Mode::Leader } else { Mode::Follower };
+            let mode = if number == 1 { ServerMode::Leader } else { ServerMode::Follower };
             let replica = Replica::new(&config, Database::new(), mode);
             Member { replica, inbox: VecDeque::new() }
         };
@@ -205,7 +205,7 @@ fn replies_keep_the_order_of_the_requests() {
     assert!(ensemble.members[1].replica.wants_input(client.id));
 }
 
-/// C-22: a replica that lags answers from the past, until a `sync`.
+/// Until a `sync` (CURATOR-264).
 #[test]
 fn a_replica_that_lags_answers_from_the_past() {
     let mut ensemble = Ensemble::new();
@@ -227,7 +227,7 @@ fn a_replica_that_lags_answers_from_the_past() {
     assert_eq!(reader.next_header(&mut ensemble), Some((3, EPOCH + 3, ErrorCode::OK)));
 }
 
-/// Protocol section 2.8: the first write on the old connection closes it without an answer (C-62).
+/// The first write on the old connection closes it without an answer.
 #[test]
 fn a_session_that_moved_cannot_write_through_its_old_server() {
     let mut ensemble = Ensemble::new();
@@ -331,12 +331,12 @@ fn a_new_leader_restarts_the_clocks() {
     assert_eq!(ensemble.decided.sessions().len(), 0);
 }
 
-/// C-73, from the server's side (protocol section 2.6).
+/// Writes are refused, and clients that do not ask for a read-only server get no session.
 #[test]
 fn a_read_only_server_answers_reads_of_those_who_ask_for_it() {
     let mut ensemble = Ensemble::new();
     let global = ensemble.client(2);
-    ensemble.members[2].replica.set_mode(Mode::ReadOnly);
+    ensemble.members[2].replica.set_mode(ServerMode::ReadOnly);
     let mut dropped = global;
     assert_eq!(dropped.next(&mut ensemble), None);
     assert!(dropped.is_closed);

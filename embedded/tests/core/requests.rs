@@ -8,7 +8,7 @@ use zk_jute::{Decode, ErrorCode, Vector, Version};
 
 use crate::world::{Client, World};
 
-/// Nobody here is bob, unless he says so.
+/// No client here is bob, unless it says so.
 pub(crate) const BOB: Acl<'_> =
     Acl { permissions: Permissions::ALL, scheme: "digest", id: "bob:fyVmFCwVbTJYrznoSu1koqYEYF0=" };
 

@@ -1,4 +1,4 @@
-//! The arithmetic of `Stat`, and sequences (protocol sections 5.2, 9).
+//! The arithmetic of `Stat`, and sequences.
 
 use core::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::world::{World, world};
 
 const SEQUENTIAL: CreateMode = CreateMode::PERSISTENT_SEQUENTIAL;
 
-/// Protocol section 5.2: the children of a fresh server were never counted.
+/// The children of a fresh server were never counted.
 #[test]
 fn a_fresh_server_has_the_system_znodes() {
     let mut world = world();
@@ -99,7 +99,7 @@ fn null_and_empty_data_are_kept_apart() {
     }
 }
 
-/// Protocol section 9: the counter is the parent's, counts every child, and is not moved by
+/// The counter is the parent's, counts every child, and is not moved by
 /// deletions and failures.
 #[test]
 fn sequences_come_from_the_children_ever_created() {
@@ -163,7 +163,7 @@ fn ephemerals_are_found_by_any_prefix_of_their_path() {
     assert_eq!(list(Some("/none")), [""; 0]);
 }
 
-/// Containers and znodes with a time to live have no owner, and children (protocol section 9).
+/// Containers and znodes with a time to live have no owner, and children.
 #[test]
 fn only_ephemerals_have_an_owner() {
     let mut world = world();

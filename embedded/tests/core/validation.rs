@@ -1,4 +1,4 @@
-//! What is checked of a write, and in which order (protocol section 13.3): each case has several
+//! What is checked of a write, and in which order: each case has several
 //! things wrong with it, and the code is that of the first.
 
 use zk_jute::records::{
@@ -90,7 +90,7 @@ fn delete_reports_the_first_thing_wrong() {
         let request = DeleteRequest { path, version: Version::new(version) };
         assert_eq!(client.code(&mut world, &request), code, "{request:?}");
     }
-    // What counts is the parent's list: a znode that lets nobody in can be deleted.
+    // What counts is the parent's list: a znode that grants nothing can be deleted.
     let request = DeleteRequest { path: "/bobs", version: Version::new(0) };
     assert_eq!(client.code(&mut world, &request), ErrorCode::OK);
 }
@@ -165,7 +165,7 @@ fn a_time_to_live_is_checked_with_the_mode() {
         (i64::MIN, 6, ErrorCode::BAD_ARGUMENTS),
         (longest, 5, ErrorCode::OK),
         (1, 6, ErrorCode::OK),
-        // These have made real servers terminate (protocol section 4.4).
+        // These have made real servers terminate.
         (-1, 0, ErrorCode::BAD_ARGUMENTS),
         (1000, 4, ErrorCode::BAD_ARGUMENTS),
         (1000, 7, ErrorCode::BAD_ARGUMENTS),
@@ -191,7 +191,7 @@ fn a_server_has_to_be_told_to_allow_times_to_live() {
     assert!(!client.connection.is_closed);
 }
 
-/// Protocol section 4.4: opcode and mode of containers.
+/// Opcode and mode of containers.
 #[test]
 fn only_the_operation_makes_a_container() {
     let (mut world, mut client) = prepared();

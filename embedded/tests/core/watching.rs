@@ -1,4 +1,4 @@
-//! Which events come, to whom, and when (protocol section 7).
+//! Which events come, to whom, and when.
 
 use zk_jute::records::{
     AddWatchMode, AddWatchRequest, CheckWatchesRequest, CreateRequest, EventType,
@@ -118,7 +118,7 @@ fn a_deletion_is_told_once() {
     told(&mut watcher, &mut world, &[]);
 }
 
-/// Protocol section 3.3: the event comes before the reply to the write that caused it.
+/// The event comes before the reply to the write that caused it.
 #[test]
 fn own_changes_are_told_before_they_are_answered() {
     let (mut world, mut client, _) = prepared();
@@ -168,8 +168,8 @@ fn recursive_watches_reach_down_and_leave_lists_out() {
     told(&mut of_all, &mut world, &[(CREATED, "/x")]);
 }
 
-/// Since 3.9.0 kinds on one path do not replace one another (C-51), and one connection still hears
-/// of each change once per table.
+/// Since 3.9.0 kinds on one path do not replace one another (ZOOKEEPER-4466), and one connection
+/// still hears of each change once per table.
 #[test]
 fn kinds_of_watches_on_one_path_live_side_by_side() {
     let (mut world, mut watcher, mut writer) = prepared();
@@ -187,7 +187,7 @@ fn kinds_of_watches_on_one_path_live_side_by_side() {
     told(&mut watcher, &mut world, &[(CHANGED, "/a"), (DELETED, "/a/k")]);
 }
 
-/// Protocol section 7.6.
+/// A number that names no kind cannot be read.
 #[test]
 fn watches_are_found_and_removed_by_their_kind() {
     use WatcherType as Kind;
@@ -233,7 +233,7 @@ fn watches_are_found_and_removed_by_their_kind() {
     }
 }
 
-/// Protocol section 7.5: what is told at once, and what is watched instead.
+/// What has changed since the zxid that the client names is told at once; the rest is watched.
 #[test]
 fn watches_that_are_set_again_catch_up() {
     let (mut world, mut client, mut writer) = prepared();

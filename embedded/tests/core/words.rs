@@ -1,4 +1,4 @@
-//! Four letters in place of a handshake (protocol section 12.6).
+//! Four letters in place of a handshake.
 
 use zk_jute::records::AddWatchMode;
 use zk_jute::records::AddWatchRequest;

@@ -228,7 +228,7 @@ impl Client {
 
     pub(crate) fn events_with_zxid(&mut self, world: &mut World) -> Vec<(EventType, String, Zxid)> {
         self.connection.take(world);
-        assert_eq!(self.next_reply(), None, "a reply that nobody asked for");
+        assert_eq!(self.next_reply(), None, "a reply to no request");
         self.notifications.drain(..).collect()
     }
 }

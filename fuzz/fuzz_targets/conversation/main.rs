@@ -18,7 +18,7 @@ use zk_jute::records::{
     CreateMode, CreateRequest, DeleteRequest, GetChildrenRequest, SetDataRequest,
 };
 use zk_jute::{Vector, Version};
-use zk_session::{Config, ConnectionEnd, Event, Instant, Session, Transport, WatchMode, Watching};
+use zk_session::{Config, ConnectionEnd, Event, Instant, Session, TransportCommand, WatchMode, Watching};
 
 use laws::Laws;
 
@@ -266,7 +266,7 @@ impl World {
 
     fn settle(&mut self) {
         match self.session.poll_transport() {
-            Some(Transport::Connect(_)) => {
+            Some(TransportCommand::Connect(_)) => {
                 self.disconnect();
                 self.link = self.server.open(self.server_now(), PEER).ok();
                 let now = self.now();
@@ -276,7 +276,7 @@ impl World {
                     self.session.handle_closed(now);
                 }
             }
-            Some(Transport::Disconnect) => {
+            Some(TransportCommand::Disconnect) => {
                 self.disconnect();
             }
             None => {}

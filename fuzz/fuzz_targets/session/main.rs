@@ -140,7 +140,7 @@ impl World {
             }
             Ask::Disregard { nth } => {
                 if let Some(id) = self.laws.dropped(*nth) {
-                    self.session.disregard(id);
+                    self.session.forget_locally(id);
                 }
             }
             Ask::Authenticate { scheme: Text(scheme), credential: Blob(credential) } => {

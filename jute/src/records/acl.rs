@@ -7,8 +7,9 @@ use crate::error::DecodeError;
 use crate::id::Version;
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request, record};
+use crate::record::{Decode, Encode, record};
 use crate::records::Stat;
+use crate::request::Request;
 use crate::vector::Vector;
 use crate::writer::Writer;
 

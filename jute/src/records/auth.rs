@@ -5,7 +5,8 @@ use core::fmt;
 use crate::error::DecodeError;
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request, record};
+use crate::record::{Decode, Encode, record};
+use crate::request::Request;
 use crate::vector::Vector;
 use crate::writer::Writer;
 

@@ -1,8 +1,9 @@
 //! Listing children.
 
 use crate::opcode::OpCode;
-use crate::record::{Request, record};
+use crate::record::record;
 use crate::records::Stat;
+use crate::request::Request;
 use crate::vector::Vector;
 
 record! {

@@ -6,7 +6,8 @@ use crate::error::DecodeError;
 use crate::id::{SessionId, Zxid};
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request};
+use crate::record::{Decode, Encode};
+use crate::request::Request;
 use crate::writer::Writer;
 
 /// Bytes of a session's password.

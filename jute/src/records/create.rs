@@ -3,8 +3,9 @@
 use crate::error::DecodeError;
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request, numbers, record};
+use crate::record::{Decode, Encode, numbers, record};
 use crate::records::{Acl, Stat};
+use crate::request::Request;
 use crate::vector::Vector;
 use crate::writer::Writer;
 

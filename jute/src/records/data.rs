@@ -2,8 +2,9 @@
 
 use crate::id::Version;
 use crate::opcode::OpCode;
-use crate::record::{Request, record};
+use crate::record::record;
 use crate::records::Stat;
+use crate::request::Request;
 
 record! {
     /// Deletes a znode without children.

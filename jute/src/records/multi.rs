@@ -7,11 +7,12 @@ use crate::code::ErrorCode;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request};
+use crate::record::{Decode, Encode};
 use crate::records::{
     CheckVersionRequest, Create2Response, CreateRequest, CreateResponse, CreateTtlRequest,
     DeleteRequest, SetDataRequest, SetDataResponse,
 };
+use crate::request::Request;
 use crate::writer::Writer;
 
 /// One operation of a multi.

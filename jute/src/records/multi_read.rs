@@ -4,10 +4,11 @@ use crate::code::ErrorCode;
 use crate::error::DecodeError;
 use crate::opcode::OpCode;
 use crate::reader::Reader;
-use crate::record::{Decode, Encode, Request};
+use crate::record::{Decode, Encode};
 use crate::records::{
     GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse, MultiEntry, MultiList,
 };
+use crate::request::Request;
 use crate::writer::Writer;
 
 /// One read of a `multiRead`. No watch is left, whatever the request says.

@@ -2,8 +2,9 @@
 
 use crate::id::Zxid;
 use crate::opcode::OpCode;
-use crate::record::{Request, record};
+use crate::record::record;
 use crate::records::GetDataResponse;
+use crate::request::Request;
 
 record! {
     /// Changes the members of an ensemble (since 3.5.0): either `joining` and `leaving`, or

@@ -3,7 +3,8 @@
 use crate::code::ErrorCode;
 use crate::id::Zxid;
 use crate::opcode::OpCode;
-use crate::record::{Request, numbers, record};
+use crate::record::{numbers, record};
+use crate::request::Request;
 use crate::vector::Vector;
 
 numbers! {

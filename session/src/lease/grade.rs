@@ -12,13 +12,14 @@ use core::time::Duration;
 /// - The least timeout that was ever granted to the session is two ticks of the ensemble's leader
 ///   or more; three behind an observer that follows an `ObserverMaster` (ZooKeeper 3.6 and later).
 ///   So `minSessionTimeout` is not set below that: by default it is two ticks.
-/// - All members have the same bounds for session timeouts, and nobody lowers them while sessions
+/// - All members have the same bounds for session timeouts, and they are not lowered while sessions
 ///   live. (The lease counts with the least timeout that *this* client was granted.)
 /// - ZooKeeper's leader does not stall in such a way that it serves requests, but sends no pings to
 ///   its followers meanwhile.
 /// - The leader works off the sessions that expire together in less than a twelfth of the timeout.
 /// - No administrator restores a snapshot (ZooKeeper 3.9) under running sessions.
-/// - Nobody else takes the session over: its id is no secret, and its password follows from it.
+/// - No other process takes the session over: its id is no secret, and its password follows from
+///   it.
 ///
 /// How fast answers have to come so that the lease goes on, [`LeaseOutlook`](crate::LeaseOutlook)
 /// says; where they come later, it lapses, and nothing else breaks.

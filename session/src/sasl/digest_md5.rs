@@ -1,7 +1,7 @@
-//! DIGEST-MD5 (RFC 2831), the client's side, as ZooKeeper's server speaks it (protocol section
-//! 10.3): quality of protection `auth`, no subsequent authentication.
+//! DIGEST-MD5 (RFC 2831), the client's side, as ZooKeeper's server speaks it: quality
+//! of protection `auth`, no subsequent authentication.
 //!
-//! MD5 is long broken as a hash, and whoever reads the exchange can try passwords against it. Use
+//! MD5 is long broken as a hash, and a reader of the exchange can try passwords against it. Use
 //! it over TLS, and with passwords that cannot be guessed.
 
 mod directives;

@@ -4,16 +4,15 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use zk_jute::records::{ConnectRequest, ConnectResponse, PASSWORD_LEN};
-use zk_jute::{
-    Decode, DecodeError, DecodeErrorKind, FrameError, FrameSplitter, Oversized, SessionId,
-};
+use zk_jute::{Decode, DecodeError, DecodeErrorKind, FrameSplitter, SessionId};
 
 use super::Session;
 use super::state::{
-    Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, Server, State, Turn, Welcome,
+    AcceptedHandshake, Closing, Grant, Granted, Heartbeat, Identity, Live, Ping, Server, State,
+    Turn,
 };
 use crate::config::ReadOnlyServers;
-use crate::event::{ConnectionEnd, Event, Expiry, Failure, SessionEnd, Transport};
+use crate::event::{ConnectionEnd, Event, Expiry, Failure, SessionEnd, TransportCommand};
 use crate::lease::Handshake;
 use crate::requests::{Pending, Purpose};
 use crate::sasl::Sasl;
@@ -22,7 +21,8 @@ use crate::secret::Secret;
 use crate::servers::ServerIndex;
 use crate::time::Instant;
 
-/// The longest `setWatches`: far below the smallest frame limit in use (C-49).
+/// The longest `setWatches`, far below the smallest frame limit in use: above its limit a server
+/// drops the connection (ZOOKEEPER-706).
 const LONGEST_SET_WATCHES: usize = 128 * 1024;
 
 /// With many servers a fair share of a short timeout would be too short for any of them.
@@ -32,7 +32,7 @@ const SHORTEST_ATTEMPT: Duration = Duration::from_millis(100);
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(3);
 
 /// Servers send 36 or 37 bytes; what is shorter is no answer to a handshake, although its first
-/// bytes may read as a refusal (protocol section 2.6).
+/// bytes may read as a refusal.
 const SHORTEST_HANDSHAKE_ANSWER: usize = 36;
 
 impl<R, W: Clone> Session<R, W> {
@@ -44,7 +44,7 @@ impl<R, W: Clone> Session<R, W> {
     pub(super) fn open_to(&mut self, now: Instant, server: ServerIndex) {
         self.state = State::Opening { server, give_up_at: now + self.attempt_timeout() };
         self.splitter = FrameSplitter::default();
-        self.transport = Some(Transport::Connect(server));
+        self.transport = Some(TransportCommand::Connect(server));
     }
 
     /// For opening the transport, and again for the handshake. Short enough that every server can
@@ -95,21 +95,21 @@ impl<R, W: Clone> Session<R, W> {
                 self.end(SessionEnd::Expired(Expiry::Replaced(session)));
             }
             (_, false) => {
-                let welcome = self.accepted(now, sent_at, &response);
+                let accepted = self.take_grant(now, sent_at, &response);
                 match self.config.sasl {
-                    Sasl::Off => self.establish(now, welcome),
-                    Sasl::Required => self.begin_sasl(now, server, welcome),
+                    Sasl::Off => self.establish(now, accepted),
+                    Sasl::Required => self.begin_sasl(now, server, accepted),
                 }
             }
         }
     }
 
-    fn accepted(
+    fn take_grant(
         &mut self,
         now: Instant,
         sent_at: Instant,
         response: &ConnectResponse<'_>,
-    ) -> Welcome {
+    ) -> AcceptedHandshake {
         let session = response.session_id;
         let millis = u64::try_from(response.timeout).unwrap_or(0);
         let timeout = Duration::from_millis(millis);
@@ -122,7 +122,7 @@ impl<R, W: Clone> Session<R, W> {
             None => (Grant::Made(session), now, timeout),
         };
         self.identity = match (grant, read_only) {
-            (Grant::Made(session), true) => Identity::Makeshift { session },
+            (Grant::Made(session), true) => Identity::Local { session },
             // There are releases that let a read-only server go on with a session of the ensemble.
             (Grant::Made(session), false) | (Grant::Resumed(session), _) => {
                 let password = Secret::new(response.password.unwrap_or_default());
@@ -137,15 +137,15 @@ impl<R, W: Clone> Session<R, W> {
         };
         let handshake = Handshake { sent_at, answered_at: now, least_timeout };
         self.lease.accepted(handshake);
-        Welcome { handshake, timeout, read_only, session: grant }
+        AcceptedHandshake { handshake, timeout, read_only, session: grant }
     }
 
     /// The connection is one to work with. An exchange between the handshake and this is nothing
     /// that the server's clock for the session counts: that runs from the handshake.
-    pub(super) fn establish(&mut self, now: Instant, welcome: Welcome) {
-        let Welcome { handshake, timeout, read_only, session: grant } = welcome;
+    pub(super) fn establish(&mut self, now: Instant, accepted: AcceptedHandshake) {
+        let AcceptedHandshake { handshake, timeout, read_only, session: grant } = accepted;
         match (grant, read_only) {
-            (_, true) => self.lease.cut_off(),
+            (_, true) => self.lease.read_only(),
             (Grant::Made(_), false) => self.lease.begin(handshake),
             (Grant::Resumed(_), false) => self.lease.resume(now, handshake),
         }
@@ -170,7 +170,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// What goes out first on an established connection: identities, watches, then the requests
-    /// that waited (protocol section 7.5).
+    /// that waited.
     fn restore(&mut self, now: Instant) {
         for authentication in &self.authentications {
             let sent = self.requests.send_auth(&authentication.packet());
@@ -201,7 +201,7 @@ impl<R, W: Clone> Session<R, W> {
             }
             State::Authenticating(exchange) => {
                 let end = match (end, exchange.turn) {
-                    (ConnectionEnd::Closed, Turn::Server | Turn::ServerAtLast) => {
+                    (ConnectionEnd::Closed, Turn::Server | Turn::ServerFinal) => {
                         ConnectionEnd::ClosedInSasl
                     }
                     (end, _) => end,
@@ -236,7 +236,7 @@ impl<R, W: Clone> Session<R, W> {
         let retry_at = now + self.next_delay();
         self.state = State::Waiting { until: retry_at };
         self.challenge = None;
-        self.transport = Some(Transport::Disconnect);
+        self.transport = Some(TransportCommand::Disconnect);
         self.probe = None;
         retry_at
     }
@@ -263,7 +263,7 @@ impl<R, W: Clone> Session<R, W> {
         }
         self.state = State::Ended(end);
         self.challenge = None;
-        self.transport = Some(Transport::Disconnect);
+        self.transport = Some(TransportCommand::Disconnect);
         self.probe = None;
         self.lease.end();
         let lost = self.requests.disconnect();
@@ -296,7 +296,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Every call that brings the time does this first, so that a process that was paused hears
-    /// of a lapse before anything that came in meanwhile (C-68).
+    /// of a lapse before anything that came in meanwhile.
     pub(super) fn check_lease(&mut self, now: Instant) {
         if self.lease.lapses(now) {
             self.events.push_back(Event::LeaseLapsed);
@@ -313,12 +313,6 @@ impl<R, W: Clone> Session<R, W> {
             | State::Authenticating(_) => self.identity.granted().map(Granted::dead_at),
         }
     }
-}
-
-/// A frame that is longer than any that may come here.
-pub(super) fn too_long(frame: &Oversized) -> ConnectionEnd {
-    let error = FrameError::TooLong { length: frame.length, limit: frame.limit };
-    ConnectionEnd::Protocol(error.into())
 }
 
 fn decode_handshake(frame: &[u8]) -> Result<ConnectResponse<'_>, DecodeError> {

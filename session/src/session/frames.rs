@@ -5,13 +5,12 @@ use zk_jute::records::WatcherEvent;
 use zk_jute::{Decode, ErrorCode, Oversized, ReplyHeader, Xid, Zxid};
 
 use super::Session;
-use super::connection::too_long;
 use super::heartbeat::heartbeat_outcome;
 use super::state::{Live, Ping, State};
 use crate::event::{Completion, ConnectionEnd, Event, Failure, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
 use crate::time::Instant;
-use crate::watches::{Answered, Told};
+use crate::watches::Delivery;
 
 impl<R, W: Clone> Session<R, W> {
     pub(super) fn handle_live_timeout(&mut self, now: Instant, live: Live) {
@@ -52,10 +51,10 @@ impl<R, W: Clone> Session<R, W> {
     pub(super) fn handle_oversized_reply(&mut self, now: Instant, live: Live, frame: &Oversized) {
         self.state = State::Live(Live { last_received: now, ..live });
         let Ok(header) = ReplyHeader::decode_prefix(&frame.head) else {
-            return self.connection_ended(now, too_long(frame));
+            return self.connection_ended(now, ConnectionEnd::too_long(frame));
         };
         if !self.requests.is_caller_answered_by(header.xid) || header.error != ErrorCode::OK {
-            return self.connection_ended(now, too_long(frame));
+            return self.connection_ended(now, ConnectionEnd::too_long(frame));
         }
         let pending = match self.requests.answered_by(header.xid) {
             Ok(pending) => pending,
@@ -84,10 +83,10 @@ impl<R, W: Clone> Session<R, W> {
             Err(error) => return self.broken(now, error.into()),
         };
         self.seen = self.seen.max(zxid);
-        let told = self.watches.fire(event.path, event.kind);
-        self.events.extend(told.into_iter().map(|told| match told {
-            Told::Once(watcher, kind) => Event::Fired { watcher, kind, zxid },
-            Told::Again(watcher, path, kind) => Event::Changed { watcher, path, kind, zxid },
+        let deliveries = self.watches.fire(event.path, event.kind);
+        self.events.extend(deliveries.into_iter().map(|delivery| match delivery {
+            Delivery::Fired(watcher, kind) => Event::Fired { watcher, kind, zxid },
+            Delivery::Changed(watcher, path, kind) => Event::Changed { watcher, path, kind, zxid },
         }));
         self.remove_unwanted(now);
     }
@@ -107,7 +106,7 @@ impl<R, W: Clone> Session<R, W> {
         live.ping = Ping::Answered;
         match (header.error, sent_at) {
             (ErrorCode::OK, Some(sent_at)) => self.lease.ping_answered(now, sent_at),
-            (error, _) => self.heed_refusal(now, error),
+            (error, _) => self.handle_refusal(now, error),
         }
     }
 
@@ -150,30 +149,30 @@ impl<R, W: Clone> Session<R, W> {
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);
             }
-            // A removal may also find none: the event is on its way, or the server too old (C-48).
+            // A removal may also find none: the event is on its way, or the server too old.
             (Purpose::Sasl, ErrorCode::OK) | (Purpose::RemoveWatches, _) => {}
             (Purpose::Sasl | Purpose::SetWatches, error) => {
                 return self.watches_refused(now, error);
             }
             (Purpose::Caller(tag), _) => self.complete(tag, header, body),
             (Purpose::Watching(tag, watch), error) => {
-                let answered = self.watches.answer(watch, error);
+                let lost = self.watches.answer(watch, error);
                 self.complete(tag, header, body);
-                if let Answered::Lost(watcher) = answered {
+                if let Some(watcher) = lost {
                     self.events.push_back(Event::WatchLost { watcher });
                 }
                 self.remove_unwanted(now);
             }
         }
         if concerns_the_session(outcome) {
-            self.heed_refusal(now, outcome);
+            self.handle_refusal(now, outcome);
         } else {
             self.lease.answered(now, pending.sent_at);
         }
     }
 
     /// Some refusals concern more than the request, and are no evidence that the session lives.
-    fn heed_refusal(&mut self, now: Instant, error: ErrorCode) {
+    fn handle_refusal(&mut self, now: Instant, error: ErrorCode) {
         match error {
             // The answer to the close is on its way, and decides.
             ErrorCode::SESSION_EXPIRED if self.is_closing() => {}
@@ -187,7 +186,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Servers keep no events for persistent watches while the client is away: they are told once
-    /// the server has them all again, so that what they read then misses nothing (C-50).
+    /// the server has them all again, so that what they read then misses nothing.
     fn watches_are_set(&mut self) {
         if !self.requests.are_setting_watches() {
             let interrupted = self.watches.resume();
@@ -213,7 +212,7 @@ impl<R, W: Clone> Session<R, W> {
         self.events.push_back(Event::Completed { tag, outcome });
     }
 
-    /// All events up to the transaction of a reply came before it (protocol section 3.3), those of
+    /// All events up to the transaction of a reply came before it, those of
     /// watches that are not set again yet excepted: their turn is after the last `setWatches`.
     fn note_reply(&mut self, zxid: Zxid) {
         self.seen = self.seen.max(zxid);
@@ -238,7 +237,7 @@ const fn concerns_the_session(error: ErrorCode) -> bool {
 }
 
 /// Whether an error means that the connection lacks an identity that the server accepts, whatever
-/// it answers (protocol section 10.5).
+/// it answers.
 pub(super) const fn refuses_identity(error: ErrorCode) -> bool {
     matches!(error, ErrorCode::AUTH_FAILED | ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH)
 }

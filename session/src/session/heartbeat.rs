@@ -6,7 +6,7 @@ use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResponse
 use zk_jute::{Decode, DecodeError, Encode, ErrorCode, OpCode, Version};
 
 use super::Session;
-use super::state::{Closing, Heartbeat, Live, Named, Ping, State};
+use super::state::{Closing, Heartbeat, HeartbeatZnode, Live, Ping, State};
 use super::submission::REQUEST_HEADER_LEN;
 use crate::event::{Event, SubmitError};
 use crate::lease::{Followup, LeaseGrade, LeaseOutlook};
@@ -41,7 +41,9 @@ impl<R, W: Clone> Session<R, W> {
         if let State::Live(live) = &mut self.state {
             live.heartbeat = match live.heartbeat {
                 Heartbeat::RefusedUntil(_) if is_another => Heartbeat::DueAt(now),
-                Heartbeat::Unanswered(_) if is_another => Heartbeat::Unanswered(Named::Former),
+                Heartbeat::Unanswered(_) if is_another => {
+                    Heartbeat::Unanswered(HeartbeatZnode::Former)
+                }
                 heartbeat => heartbeat,
             };
             let live = *live;
@@ -120,7 +122,7 @@ impl<R, W: Clone> Session<R, W> {
             }
         };
         debug_assert!(sent.is_ok(), "its length was checked when the znode was named");
-        let heartbeat = Heartbeat::Unanswered(Named::Present);
+        let heartbeat = Heartbeat::Unanswered(HeartbeatZnode::Current);
         self.state = State::Live(Live { last_sent: now, heartbeat, ..live });
     }
 
@@ -180,7 +182,7 @@ impl<R, W: Clone> Session<R, W> {
         };
         live.heartbeat = match live.heartbeat {
             // The refusal says nothing of the znode that is named now.
-            Heartbeat::Unanswered(Named::Former) => Heartbeat::DueAt(now),
+            Heartbeat::Unanswered(HeartbeatZnode::Former) => Heartbeat::DueAt(now),
             _ => Heartbeat::RefusedUntil(now + self.lease.retry_delay(live.refusals)),
         };
         live.refusals = live.refusals.saturating_add(1);

@@ -1,7 +1,7 @@
 //! The SASL exchange at the beginning of a connection.
 //!
 //! Nothing else may be sent meanwhile, pings included: a server that demands SASL closes the
-//! connection for it (protocol section 10.5).
+//! connection for it.
 
 use bytes::{Buf, Bytes};
 use zk_jute::records::{Credential, GetSaslRequest, SetSaslResponse};
@@ -9,7 +9,7 @@ use zk_jute::{Decode, ErrorCode, ReplyHeader};
 
 use super::Session;
 use super::frames::{REPLY_HEADER_LEN, refuses_identity};
-use super::state::{Authenticating, State, Turn, Welcome};
+use super::state::{AcceptedHandshake, Authenticating, State, Turn};
 use crate::event::{ConnectionEnd, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
 use crate::sasl::{SaslAnswer, SaslChallenge, SaslFailure};
@@ -17,15 +17,16 @@ use crate::servers::ServerIndex;
 use crate::time::Instant;
 
 impl<R, W: Clone> Session<R, W> {
-    /// What the driver's SASL mechanism is to answer now, if anything. Once
-    /// [`Transport`](crate::Transport) tells to drop the transport, no answer is wanted any more.
+    /// What the driver's SASL mechanism is to answer now, if anything. Once a
+    /// [`TransportCommand`](crate::TransportCommand) drops the transport, no answer is wanted any
+    /// more.
     pub fn poll_sasl(&mut self) -> Option<SaslChallenge> {
         self.challenge.take()
     }
 
     /// The mechanism's answer to the last [`poll_sasl`](Session::poll_sasl). It may take its time:
     /// the session waits as long as for a handshake, and then gives the connection up. An answer
-    /// that nobody waits for is ignored.
+    /// that the session does not wait for is ignored.
     pub fn handle_sasl(&mut self, now: Instant, answer: SaslAnswer<'_>) {
         self.check_lease(now);
         let State::Authenticating(exchange @ Authenticating { turn: Turn::Mechanism, .. }) =
@@ -37,17 +38,22 @@ impl<R, W: Clone> Session<R, W> {
         match answer {
             SaslAnswer::Token(token) => self.send_token(now, exchange, token, Turn::Server),
             SaslAnswer::LastToken(token) => {
-                self.send_token(now, exchange, token, Turn::ServerAtLast);
+                self.send_token(now, exchange, token, Turn::ServerFinal);
             }
-            SaslAnswer::Done => self.establish(now, exchange.welcome),
+            SaslAnswer::Done => self.establish(now, exchange.accepted),
             SaslAnswer::Failed(failure) => self.end(SessionEnd::SaslFailed(failure)),
         }
     }
 
-    pub(super) fn begin_sasl(&mut self, now: Instant, server: ServerIndex, welcome: Welcome) {
+    pub(super) fn begin_sasl(
+        &mut self,
+        now: Instant,
+        server: ServerIndex,
+        accepted: AcceptedHandshake,
+    ) {
         let give_up_at = now + self.attempt_timeout();
         let turn = Turn::Mechanism;
-        self.state = State::Authenticating(Authenticating { server, welcome, give_up_at, turn });
+        self.state = State::Authenticating(Authenticating { server, accepted, give_up_at, turn });
         self.challenge = Some(SaslChallenge::Begin(server));
     }
 
@@ -86,7 +92,7 @@ impl<R, W: Clone> Session<R, W> {
             (Turn::Server | Turn::Mechanism, _) => {
                 self.end(SessionEnd::SaslFailed(SaslFailure::NotOffered));
             }
-            (Turn::ServerAtLast, _) => self.establish(now, exchange.welcome),
+            (Turn::ServerFinal, _) => self.establish(now, exchange.accepted),
         }
     }
 

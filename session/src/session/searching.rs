@@ -15,13 +15,13 @@ impl<R, W: Clone> Session<R, W> {
     /// before; all are void once the connection ends.
     ///
     /// The first comes 100 ms after the connection, and further ones after twice as long each time,
-    /// up to a minute (protocol section 8.7).
+    /// up to a minute.
     pub fn poll_probe(&mut self) -> Option<ServerIndex> {
         self.probe.take()
     }
 
     /// The server answered, or could not be asked. If it takes writes, the session goes there: the
-    /// connection ends with [`ConnectionEnd::Outdone`], and the next one is to that server.
+    /// connection ends with [`ConnectionEnd::LeftReadOnly`], and the next one is to that server.
     pub fn handle_probed(&mut self, now: Instant, server: ServerIndex, answer: ProbeAnswer) {
         self.check_lease(now);
         if let State::Live(Live {
@@ -31,7 +31,7 @@ impl<R, W: Clone> Session<R, W> {
         }) = &mut self.state
             && search.answered(now, server, answer)
         {
-            self.connection_ended(now, ConnectionEnd::Outdone);
+            self.connection_ended(now, ConnectionEnd::LeftReadOnly);
             self.open_to(now, server);
         }
     }

@@ -34,9 +34,9 @@ pub(super) enum State {
     Ended(SessionEnd),
 }
 
-/// What the answer to a handshake said of the connection.
+/// A handshake that a server accepted, and what it granted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Welcome {
+pub(super) struct AcceptedHandshake {
     pub(super) handshake: Handshake,
     /// What was negotiated for this connection.
     pub(super) timeout: Duration,
@@ -55,7 +55,7 @@ pub(super) enum Grant {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Authenticating {
     pub(super) server: ServerIndex,
-    pub(super) welcome: Welcome,
+    pub(super) accepted: AcceptedHandshake,
     pub(super) give_up_at: Instant,
     pub(super) turn: Turn,
 }
@@ -66,7 +66,7 @@ pub(super) enum Turn {
     Mechanism,
     Server,
     /// The server's confirmation completes the exchange.
-    ServerAtLast,
+    ServerFinal,
 }
 
 /// A connection on which the session is established.
@@ -104,13 +104,13 @@ pub(super) enum Heartbeat {
     /// The last one was refused: with the same znode, the next one is due then.
     RefusedUntil(Instant),
     /// It, or its confirmation, is on its way.
-    Unanswered(Named),
+    Unanswered(HeartbeatZnode),
 }
 
 /// Which znode the heartbeat on its way names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
-    Present,
+pub(super) enum HeartbeatZnode {
+    Current,
     /// One that the caller has replaced meanwhile.
     Former,
 }
@@ -128,7 +128,7 @@ impl Live {
         self.last_sent + self.timeout / 3
     }
 
-    /// The connection is given up when nothing came for two thirds of the timeout (C-57).
+    /// The connection is given up when nothing came for two thirds of the timeout.
     pub(super) fn silent_at(&self) -> Instant {
         self.last_received + self.timeout * 2 / 3
     }
@@ -157,8 +157,8 @@ impl Live {
 pub(super) enum Identity {
     New,
     /// A read-only server made it by itself, and no other one knows it: the next connection begins
-    /// with a new session (protocol section 2.6).
-    Makeshift {
+    /// with a new session.
+    Local {
         session: SessionId,
     },
     Granted(Granted),
@@ -169,7 +169,7 @@ impl Identity {
     pub(super) const fn granted(&self) -> Option<&Granted> {
         match self {
             Self::Granted(granted) => Some(granted),
-            Self::New | Self::Makeshift { .. } => None,
+            Self::New | Self::Local { .. } => None,
         }
     }
 }
@@ -191,7 +191,7 @@ pub(super) struct Granted {
 
 impl Granted {
     /// Four thirds of the timeout after the last sign of life: no server can still know the
-    /// session (C-56).
+    /// session.
     pub(super) fn dead_at(&self) -> Instant {
         self.last_received + self.timeout * 4 / 3
     }

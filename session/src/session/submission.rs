@@ -47,7 +47,7 @@ impl<R, W: Clone> Session<R, W> {
     /// `tag`, in the order of submission.
     ///
     /// A request that asks for a watch goes through [`Session::submit_watching`]: a watch set from
-    /// here would fire for nobody.
+    /// here would fire without a watcher.
     pub fn submit<Q: Request>(
         &mut self,
         now: Instant,
@@ -92,13 +92,14 @@ impl<R, W: Clone> Session<R, W> {
         submitted.map(|()| id).inspect_err(|_| self.watches.unanswered(id))
     }
 
-    /// Asks for a watch that stays (since ZooKeeper 3.6.0). [`Event::Changed`](crate::Event::Changed)
-    /// tells `watcher` of each change, and [`Event::ChangesMissed`](crate::Event::ChangesMissed)
-    /// after each reconnect, since servers keep no events for those who were away (C-50); until
-    /// the watch is [forgotten](Session::forget), or [lost](crate::Event::WatchLost).
+    /// Asks for a watch that stays (since ZooKeeper 3.6.0).
+    /// [`Event::Changed`](crate::Event::Changed) tells `watcher` of each change, and
+    /// [`Event::ChangesMissed`](crate::Event::ChangesMissed) after each reconnect, since servers
+    /// keep no events for a client that is away; until the watch is [forgotten](Session::forget),
+    /// or [lost](crate::Event::WatchLost).
     ///
     /// The znode need not exist. Watches of all kinds may be kept on one path, whatever the
-    /// release of the server (C-51).
+    /// release of the server.
     pub fn submit_persistent(
         &mut self,
         now: Instant,
@@ -116,7 +117,8 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// Drops a watch: nothing will be reported for it. Where it was the last one on its path, the
-    /// server is told to forget the path (C-47).
+    /// server is told to forget the path: a watch that nothing removes would stay there
+    /// (CURATOR-107).
     pub fn forget(&mut self, now: Instant, watch: WatchId) {
         self.check_lease(now);
         self.watches.forget(watch);
@@ -125,12 +127,12 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Drops a watch on a znode that is about to be deleted: as [`Session::forget`], but the server
     /// is not told, since the deletion ends the watch there.
-    pub fn disregard(&mut self, watch: WatchId) {
-        self.watches.disregard(watch);
+    pub fn forget_locally(&mut self, watch: WatchId) {
+        self.watches.forget_locally(watch);
     }
 
-    /// Has the server forget what nobody watches any more. By the type `Any`: those before 3.9
-    /// cannot tell the kinds apart, and it is all that there is (protocol section 7.6).
+    /// Has the server forget the watches on paths where the session has none left. By the type
+    /// `Any`: servers before 3.9 cannot tell the kinds apart, and it is all that there is.
     pub(super) fn remove_unwanted(&mut self, now: Instant) {
         while let Some(path) = self.watches.take_unwanted() {
             if let State::Live(live @ Live { closing: Closing::NotAsked, .. }) = &mut self.state

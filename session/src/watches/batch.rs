@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use zk_jute::records::{SetWatches, SetWatches2};
 use zk_jute::{Vector, Zxid};
 
-use super::Kind;
+use super::kind::Kind;
 
 /// Paths for one `setWatches` or `setWatches2`.
 #[derive(Debug, Default)]

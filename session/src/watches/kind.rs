@@ -3,7 +3,7 @@
 use zk_jute::ErrorCode;
 use zk_jute::records::EventType;
 
-use super::WatchMode;
+use super::mode::WatchMode;
 
 /// Which request asks for the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,27 +19,29 @@ pub(crate) enum WatchedBy {
 }
 
 impl WatchedBy {
-    /// The watch that a reply leaves behind, if it leaves one (protocol section 7.4).
+    /// The watch that a reply leaves behind, if it leaves one.
     pub(super) const fn leaves(self, reply: ErrorCode) -> Option<Kind> {
         match (self, reply) {
             (Self::Exists | Self::GetData, ErrorCode::OK) => Some(Kind::Data),
             (Self::Exists, ErrorCode::NO_NODE) => Some(Kind::Exist),
             (Self::GetChildren, ErrorCode::OK) => Some(Kind::Child),
-            (Self::AddWatch { mode, .. }, ErrorCode::OK | ErrorCode::NO_NODE) => Some(mode.kind()),
+            (Self::AddWatch { mode, .. }, ErrorCode::OK | ErrorCode::NO_NODE) => {
+                Some(Kind::of(mode))
+            }
             _ => None,
         }
     }
 
     /// What the server holds for a watch of this kind that it was asked for.
-    pub(super) const fn held(self, left: Kind) -> Held {
+    pub(super) const fn held(self, left: Kind) -> ServerWatches {
         match self {
-            Self::AddWatch { wire, .. } => wire.kind().held(),
+            Self::AddWatch { wire, .. } => Kind::of(wire).held(),
             Self::Exists | Self::GetData | Self::GetChildren => left.held(),
         }
     }
 }
 
-/// In which of its lists a client keeps the watch (protocol section 7.4).
+/// In which list of `setWatches2` a client names the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,
@@ -55,6 +57,13 @@ impl Kind {
     pub(super) const ALL: [Self; 5] =
         [Self::Data, Self::Exist, Self::Child, Self::Persistent, Self::Recursive];
 
+    const fn of(mode: WatchMode) -> Self {
+        match mode {
+            WatchMode::Persistent => Self::Persistent,
+            WatchMode::PersistentRecursive => Self::Recursive,
+        }
+    }
+
     pub(super) const fn is_fired_by(self, event: EventType) -> bool {
         match event {
             EventType::NODE_CREATED | EventType::NODE_DATA_CHANGED => !matches!(self, Self::Child),
@@ -64,21 +73,21 @@ impl Kind {
         }
     }
 
-    pub(super) const fn held(self) -> Held {
+    pub(super) const fn held(self) -> ServerWatches {
         match self {
-            Self::Data | Self::Exist => Held::DATA,
-            Self::Child => Held::CHILD,
-            Self::Persistent => Held::PERSISTENT,
-            Self::Recursive => Held::RECURSIVE,
+            Self::Data | Self::Exist => ServerWatches::DATA,
+            Self::Child => ServerWatches::CHILD,
+            Self::Persistent => ServerWatches::PERSISTENT,
+            Self::Recursive => ServerWatches::RECURSIVE,
         }
     }
 }
 
 /// What the server may hold for this connection at one path. It never holds more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held(u8);
+pub(crate) struct ServerWatches(u8);
 
-impl Held {
+impl ServerWatches {
     pub(super) const NOTHING: Self = Self(0);
     const DATA: Self = Self(1);
     const CHILD: Self = Self(2);

@@ -26,7 +26,7 @@ fn an_identity_is_presented_at_once_on_a_connection() {
     assert!(lab.session.is_connected());
 }
 
-/// C-63: on every connection, before the watches and before all requests.
+/// On every connection, before the watches and before all requests (kazoo #172).
 #[test]
 fn identities_come_first_on_every_connection() {
     let mut lab = Lab::connected_with(|config| {
@@ -49,7 +49,7 @@ fn identities_come_first_on_every_connection() {
     }
 }
 
-/// Protocol section 10.5: a server that demands an identity refuses whatever comes before it, a ping
+/// A server that demands an identity refuses whatever comes before it, a ping
 /// too. One is due at once if the handshake took long.
 #[test]
 fn no_ping_overtakes_an_identity() {
@@ -79,7 +79,7 @@ fn an_identity_that_is_given_early_waits_for_the_connection() {
     assert_eq!(lab.opcodes_sent(), [OpCode::AUTH]);
 }
 
-/// C-63: a refusal is told, and is the end: trying again would change nothing.
+/// A refusal is told, and is the end: trying again would change nothing.
 #[test]
 fn a_refused_identity_ends_the_session() {
     let mut lab = Lab::connected();

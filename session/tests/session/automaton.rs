@@ -4,7 +4,8 @@ use core::fmt::Debug;
 
 use zk_session::Event;
 
-/// Follows the events of one session, and refuses one that is not on a path (C-55).
+/// Follows the events of one session, and refuses one that is not on a path
+/// (CURATOR-367, CURATOR-525).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automaton {
     Apart,

@@ -2,7 +2,7 @@
 
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, Failure, SessionEnd, SubmitError, Transport};
+use zk_session::{Event, Failure, SessionEnd, SubmitError, TransportCommand};
 
 use crate::lab::Lab;
 
@@ -32,11 +32,11 @@ fn requests_before_the_close_are_completed_first() {
         ),
         "{events:?}"
     );
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.session.poll_timeout(), None);
 }
 
-/// C-66: closing is bounded by the timeout, although something arrives all the time.
+/// Closing is bounded by the timeout, although something arrives all the time (CURATOR-194).
 #[test]
 fn a_close_without_an_answer_is_given_up_after_the_timeout() {
     let mut lab = Lab::connected();
@@ -75,11 +75,11 @@ fn without_a_connection_the_session_is_abandoned_at_once() {
         lab.events();
         lab.session.close(lab.now);
         assert_eq!(lab.events(), [Event::Ended(SessionEnd::Abandoned)]);
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     }
 }
 
-/// A read-only server refuses to close a session of the ensemble (protocol section 2.6).
+/// A read-only server refuses to close a session of the ensemble.
 #[test]
 fn a_refused_close_is_no_close() {
     let cases = [

@@ -3,7 +3,8 @@
 use zk_jute::records::{ConnectResponse, GetDataRequest};
 use zk_jute::{ErrorCode, SessionId, Xid};
 use zk_session::{
-    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, Transport, Watching,
+    ConnectionEnd, Event, Expiry, Failure, LeaseGrade, SessionEnd, SubmitError, TransportCommand,
+    Watching,
 };
 
 use crate::lab::{Lab, SESSION, TIMEOUT, after};
@@ -23,12 +24,12 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     assert_eq!(lab.session.ended(), Some(end));
     assert_eq!(lab.session.poll_timeout(), None);
     assert_eq!(lab.session.lease_deadline(), None);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     let submitted = lab.session.submit(lab.now, 1, &READ);
     assert_eq!(submitted, Err(SubmitError::Closed));
 }
 
-/// C-15: a server hands out another session instead of refusing this one.
+/// A server hands out another session instead of refusing this one (ClickHouse #116690).
 #[test]
 fn another_session_id_is_the_expiry_of_this_session() {
     let mut lab = Lab::connected();
@@ -47,7 +48,8 @@ fn another_session_id_is_the_expiry_of_this_session() {
     );
 }
 
-/// C-56: with no server in reach, four thirds of the timeout after the last sign of life.
+/// With no server in reach, four thirds of the timeout after the last sign of life
+/// (ZOOKEEPER-4508).
 #[test]
 fn the_session_is_declared_dead_at_four_thirds_of_the_timeout() {
     let mut lab = Lab::connected();
@@ -62,7 +64,7 @@ fn the_session_is_declared_dead_at_four_thirds_of_the_timeout() {
     assert_eq!(lab.events().last(), Some(&Event::Ended(end)));
 }
 
-/// C-56: also while an attempt to connect hangs.
+/// Also while an attempt to connect hangs.
 #[test]
 fn the_session_is_declared_dead_in_the_midst_of_an_attempt() {
     let mut lab = Lab::connected();
@@ -74,7 +76,7 @@ fn the_session_is_declared_dead_in_the_midst_of_an_attempt() {
     assert_eq!(lab.session.ended(), Some(SessionEnd::Expired(Expiry::Unreachable)));
 }
 
-/// C-61: every server closes the connection in the handshake, because it is behind.
+/// Every server closes the connection in the handshake, because it is behind (kazoo #42).
 #[test]
 fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
     let mut lab = Lab::with(3, |_| ());
@@ -86,7 +88,7 @@ fn servers_that_refuse_by_closing_are_tried_until_the_session_is_dead() {
     lab.events();
     let mut attempts = 0;
     while lab.session.ended().is_none() {
-        if let Some(Transport::Connect(_)) = lab.session.poll_transport() {
+        if let Some(TransportCommand::Connect(_)) = lab.session.poll_transport() {
             lab.session.handle_opened(lab.now);
             lab.close_by_server();
             attempts += 1;

@@ -5,8 +5,8 @@ use core::time::Duration;
 use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Zxid};
 use zk_session::{
-    Config, Event, Expiry, Failure, LeaseGrade, Session, SessionEnd, SessionTicket, Transport,
-    Watching,
+    Config, Event, Expiry, Failure, LeaseGrade, Session, SessionEnd, SessionTicket,
+    TransportCommand, Watching,
 };
 
 use crate::lab::{LEASE, Lab, PASSWORD, SESSION, TIMEOUT};
@@ -40,7 +40,7 @@ fn a_session_that_is_given_up_ends_here_without_a_word_to_the_server() {
     let over = [lost, Event::WatchLost { watcher: 7 }, Event::Ended(SessionEnd::Detached)];
     assert_eq!(lab.events(), over);
     assert_eq!(lab.sent(), [], "no closeSession");
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.session.lease_deadline(), None);
     assert_eq!(lab.session.detach(lab.now), None, "there is one ticket");
 }
@@ -72,7 +72,7 @@ fn what_is_no_session_yet_or_no_more_is_not_given_up() {
     assert_eq!(closing.session.ended(), None);
 }
 
-/// C-60: also in another process, nothing that was seen is unseen.
+/// Also in another process, nothing that was seen is unseen.
 #[test]
 fn the_session_is_resumed_with_all_that_the_ticket_holds() {
     let (lab, ticket) = detached();

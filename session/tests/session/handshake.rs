@@ -5,7 +5,7 @@ use core::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use zk_jute::records::{ConnectResponse, PASSWORD_LEN};
 use zk_jute::{Encode, ErrorCode, SessionId, Xid, Zxid};
-use zk_session::{ConnectionEnd, Event, ProtocolError, Transport};
+use zk_session::{ConnectionEnd, Event, ProtocolError, TransportCommand};
 
 use crate::lab::{Lab, PASSWORD, SESSION, TIMEOUT, after, header};
 
@@ -59,7 +59,6 @@ fn an_answer_without_the_read_only_byte_is_an_answer() {
     assert_eq!(lab.events(), [connected]);
 }
 
-/// C-73: that the server is read-only is told.
 #[test]
 fn a_read_only_server_is_told_apart() {
     let mut lab = Lab::new();
@@ -104,7 +103,7 @@ fn an_answer_that_is_too_short_is_a_failed_attempt_and_no_expiry() {
             ),
             "{events:?}"
         );
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
         assert_eq!(lab.connect().session, SESSION);
     }
 }

@@ -362,7 +362,8 @@ fn a_warm_lease_is_secure() {
     assert_eq!(lab.session.lease_outlook(lab.now), LeaseOutlook::Secure { until });
 }
 
-/// What a leader costs an hour, at a timeout of 6 s; an heir costs the same, everybody else pings.
+/// What a leader costs an hour, at a timeout of 6 s; an heir costs the same, every other nominee
+/// pings.
 #[test]
 fn the_cost_of_an_hour() {
     let mut lab = Lab::connected_with(quorum);

@@ -12,7 +12,7 @@ use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len,
 };
 use zk_session::{
-    Config, Event, Instant, LeaseGrade, ServerIndex, Session, Transport, WatchId, Watching,
+    Config, Event, Instant, LeaseGrade, ServerIndex, Session, TransportCommand, WatchId, Watching,
 };
 
 use crate::automaton::Automaton;
@@ -121,8 +121,8 @@ impl Lab {
     pub(crate) fn wanted_server(&mut self) -> ServerIndex {
         for _ in 0..10 {
             match self.session.poll_transport() {
-                Some(Transport::Connect(server)) => return server,
-                Some(Transport::Disconnect) => {}
+                Some(TransportCommand::Connect(server)) => return server,
+                Some(TransportCommand::Disconnect) => {}
                 None => {
                     let at = self.session.poll_timeout().expect("a session that goes on");
                     self.now = self.now.max(at);

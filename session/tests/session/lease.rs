@@ -8,7 +8,7 @@ use crate::lab::{LEASE, Lab, after};
 
 const READ: GetDataRequest<'_> = GetDataRequest { path: "/a", watch: false };
 
-/// C-5: the deadline rests on when the proof was sent, not on when it was answered.
+/// The deadline rests on when the proof was sent, not on when it was answered.
 #[test]
 fn the_lease_counts_from_the_sending_of_what_was_answered() {
     let mut lab = Lab::new();
@@ -49,8 +49,8 @@ fn the_margin_is_a_part_of_the_timeout() {
     assert_eq!(lab.session.lease_deadline(), Some(after(6000)));
 }
 
-/// C-5, C-56: the lease lapses by the clock, with no server in reach, and before the session is
-/// declared dead.
+/// The lease lapses by the clock, with no server in reach, and before the session is declared dead
+/// (Netflix/curator #216: leaders for ten minutes without a connection).
 #[test]
 fn the_lease_lapses_while_there_is_no_connection() {
     let mut lab = Lab::connected();
@@ -70,7 +70,8 @@ fn the_lease_lapses_while_there_is_no_connection() {
     assert!(lab.session.ended().is_some());
 }
 
-/// C-9: a reply that is held back for long ends the lease at the deadline, not at the reply.
+/// A reply that is held back for long ends the lease at the deadline, not at the reply
+/// (kubernetes #67651).
 #[test]
 fn a_reply_that_is_held_back_does_not_hold_the_lease() {
     let mut lab = Lab::connected();
@@ -117,7 +118,7 @@ fn a_lapsed_lease_is_proved_again_by_later_evidence_and_may_lapse_again() {
     assert_eq!(count_lapses(&lab.events()), 1);
 }
 
-/// C-68: a process that was paused hears of the lapse before anything that came in meanwhile,
+/// A process that was paused hears of the lapse before anything that came in meanwhile,
 /// whichever call comes first.
 #[test]
 fn after_a_pause_the_lapse_comes_before_everything_else() {

@@ -1,5 +1,5 @@
 //! Watches that stay, alone and beside one-shot ones, on a connection and over reconnects; and
-//! taking down what nobody wants.
+//! taking down what was dropped.
 
 use zk_jute::records::{
     AddWatchMode, AddWatchRequest, EventType, GetDataRequest, RemoveWatchesRequest, SetWatches,
@@ -80,7 +80,7 @@ fn a_persistent_watch_sees_every_change_of_its_znode_and_stays() {
     }
 }
 
-/// Protocol section 7.3: no lists of children.
+/// No lists of children.
 #[test]
 fn a_recursive_watch_sees_what_is_below_too() {
     let mut lab = Lab::connected();
@@ -97,7 +97,7 @@ fn a_recursive_watch_sees_what_is_below_too() {
     assert_eq!(lab.events(), []);
 }
 
-/// C-51: servers before 3.9 would end the persistent watch for the one-shot one.
+/// Servers before 3.9 would end the persistent watch for the one-shot one (ZOOKEEPER-4466).
 #[test]
 fn a_one_shot_watch_relies_on_a_persistent_one_of_its_path() {
     let mut lab = Lab::connected();
@@ -109,7 +109,7 @@ fn a_one_shot_watch_relies_on_a_persistent_one_of_its_path() {
     assert_eq!(lab.forget(persistent), [], "the server still has it, for the other one");
     lab.notify(7, WRITTEN, "/a");
     assert_eq!(lab.events(), [fired(2, WRITTEN, 7)]);
-    assert_eq!(removed(&lab.sent()), ["/a"], "now nobody wants it");
+    assert_eq!(removed(&lab.sent()), ["/a"], "now it has no watcher");
 }
 
 /// A recursive watch does not see a list of children change, so a read of that is a watch of its
@@ -166,7 +166,7 @@ fn a_change_of_children_is_told_once_beside_a_recursive_watch() {
     }
 }
 
-/// C-51: what waits for a connection goes out behind the watches that are set again, so it must not
+/// What waits for a connection goes out behind the watches that are set again, so it must not
 /// end one of those either.
 #[test]
 fn what_is_asked_while_disconnected_relies_on_the_watches_that_are_set_again() {
@@ -250,8 +250,8 @@ fn a_change_of_children_that_nothing_announced_is_told() {
     assert_eq!(lab.events(), [changed(1, "/a", CHILDREN, 9)]);
 }
 
-/// C-50: what happened meanwhile is not reported, so the watcher hears that it may have missed
-/// something; but not before the server has the watch again.
+/// What happened meanwhile is not reported (apache/zookeeper #1950), so the watcher hears that it
+/// may have missed something; but not before the server has the watch again.
 #[test]
 fn a_persistent_watch_reports_the_gap_once_it_is_set_again() {
     let mut lab = Lab::connected();
@@ -326,7 +326,7 @@ fn a_server_that_knows_no_persistent_watches_costs_those_alone() {
     assert_eq!(lab.sent_one().opcode, OpCode::SET_WATCHES);
 }
 
-/// Each attempt would cost the connection (protocol section 4.1).
+/// Each attempt would cost the connection.
 #[test]
 fn an_operation_that_a_server_does_not_know_is_asked_for_once() {
     let mut lab = Lab::connected();
@@ -348,19 +348,19 @@ fn an_operation_that_a_server_does_not_know_is_asked_for_once() {
     }
 }
 
-/// C-47: what nobody watches, the server does not keep.
+/// The server does not keep watches that the session has dropped (CURATOR-107).
 #[test]
 fn a_forgotten_watch_is_taken_down() {
     let mut lab = Lab::connected();
     let first = lab.watch(Watching::GetData("/a"), 1, 5);
     let second = lab.watch(Watching::GetChildren("/a"), 2, 5);
     let third = lab.add_watch("/b", WatchMode::PersistentRecursive, 3);
-    assert_eq!(lab.forget(first), [], "C-51: the other one is not to be taken down");
+    assert_eq!(lab.forget(first), [], "the other one is not to be taken down");
     let sent = lab.forget(second);
     assert_eq!(removed(&sent), ["/a"]);
     let last = lab.forget(third);
     assert_eq!(removed(&last), ["/b"]);
-    // C-48: its event crossed with the request.
+    // Its event crossed with the request (zookeeper-client-rust #22).
     for sent in sent.iter().chain(&last) {
         lab.reply(sent.xid, 6, ErrorCode::NO_WATCHER);
     }

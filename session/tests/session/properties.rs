@@ -103,7 +103,7 @@ fn setting() -> impl Strategy<Value = Setting> {
 }
 
 proptest! {
-    /// C-5, C-55, C-68: the laws are those that `World` asserts.
+    /// The laws are those that `World` asserts.
     #[test]
     fn the_laws_hold_with_an_honest_server(
         setting in setting(),
@@ -119,7 +119,7 @@ proptest! {
         run(&setting, &happenings);
     }
 
-    /// C-55, C-58: a peer that sends anything, at any time.
+    /// A peer that sends anything, at any time.
     #[test]
     fn the_laws_hold_with_a_hostile_server(
         setting in setting(),
@@ -136,7 +136,7 @@ proptest! {
         run(&setting, &happenings);
     }
 
-    /// C-68: a clock that goes back, or to the end of time, is no reason to panic.
+    /// A clock that goes back, or to the end of time, is no reason to panic (kazoo #722).
     #[test]
     fn a_wild_clock_does_no_harm(
         setting in setting(),

@@ -6,7 +6,7 @@ use zk_jute::records::{EventType, GetDataRequest, SetWatches};
 use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Zxid};
 use zk_session::{
     ConnectionEnd, Event, Failure, LeaseGrade, ProbeAnswer, ReadOnlyServers, ServerIndex,
-    Transport, Watching,
+    TransportCommand, Watching,
 };
 
 use crate::lab::{Lab, SESSION};
@@ -47,7 +47,7 @@ fn only_who_accepts_them_tells_a_server_so() {
     assert_eq!(accepting(1).open().read_only, Some(true));
 }
 
-/// Protocol section 2.6: no other server knows the session of a read-only one, and none of its own.
+/// No other server knows the session of a read-only one, and none of its own.
 #[test]
 fn a_session_of_a_read_only_server_is_replaced_by_the_next_one() {
     let mut lab = connected_read_only(1);
@@ -88,7 +88,7 @@ fn a_session_of_a_read_only_server_is_not_declared_dead() {
     assert_eq!(lab.open().session, SessionId::NONE);
 }
 
-/// Whoever leads by it would lead beside the ensemble's leader (C-73).
+/// A nominee that led by it would lead beside the ensemble's leader.
 #[test]
 fn a_read_only_server_never_proves_a_lease() {
     for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
@@ -134,7 +134,7 @@ fn a_lease_that_was_proved_before_is_not_put_off() {
     assert!(lab.events().contains(&Event::LeaseLapsed));
 }
 
-/// Protocol section 8.7.
+/// After 100 ms, then after twice as long each time, up to a minute.
 #[test]
 fn all_servers_are_asked_in_turn_ever_more_rarely() {
     let mut lab = connected_read_only(3);
@@ -175,10 +175,10 @@ fn the_session_goes_to_the_server_that_takes_writes_and_its_watches_with_it() {
     let (server, _) = next_probe(&mut lab);
     lab.session.submit(lab.now, 1, &read).expect("accepted");
     lab.session.handle_probed(lab.now, server, ProbeAnswer::ReadWrite);
-    let outdone = Event::Disconnected { end: ConnectionEnd::Outdone, lease_deadline: None };
+    let outdone = Event::Disconnected { end: ConnectionEnd::LeftReadOnly, lease_deadline: None };
     let lost = Event::Completed { tag: 1, outcome: Err(Failure::ConnectionLoss) };
     assert_eq!(lab.events(), [outdone, lost]);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Connect(server)));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Connect(server)));
     lab.session.handle_opened(lab.now);
     lab.session.poll_transmit(&mut bytes::BytesMut::new());
     lab.accept();

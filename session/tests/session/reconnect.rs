@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, Zxid};
-use zk_session::{ConnectionEnd, Event, Failure, Transport, Watching, WhileDisconnected};
+use zk_session::{ConnectionEnd, Event, Failure, TransportCommand, Watching, WhileDisconnected};
 
 use crate::lab::{Lab, after};
 
@@ -27,7 +27,8 @@ fn what_was_in_flight_ends_as_connection_loss() {
     assert_eq!(lab.sent(), [], "nothing is sent again");
 }
 
-/// C-60: an event's -1 does not overwrite what was seen, and what was seen is sent.
+/// An event's -1 does not overwrite what was seen, and what was seen is sent
+/// (bonifaido/rust-zookeeper #50).
 #[test]
 fn the_handshake_tells_the_highest_zxid_seen() {
     let mut lab = Lab::connected();
@@ -42,7 +43,7 @@ fn the_handshake_tells_the_highest_zxid_seen() {
     assert_eq!(lab.connect().last_zxid_seen, Zxid::new(41));
 }
 
-/// C-60: since 3.9 an event carries its transaction, and a server that lacks it is in the past.
+/// Since 3.9 an event carries its transaction, and a server that lacks it is in the past.
 #[test]
 fn the_zxid_of_an_event_counts_for_the_handshake() {
     let mut lab = Lab::connected();
@@ -81,13 +82,13 @@ fn a_failed_attempt_tells_its_server_and_when_the_next_one_begins() {
     };
     assert_eq!((*server, *end), (tried, ConnectionEnd::Closed));
     assert_eq!(lab.session.poll_timeout(), Some(*retry_at));
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.session.poll_transport(), None);
 }
 
-/// C-52: opening a transport does not reset the backoff, nor does a session that is accepted and ended
-/// before anything is answered in it (C-49: its first request may be what the server does not take);
-/// the first answer does.
+/// Opening a transport does not reset the backoff, nor does a session that is accepted and ended
+/// before anything is answered in it, since its first request may be what the server does not take
+/// (ZOOKEEPER-706); the first answer does.
 #[test]
 fn only_a_session_that_is_served_resets_the_backoff() {
     let mut lab = Lab::with(1, |config| {

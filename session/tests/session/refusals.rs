@@ -7,7 +7,7 @@ use zk_session::{ConnectionEnd, Event};
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, SESSION, after};
 
-/// Protocol section 4.6: by its header alone, a multi always succeeds. A server that is too busy to
+/// By its header alone, a multi always succeeds. A server that is too busy to
 /// look at one says so in the header.
 #[test]
 fn a_refused_heartbeat_is_reported_and_proves_nothing() {

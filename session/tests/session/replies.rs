@@ -29,7 +29,7 @@ fn replies_come_with_their_bodies_in_the_order_of_submission() {
     assert_eq!(lab.events(), [completed(7, 3), completed(8, 4)]);
 }
 
-/// The body behind an error means nothing (protocol section 3.1).
+/// The body behind an error means nothing.
 #[test]
 fn an_error_is_a_refusal_whatever_follows_it() {
     let mut lab = Lab::connected();
@@ -43,7 +43,7 @@ fn an_error_is_a_refusal_whatever_follows_it() {
     assert!(lab.session.is_connected());
 }
 
-/// C-58: an unknown, late or reserved number breaks the connection, not the session.
+/// An unknown, late or reserved number breaks the connection, not the session (ZOOKEEPER-2775).
 #[test]
 fn an_unexpected_reply_breaks_the_connection() {
     let wrong = [0, 2, 3, -3, -8, i32::MIN, i32::MAX];
@@ -72,7 +72,7 @@ fn an_unexpected_reply_breaks_the_connection() {
     }
 }
 
-/// C-58: the same reply twice.
+/// The same reply comes twice.
 #[test]
 fn a_second_reply_to_a_request_breaks_the_connection() {
     let mut lab = Lab::connected();
@@ -126,7 +126,8 @@ fn a_ping_reply_does_not_disturb_the_order_of_the_others() {
     assert!(lab.session.is_connected());
 }
 
-/// C-62: the session was used over another connection: this one is dropped, and made anew.
+/// The session was used over another connection: this one is dropped, and made anew
+/// (ZOOKEEPER-2886).
 #[test]
 fn session_moved_breaks_the_connection() {
     let mut lab = Lab::connected();
@@ -214,7 +215,7 @@ fn long_reply(xid: Xid) -> BytesMut {
     frame
 }
 
-/// C-54: the request fails, and the connection goes on; nothing loops.
+/// The request fails, and the connection goes on; nothing loops (apache/druid #10808).
 #[test]
 fn a_reply_above_the_limit_is_an_error_of_its_request_alone() {
     let mut lab = Lab::connected();
@@ -239,7 +240,7 @@ fn a_reply_above_the_limit_is_an_error_of_its_request_alone() {
     assert_eq!(lab.session.last_zxid(), Zxid::new(6));
 }
 
-/// Whoever asked does not know the state that the watch would tell changes of.
+/// Its caller does not know the state that the watch would tell changes of.
 #[test]
 fn a_watch_that_comes_with_a_reply_above_the_limit_is_taken_down() {
     let mut lab = Lab::connected();

@@ -7,7 +7,8 @@ use zk_jute::records::{Credential, EventType, GetDataRequest, GetSaslRequest, Se
 use zk_jute::{Decode, Encode, ErrorCode, OpCode, Xid};
 use zk_session::{
     ConnectionEnd, Event, Expiry, LeaseGrade, ProtocolError, Sasl, SaslAnswer, SaslChallenge,
-    SaslFailure, ServerIndex, SessionEnd, SubmitError, Transport, Watching, WhileDisconnected,
+    SaslFailure, ServerIndex, SessionEnd, SubmitError, TransportCommand, Watching,
+    WhileDisconnected,
 };
 
 use crate::lab::{LEASE, Lab, SESSION, TIMEOUT, header};
@@ -80,9 +81,9 @@ fn attempt_failed(lab: &mut Lab) -> ConnectionEnd {
     *end
 }
 
-/// C-63: the exchange, then identities, watches, requests; on every connection.
+/// The exchange, then identities, watches, requests; on every connection.
 #[test]
-fn everybody_waits_for_the_exchange() {
+fn every_request_waits_for_the_exchange() {
     let mut lab = begun();
     lab.session.authenticate(lab.now, "digest", b"a:1").expect("accepted");
     lab.session.submit(lab.now, 1, &READ).expect("queued");
@@ -150,7 +151,7 @@ fn an_exchange_that_takes_too_long_costs_the_connection() {
         assert_eq!(lab.events(), []);
         lab.pass(1);
         assert_eq!(attempt_failed(&mut lab), ConnectionEnd::TimedOut);
-        assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+        assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
         lab.session.handle_sasl(lab.now, SaslAnswer::Done);
         lab.session.handle_sasl(lab.now, SaslAnswer::Token(b"late"));
         assert_eq!(lab.events(), []);
@@ -161,7 +162,7 @@ fn an_exchange_that_takes_too_long_costs_the_connection() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_ignored() {
+fn an_answer_that_is_not_awaited_is_ignored() {
     let mut lab = lab();
     lab.session.handle_sasl(lab.now, SaslAnswer::Done);
     begin(&mut lab);
@@ -208,7 +209,6 @@ fn the_answer_to_the_last_token_completes_the_exchange() {
     }
 }
 
-/// C-63: terminal, and told.
 #[test]
 fn refused_credentials_end_the_session() {
     for error in [ErrorCode::AUTH_FAILED, ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH] {
@@ -348,7 +348,7 @@ fn a_shorter_timeout_shortens_the_lease_before_the_exchange() {
     }
 }
 
-/// Protocol section 10.5: whatever comes first is refused, be it a ping or the watches.
+/// The server refuses whatever comes first, be it a ping or the watches.
 #[test]
 fn a_session_without_sasl_ends_where_it_is_demanded() {
     let demanded = ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH;

@@ -51,7 +51,7 @@ impl Server {
         }
     }
 
-    /// A frame of which nobody can say what it answers, if anything.
+    /// A frame of which the server does not know what it answers, if anything.
     pub(crate) fn prove_by_anything(&mut self) {
         self.prove(self.requests.front().map(|&(_, at)| at));
         self.prove(self.ping_at);

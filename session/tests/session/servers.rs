@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use zk_session::{Event, ServerIndex, Transport};
+use zk_session::{Event, ServerIndex, TransportCommand};
 
 use crate::lab::{Lab, SESSION};
 
@@ -43,15 +43,15 @@ fn an_attempt_whose_transport_is_not_open_begins_anew() {
     let mut lab = Lab::with(50, |_| ());
     lab.tick();
     replace(&mut lab, 1);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Connect(ServerIndex(0))));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Connect(ServerIndex(0))));
     replace(&mut lab, 2);
-    let Some(Transport::Connect(ServerIndex(0 | 1))) = lab.session.poll_transport() else {
+    let Some(TransportCommand::Connect(ServerIndex(0 | 1))) = lab.session.poll_transport() else {
         unreachable!("an attempt of the new list")
     };
     assert_eq!(lab.events(), []);
 }
 
-/// C-64: however often the list changes, who answers is heard.
+/// However often the list changes, a server that answers is heard.
 #[test]
 fn an_attempt_that_waits_for_the_handshake_and_a_connection_go_on() {
     let mut lab = Lab::new();
@@ -66,7 +66,7 @@ fn an_attempt_that_waits_for_the_handshake_and_a_connection_go_on() {
     assert!(lab.session.is_connected());
 }
 
-/// C-52: only an accepted session resets the backoff; a new list does not.
+/// Only an accepted session resets the backoff; a new list does not.
 #[test]
 fn a_new_list_begins_a_round_at_the_step_of_the_backoff_that_was_reached() {
     let longest_wait = |rounds: usize| {

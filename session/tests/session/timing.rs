@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use zk_jute::records::{GetDataRequest, SetDataRequest};
 use zk_jute::{ErrorCode, OpCode, Version, Xid};
-use zk_session::{ConnectionEnd, Event, Transport};
+use zk_session::{ConnectionEnd, Event, TransportCommand};
 
 use crate::lab::{Lab, SESSION, after};
 
@@ -42,7 +42,7 @@ fn one_ping_at_a_time_is_on_its_way() {
     assert_eq!(lab.opcodes_sent(), [OpCode::PING]);
 }
 
-/// C-53: a ping overtakes the requests that wait for the transport.
+/// A ping overtakes the requests that wait for the transport (kazoo #364).
 #[test]
 fn a_ping_is_sent_before_requests_that_were_queued_earlier() {
     let mut lab = Lab::connected();
@@ -57,7 +57,7 @@ fn a_ping_is_sent_before_requests_that_were_queued_earlier() {
     assert_eq!(opcodes.len(), 5);
 }
 
-/// C-57: a half-open connection is left at two thirds of the timeout, pings or not.
+/// A half-open connection is left at two thirds of the timeout, pings or not (kazoo #66).
 #[test]
 fn a_silent_connection_is_given_up_at_two_thirds_of_the_timeout() {
     let mut lab = Lab::connected();
@@ -68,7 +68,7 @@ fn a_silent_connection_is_given_up_at_two_thirds_of_the_timeout() {
     let silent =
         Event::Disconnected { end: ConnectionEnd::Silent, lease_deadline: Some(after(5400)) };
     assert_eq!(lab.events(), [silent]);
-    assert_eq!(lab.session.poll_transport(), Some(Transport::Disconnect));
+    assert_eq!(lab.session.poll_transport(), Some(TransportCommand::Disconnect));
     assert_eq!(lab.connect().session, SESSION);
     assert!(lab.now < after(4020), "the next attempt follows at once");
 }

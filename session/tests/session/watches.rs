@@ -27,7 +27,7 @@ fn a_watch_fires_once() {
     assert_eq!(lab.events(), [fired(1, EventType::NODE_DATA_CHANGED, 6)]);
 }
 
-/// Protocol section 7.4.
+/// What is no change of a znode concerns none.
 #[test]
 fn an_event_concerns_the_watches_of_its_kind() {
     use EventType as E;
@@ -48,7 +48,7 @@ fn an_event_concerns_the_watches_of_its_kind() {
         lab.notify(6, kind, "/a");
         let expected: Vec<_> = concerned.iter().map(|&id| fired(id, kind, 6)).collect();
         assert_eq!(lab.events(), expected, "{kind}");
-        assert!(lab.session.is_connected(), "C-48: an unknown event is no error");
+        assert!(lab.session.is_connected(), "an unknown event is no error");
     }
 }
 
@@ -63,7 +63,7 @@ fn only_exists_leaves_a_watch_on_a_missing_znode() {
     assert_eq!(lab.events(), [fired(4, EventType::NODE_CREATED, 6)]);
 }
 
-/// C-51: several watches on one path are one on the server, and all are told.
+/// Several watches on one path are one on the server, and all are told.
 #[test]
 fn watches_share_a_path() {
     let mut lab = Lab::connected();
@@ -83,7 +83,7 @@ fn watches_share_a_path() {
     assert_eq!(lab.events(), [fired(1, kind, 6), fired(3, kind, 6)]);
 }
 
-/// C-48: the event of a forgotten watch is on its way already.
+/// It is on its way already when the watch is forgotten (zookeeper-client-rust #22).
 #[test]
 fn the_event_of_a_forgotten_watch_is_dropped() {
     let mut lab = Lab::connected();
@@ -109,7 +109,7 @@ fn a_watch_that_is_forgotten_before_its_read_is_answered_never_fires() {
     assert_eq!(lab.events(), []);
 }
 
-/// C-47, C-48: a multi fires several events of one transaction.
+/// A multi fires several events of one transaction.
 #[test]
 fn events_of_one_transaction_are_all_delivered() {
     let mut lab = Lab::connected();
@@ -124,7 +124,7 @@ fn events_of_one_transaction_are_all_delivered() {
     assert_eq!(lab.events(), expected);
 }
 
-/// C-47, C-48: the connection is lost between two events of one transaction. The server compares
+/// The connection is lost between two events of one transaction. The server compares
 /// with the zxid that `setWatches` names: with that of the first event, the second were lost.
 #[test]
 fn the_zxid_of_an_event_does_not_count_as_delivered() {
@@ -140,7 +140,7 @@ fn the_zxid_of_an_event_does_not_count_as_delivered() {
     assert_eq!(paths(request.data), ["/b"], "the one that fired is gone");
 }
 
-/// C-34: the predecessor was deleted while there was no connection.
+/// The predecessor was deleted while there was no connection (kazoo #116).
 #[test]
 fn a_change_while_disconnected_is_delivered_once_after_the_reconnect() {
     let mut lab = Lab::connected();
@@ -158,7 +158,7 @@ fn a_change_while_disconnected_is_delivered_once_after_the_reconnect() {
     assert_eq!(lab.sent(), [], "nothing is left to be set again");
 }
 
-/// C-34: a watch leaves the table when its event is delivered, not when it is set again.
+/// A watch leaves the table when its event is delivered, not when it is set again.
 #[test]
 fn a_watch_outlives_several_reconnects() {
     let mut lab = Lab::connected();
@@ -176,7 +176,7 @@ fn a_watch_outlives_several_reconnects() {
     }
 }
 
-/// C-34: while watches are being set again, replies run ahead of the changes that happened
+/// While watches are being set again, replies run ahead of the changes that happened
 /// meanwhile. If the connection is lost then, the next one has to ask for those changes again.
 #[test]
 fn nothing_counts_as_delivered_before_all_watches_are_set_again() {
@@ -211,7 +211,7 @@ fn nothing_counts_as_delivered_before_all_watches_are_set_again() {
     assert_eq!(request.relative_zxid, Zxid::new(9));
 }
 
-/// C-49: 50,000 watched paths of 100 bytes.
+/// 50,000 watched paths of 100 bytes (ZOOKEEPER-706).
 #[test]
 fn many_watches_are_set_again_in_frames_of_at_most_128_kib_before_anything_else() {
     let mut lab = Lab::connected();
@@ -241,7 +241,7 @@ fn many_watches_are_set_again_in_frames_of_at_most_128_kib_before_anything_else(
     assert!(lab.session.is_connected());
 }
 
-/// C-49: a server may have a smaller limit than 128 KiB, if the configuration says so.
+/// A server may have a smaller limit than 128 KiB, if the configuration says so.
 #[test]
 fn watches_are_set_again_below_the_frame_limit() {
     let small = |config: &mut Config| config.limits.max_frame = 100;

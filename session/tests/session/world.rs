@@ -12,7 +12,7 @@ use zk_jute::records::{
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
     Config, Event, Failure, Instant, LeaseGrade, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
-    ServerIndex, Session, SessionEnd, SubmitError, Transport, WatchId, WatchMode, Watching,
+    ServerIndex, Session, SessionEnd, SubmitError, TransportCommand, WatchId, WatchMode, Watching,
     WhileDisconnected,
 };
 
@@ -414,7 +414,7 @@ impl World {
     /// Takes out everything, and checks it.
     fn settle(&mut self) {
         match self.session.poll_transport() {
-            Some(order @ (Transport::Connect(_) | Transport::Disconnect)) => {
+            Some(order @ (TransportCommand::Connect(_) | TransportCommand::Disconnect)) => {
                 self.server.disconnect();
                 self.log.push(format!("{order:?}"));
             }
@@ -492,7 +492,7 @@ impl World {
         }
     }
 
-    /// C-68: a lapse is announced before anything else.
+    /// A lapse is announced before anything else.
     fn check_lapse(&self, events: &[Event<u32, u32>]) {
         let lapsed = self.lease_before.is_some_and(|deadline| deadline <= self.now);
         if lapsed && !events.is_empty() && self.clock == Clock::Monotonic {
@@ -543,7 +543,7 @@ fn reply(xid: Xid, zxid: i64, error: i32) -> Bytes {
     encoded(&header)
 }
 
-/// By its header, a multi always succeeds (protocol section 4.6).
+/// By its header, a multi always succeeds.
 fn reply_to_check(xid: Xid, zxid: i64, error: i32) -> Bytes {
     let result = match ErrorCode::new(error) {
         ErrorCode::OK => MultiResult::Check,

@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
 use zk_session::{
-    Config, ConnectionEnd, Instant, LeaseGrade, LeaseOutlook, SessionEnd, Transport,
+    Config, ConnectionEnd, Instant, LeaseGrade, LeaseOutlook, SessionEnd, TransportCommand,
     WhileDisconnected,
 };
 
@@ -122,7 +122,7 @@ pub(super) struct Client {
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
     /// A transport of an earlier session, to be dropped.
-    stale_transport: Option<Transport>,
+    stale_transport: Option<TransportCommand>,
     input: BytesMut,
     look_at: Instant,
     random: fastrand::Rng,
@@ -179,7 +179,7 @@ impl Client {
         self.session.poll_timeout().into_iter().chain(write).chain(look).min()
     }
 
-    pub(super) fn poll_transport(&mut self) -> Option<Transport> {
+    pub(super) fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.stale_transport.take().or_else(|| self.session.poll_transport())
     }
 

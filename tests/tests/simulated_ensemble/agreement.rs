@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use zk_embedded::Txn;
+use zk_embedded::replication::Txn;
 use zk_jute::Zxid;
 use zk_tests::simulation::ensemble::{Member, MemberId};
 

@@ -1,6 +1,6 @@
 //! When nothing goes wrong.
 
-use zk_embedded::Txn;
+use zk_embedded::replication::Txn;
 use zk_jute::ErrorCode;
 use zk_jute::records::CreateMode;
 use zk_tests::simulation::ensemble::{MemberId, MemberRole};

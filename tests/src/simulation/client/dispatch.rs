@@ -65,7 +65,7 @@ impl Client {
             self.stimulate_all(now, Happening::SessionExpired, observed);
             self.sessions += 1;
             self.session = new_session(&self.settings, self.sessions, now);
-            self.stale_transport = Some(zk_session::Transport::Disconnect);
+            self.stale_transport = Some(zk_session::TransportCommand::Disconnect);
             observed.push(Observed::Renewed);
         } else {
             let nominations = core::mem::take(&mut self.nominations).into_values();

@@ -40,7 +40,7 @@ impl WatchSlots {
     pub(super) fn forget_all(&mut self, session: &mut Session, now: Instant) {
         // The own candidate is going, or gone.
         if let Some(watch) = self.own.take() {
-            session.disregard(watch);
+            session.forget_locally(watch);
         }
         if let Some(watch) = self.predecessor.take() {
             session.forget(now, watch);

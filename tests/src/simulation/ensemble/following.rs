@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use zk_embedded::{Instant, Mode, Ticket};
+use zk_embedded::Instant;
+use zk_embedded::replication::{ServerMode, Ticket};
 use zk_jute::Zxid;
 
 use super::MemberId;
@@ -112,7 +113,7 @@ impl Following {
                 }
             }
             ToFollower::UpToDate => {
-                local.replica.set_mode(Mode::Follower);
+                local.replica.set_mode(ServerMode::Follower);
                 self.progress = Progress::Serving { due: now + local.sync_limit() };
             }
             ToFollower::Propose(Proposal { after, txn, ticket }) => {

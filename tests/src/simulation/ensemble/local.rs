@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use zk_embedded::{Database, Instant, Mode, Replica, Ticket};
+use zk_embedded::replication::{Replica, ServerMode, Ticket};
+use zk_embedded::{Database, Instant};
 use zk_jute::{SessionId, Zxid};
 
 use super::log::{Credentials, Epoch, Log, Promise};
@@ -39,7 +40,7 @@ impl Local {
             replica: Replica::new(
                 &config.server,
                 Database::first(&config.server),
-                Mode::NotServing,
+                ServerMode::NotServing,
             ),
             touch_loss: TouchLoss::default(),
             heard_at: Instant::ORIGIN,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use zk_embedded::Txn;
+use zk_embedded::replication::Txn;
 use zk_jute::Zxid;
 
 use super::MemberId;

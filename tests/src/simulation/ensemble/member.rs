@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use bytes::BytesMut;
+use zk_embedded::replication::{ServerMode, Txn};
 use zk_embedded::{
-    ConnectionId, Database, ExpiryPace, Instant, Mode, Throttling, TooManyConnections, Transmit,
-    Txn,
+    ConnectionId, Database, ExpiryPace, Instant, Throttling, TooManyConnections, Transmit,
 };
 use zk_jute::Zxid;
 
@@ -181,7 +181,7 @@ impl Member {
 
     /// Whether clients can have a session here.
     pub fn is_serving(&self) -> bool {
-        self.local.replica.mode() != Mode::NotServing
+        self.local.replica.mode() != ServerMode::NotServing
     }
 
     /// What its clients read.
@@ -222,7 +222,7 @@ impl Member {
 
     /// Without a leader nobody is served.
     fn look(&mut self, now: Instant) {
-        self.local.replica.set_mode(Mode::NotServing);
+        self.local.replica.set_mode(ServerMode::NotServing);
         self.role = Role::Looking(Looking::new(&mut self.local, now));
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use zk_embedded::{Answer, Forward, Ticket, Txn};
+use zk_embedded::replication::{Answer, Forward, Ticket, Txn};
 use zk_jute::{SessionId, Zxid};
 
 use super::MemberId;

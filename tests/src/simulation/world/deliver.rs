@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use zk_embedded::Transmit;
-use zk_session::{ServerIndex, Transport};
+use zk_session::{ServerIndex, TransportCommand};
 
 use super::traffic::changes_something;
 use super::{Event, World};
@@ -176,7 +176,7 @@ impl World<'_> {
             if let Some(line) = process.line.take() {
                 self.network.close_client(self.now, line);
             }
-            if let Transport::Connect(ServerIndex(server)) = transport {
+            if let TransportCommand::Connect(ServerIndex(server)) = transport {
                 let way = Way { from: node, to: NodeId(server) };
                 process.line = Some(self.network.dial(self.now, way));
             }

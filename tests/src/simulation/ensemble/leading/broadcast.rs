@@ -3,9 +3,10 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use zk_embedded::{
-    Answer, Database, Decision, Forward, Instant, Leader, Mode, ReplicaId, Ticket, Txn,
+use zk_embedded::replication::{
+    Answer, Decision, Forward, Leader, ReplicaId, ServerMode, Ticket, Txn,
 };
+use zk_embedded::{Database, Instant};
 use zk_jute::Zxid;
 
 use super::super::MemberId;
@@ -50,7 +51,7 @@ impl Broadcast {
         local.commit(local.log.last(), &mut tickets);
         let decided = local.replica.database().clone();
         let leader = Leader::new(now, &local.config.server, &decided, epoch.beginning());
-        local.replica.set_mode(Mode::Leader);
+        local.replica.set_mode(ServerMode::Leader);
         let heartbeat_at = now + half_tick(local);
         for (follower, _) in learners.followers() {
             welcome(local, learners, follower);
@@ -145,7 +146,7 @@ impl Broadcast {
     /// not their end will ever be committed.
     fn shun_closing(&mut self, local: &mut Local) {
         while let Some(session) = self.leader.poll_closing() {
-            local.replica.shun(session);
+            local.replica.mark_closing(session);
         }
     }
 

@@ -11,10 +11,10 @@ use crate::tree::ChildrenCreated;
 /// counts on from such a record as long as it lives, which is until the last transaction that
 /// concerns the parent is applied; then the tree's counter counts, where the number stuck.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PendingCounters(BTreeMap<String, Pending>);
+pub(crate) struct PendingCounters(BTreeMap<String, PendingCounter>);
 
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct PendingCounter {
     counter: ChildrenCreated,
     until: Zxid,
 }
@@ -29,7 +29,7 @@ impl PendingCounters {
     pub(crate) fn note(&mut self, zxid: Zxid, path: &str, counter: Option<ChildrenCreated>) {
         match counter.filter(|counter| counter.is_beyond_the_end()) {
             Some(counter) => {
-                self.0.insert(path.to_string(), Pending { counter, until: zxid });
+                self.0.insert(path.to_string(), PendingCounter { counter, until: zxid });
             }
             None => {
                 self.0.remove(path);

@@ -1,0 +1,18 @@
+//! What ends a znode's life.
+
+use core::time::Duration;
+
+use zk_jute::SessionId;
+
+/// What ends a znode's life, besides a `delete`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Nothing.
+    Persistent,
+    /// The end of this session.
+    Ephemeral(SessionId),
+    /// The loss of its last child.
+    Container,
+    /// Not having been written for so long, once it has no children.
+    Ttl(Duration),
+}

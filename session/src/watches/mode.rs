@@ -1,0 +1,21 @@
+//! How far a persistent watch sees.
+
+use zk_jute::records::AddWatchMode;
+
+/// How far a persistent watch sees (since ZooKeeper 3.6.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchMode {
+    /// The znode and the list of its children.
+    Persistent,
+    /// The znode and everything below it: creations, deletions and data, but no lists of children.
+    PersistentRecursive,
+}
+
+impl WatchMode {
+    pub(crate) const fn wire(self) -> AddWatchMode {
+        match self {
+            Self::Persistent => AddWatchMode::PERSISTENT,
+            Self::PersistentRecursive => AddWatchMode::PERSISTENT_RECURSIVE,
+        }
+    }
+}
