@@ -149,6 +149,14 @@ pub struct Step<N> {
     pub zxid: Zxid,
 }
 
+impl<N> Step<N> {
+    /// The same step, with another notice or none.
+    pub fn map<M>(self, map: impl FnOnce(N) -> Option<M>) -> Step<M> {
+        let Self { key, notice, grant, woken_by, zxid } = self;
+        Step { key, notice: notice.and_then(map), grant, woken_by, zxid }
+    }
+}
+
 /// A change of a znode that a recipe had a watch on, and awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {

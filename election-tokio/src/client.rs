@@ -2,10 +2,10 @@
 
 mod access;
 mod builder;
-mod connection;
 mod create;
 mod delete_tree;
 mod ensemble;
+mod failure;
 mod handover;
 mod inspect;
 mod multi_read;
@@ -26,9 +26,9 @@ use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
 pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
-pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState, NoServers};
 pub use create::{CreateMode, Created};
 pub use ensemble::{EnsembleConfig, Member, MemberError, MemberRole, Reconfiguration};
+pub use failure::{CloseError, ConnectError, NoServers};
 pub use handover::{IfGone, NoSession};
 pub use inspect::ConnectionIdentity;
 pub use multi_read::{MultiRead, ReadResult};
@@ -38,11 +38,11 @@ pub use transaction::{OperationResult, Transaction, TransactionError};
 pub use ttl::{Ttl, TtlError};
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
-use crate::election::Election;
 use crate::error::{Error, ErrorKind};
-use crate::hub::{Caller, Hub, Shared, Stage};
+use crate::hub::{CallStage, Caller, Shared};
 use crate::path::{self, PathError};
 use crate::source::ServerSource;
+use crate::state::ConnectionState;
 use crate::telemetry::metrics::RequestMeter;
 use crate::telemetry::{Outcome, RequestSpan};
 use crate::updates::{NoMoreUpdates, Updates};
@@ -69,7 +69,7 @@ pub(crate) struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shared.with(Hub::close);
+        self.shared.with(|hub, now| hub.host.close(now));
     }
 }
 
@@ -104,11 +104,6 @@ impl Client {
         Ok(())
     }
 
-    /// An election at this path, to stand in or to look at.
-    pub fn election(&self, path: &str) -> Election {
-        Election::new(self.clone(), path)
-    }
-
     /// The state of the connection and session.
     pub fn connection_state(&self) -> ConnectionState {
         self.shared().lock().connection.read(Clone::clone)
@@ -122,7 +117,7 @@ impl Client {
     /// The session, once a server has granted one. After an expiry it is another one, once that is
     /// granted.
     pub fn session_id(&self) -> Option<SessionId> {
-        self.shared().lock().session.id()
+        self.shared().lock().host.session_id()
     }
 
     /// Closes the session for all clones: what was submitted before is still answered, then the
@@ -137,7 +132,7 @@ impl Client {
     /// expires the session, after at most the session timeout.
     pub async fn close(self) -> Result<(), CloseError> {
         let mut connection = self.connection_updates();
-        self.shared().with(Hub::close);
+        self.shared().with(|hub, now| hub.host.close(now));
         match connection.wait_for(|state| matches!(state, ConnectionState::Closed { .. })).await {
             Ok(ConnectionState::Closed { end: SessionEnd::Closed | SessionEnd::Expired(_) }) => {
                 Ok(())
@@ -190,7 +185,7 @@ impl Client {
         let mut call = PendingCall::new(self.shared(), Q::OPCODE);
         poll_fn(move |cx| {
             let named = |kind| Error::new(Q::OPCODE, path, kind).into();
-            if let Stage::Sent(_) = call.stage {
+            if let CallStage::Sent(_) = call.stage {
                 return call
                     .poll_outcome(cx)
                     .map(|outcome| outcome.map_err(|failure| named(failure.into())));
@@ -199,7 +194,7 @@ impl Client {
                 Ok(()) => {
                     let caller = call.caller(cx);
                     let (submitted, replaced) =
-                        hub.calls.submit(&mut hub.session, now, request, caller);
+                        hub.calls.submit(&mut hub.host, now, request, caller);
                     (Ok(submitted), replaced)
                 }
                 Err(refused) => (Err(refused), hub.calls.give_up(&mut call.stage)),
@@ -226,13 +221,13 @@ impl Client {
 /// A call that may be given up by dropping its future.
 pub(crate) struct PendingCall<'a> {
     shared: &'a Shared,
-    pub(crate) stage: Stage,
+    pub(crate) stage: CallStage,
     meter: RequestMeter,
 }
 
 impl<'a> PendingCall<'a> {
     pub(crate) fn new(shared: &'a Shared, operation: OpCode) -> Self {
-        Self { shared, stage: Stage::Unsent, meter: RequestMeter::start(operation) }
+        Self { shared, stage: CallStage::Unsent, meter: RequestMeter::start(operation) }
     }
 
     pub(crate) fn caller<'c, 'w>(&'c mut self, cx: &'c Context<'w>) -> Caller<'c, 'w> {
@@ -244,7 +239,7 @@ impl<'a> PendingCall<'a> {
         &mut self,
         cx: &Context<'_>,
     ) -> Poll<Result<Completion, zk_session::Failure>> {
-        let Stage::Sent(key) = self.stage else {
+        let CallStage::Sent(key) = self.stage else {
             return Poll::Pending;
         };
         let (outcome, span) = self.shared.look(|hub| {
@@ -253,7 +248,7 @@ impl<'a> PendingCall<'a> {
             ((outcome, span), replaced)
         });
         if let Poll::Ready(outcome) = &outcome {
-            self.stage = Stage::Over;
+            self.stage = CallStage::Over;
             self.meter.finished(Outcome::of(outcome));
             if let Some(span) = span {
                 let zxid = outcome.as_ref().map(|answer| answer.zxid);
@@ -266,7 +261,7 @@ impl<'a> PendingCall<'a> {
     /// It was sent. No sooner has it a key, by which its span is kept.
     pub(crate) fn sent(&self, operation: OpCode, path: &str) {
         if RequestSpan::may_be_heard()
-            && let Stage::Sent(key) = self.stage
+            && let CallStage::Sent(key) = self.stage
             && let Some(span) = RequestSpan::open(operation, path, &self.shared.span)
         {
             self.shared.look(|hub| (hub.calls.spans.insert(key, span), None));
@@ -288,7 +283,7 @@ impl<'a> PendingCall<'a> {
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let stage = self.stage;
-        if !matches!(stage, Stage::Unsent | Stage::Over) {
+        if !matches!(stage, CallStage::Unsent | CallStage::Over) {
             let span = self.shared.look(|hub| (hub.calls.span_of(stage), hub.calls.abandon(stage)));
             self.meter.finished(Outcome::GivenUp);
             if let Some(span) = span {

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
 use zk_jute::{Frame, FrameSplitter};
 
-use crate::hub::Session;
+use crate::hub::Host;
 use crate::telemetry::metrics;
 
 /// Splits a byte stream into the payloads of frames, each a slice of the read buffer. What is above
@@ -37,7 +37,7 @@ impl Decoder for FrameCodec {
 }
 
 /// Everything that a session has to send; it was framed when it was submitted.
-pub(crate) struct Outgoing<'a>(pub(crate) &'a mut Session);
+pub(crate) struct Outgoing<'a>(pub(crate) &'a mut Host);
 
 impl Encoder<Outgoing<'_>> for FrameCodec {
     type Error = io::Error;

@@ -1,11 +1,11 @@
 //! The one task of a client: moves bytes between the transport and the session, and time.
 
-mod inquiry;
+mod lookup;
 mod probe;
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker, ready};
+use core::task::{Context, Poll, ready};
 use std::io;
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use zk_jute::Frame;
 use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
 
 use crate::codec::{FrameCodec, Outgoing};
-use crate::hub::{Hub, Shared};
+use crate::hub::{Hub, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
 use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
-use inquiry::Inquiry;
+use lookup::ServerLookup;
 use probe::Probe;
 
 /// Frames handed to the session under one lock.
@@ -32,18 +32,18 @@ const BUFFER: usize = 64 * 1024;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    way: Way,
-    inquiry: Inquiry,
+    dialer: Dialer,
+    lookup: ServerLookup,
     probe: Probe,
     link: Link,
     exchange: Exchange,
     timer: Pin<Box<Sleep>>,
     frames: Vec<Frame>,
-    wakers: Vec<Waker>,
+    unlocked: Unlocked,
 }
 
 /// How a client gets in touch with a server.
-pub(crate) struct Way {
+pub(crate) struct Dialer {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
     /// The longest frame to read, in bytes.
@@ -75,19 +75,16 @@ struct Outputs {
     probe: Option<(ServerIndex, ServerAddress)>,
     timeout: Option<zk_session::Instant>,
     ended: Option<SessionEnd>,
-    /// Whether the hub has more to do, and has only let others go first.
-    more: Progress,
 }
 
 impl Outputs {
     fn poll(hub: &mut Hub) -> Self {
         Self {
             transport: hub.poll_transport(),
-            challenge: hub.session.poll_sasl(),
+            challenge: hub.host.poll_sasl(),
             probe: hub.poll_probe(),
-            timeout: hub.poll_timeout(),
+            timeout: hub.host.poll_timeout(),
             ended: hub.ended(),
-            more: if hub.has_more_to_do() { Progress::Some } else { Progress::None },
         }
     }
 }
@@ -96,18 +93,18 @@ impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
         source: Option<Arc<dyn ServerSource>>,
-        way: Way,
+        dialer: Dialer,
     ) -> Self {
         Self {
             shared,
-            way,
-            inquiry: Inquiry::new(source),
+            dialer,
+            lookup: ServerLookup::new(source),
             probe: Probe::default(),
             link: Link::Down,
             exchange: Exchange::None,
             timer: Box::pin(sleep_until(Instant::now())),
             frames: Vec::new(),
-            wakers: Vec::new(),
+            unlocked: Unlocked::default(),
         }
     }
 
@@ -115,9 +112,9 @@ impl Driver {
         if self.timer.as_mut().poll(cx).is_pending() && Instant::now() < self.timer.deadline() {
             return Progress::None;
         }
-        let next = self.shared.drive(&mut self.wakers, |hub, now| {
-            hub.handle_timeout(now);
-            hub.poll_timeout()
+        let next = self.shared.drive(&mut self.unlocked, |hub, now| {
+            hub.host.handle_timeout(now);
+            hub.host.poll_timeout()
         });
         let Some(next) = next else {
             return Progress::None;
@@ -132,11 +129,11 @@ impl Driver {
             Link::Opening(opening) => match opening.as_mut().poll(cx) {
                 Poll::Pending => Progress::None,
                 Poll::Ready(Ok(transport)) => {
-                    let codec = FrameCodec::new(self.way.max_reply);
+                    let codec = FrameCodec::new(self.dialer.max_reply);
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));
-                    self.shared.drive(&mut self.wakers, Hub::transport_opened);
+                    self.shared.drive(&mut self.unlocked, |hub, now| hub.host.handle_opened(now));
                     Progress::Some
                 }
                 Poll::Ready(Err(error)) => self.link_failed(Some(error)),
@@ -149,10 +146,10 @@ impl Driver {
                 if !self.frames.is_empty() {
                     metrics::received(&self.frames);
                     let frames = &mut self.frames;
-                    self.shared.drive(&mut self.wakers, |hub, now| {
+                    self.shared.drive(&mut self.unlocked, |hub, now| {
                         frames.drain(..).for_each(|frame| match frame {
-                            Frame::Whole(frame) => hub.session.handle_frame(now, frame),
-                            Frame::Oversized(frame) => hub.session.handle_oversized(now, &frame),
+                            Frame::Whole(frame) => hub.host.handle_frame(now, frame),
+                            Frame::Oversized(frame) => hub.host.handle_oversized(now, &frame),
                         });
                     });
                 }
@@ -179,7 +176,7 @@ impl Driver {
     }
 
     fn answer_sasl(&mut self, answer: SaslAnswer<'_>) {
-        self.shared.drive(&mut self.wakers, |hub, now| hub.session.handle_sasl(now, answer));
+        self.shared.drive(&mut self.unlocked, |hub, now| hub.host.handle_sasl(now, answer));
     }
 
     fn go_on_with_sasl(&mut self, challenge: SaslChallenge) -> Progress {
@@ -187,11 +184,11 @@ impl Driver {
             // Not by the index: there may be another list since the attempt began.
             SaslChallenge::Begin(_) => {
                 let tried =
-                    self.shared.drive(&mut self.wakers, |hub, _| hub.servers.tried().cloned());
+                    self.shared.drive(&mut self.unlocked, |hub, _| hub.servers.tried().cloned());
                 let Some(server) = tried else {
                     return self.link_failed(None);
                 };
-                self.exchange = Exchange::begin(self.way.sasl.as_ref(), &server);
+                self.exchange = Exchange::begin(self.dialer.sasl.as_ref(), &server);
             }
             SaslChallenge::Token(token) => self.exchange.handle_token(token),
         }
@@ -209,9 +206,9 @@ impl Driver {
             },
             Link::Down | Link::Opening(_) => None,
         };
-        let (outputs, sent) = self.shared.drive(&mut self.wakers, |hub, _| {
+        let (outputs, sent) = self.shared.drive(&mut self.unlocked, |hub, _| {
             let sent = match &mut ready {
-                Some(framing) => sink(framing).start_send(Outgoing(&mut hub.session)),
+                Some(framing) => sink(framing).start_send(Outgoing(&mut hub.host)),
                 None => Ok(()),
             };
             hub.driver_sleeps(cx.waker());
@@ -225,13 +222,10 @@ impl Driver {
         if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = match self.bring_timer_forward(outputs.timeout) {
-            Progress::None => outputs.more,
-            progress => progress,
-        };
+        let brought_forward = self.bring_timer_forward(outputs.timeout);
         let probed = match outputs.probe {
             Some((index, server)) => {
-                self.probe.ask(Arc::clone(&self.way.connector), index, server);
+                self.probe.ask(Arc::clone(&self.dialer.connector), index, server);
                 Progress::Some
             }
             None => brought_forward,
@@ -268,17 +262,17 @@ impl Driver {
         let Poll::Ready((server, answer)) = self.probe.poll(cx) else {
             return Progress::None;
         };
-        self.shared.drive(&mut self.wakers, |hub, now| {
-            hub.session.handle_probed(now, server, answer);
+        self.shared.drive(&mut self.unlocked, |hub, now| {
+            hub.host.handle_probed(now, server, answer);
         });
         Progress::Some
     }
 
-    fn poll_inquiry(&mut self, cx: &mut Context<'_>) -> Progress {
-        let Poll::Ready(answer) = self.inquiry.poll(cx) else {
+    fn poll_lookup(&mut self, cx: &mut Context<'_>) -> Progress {
+        let Poll::Ready(answer) = self.lookup.poll(cx) else {
             return Progress::None;
         };
-        self.shared.drive(&mut self.wakers, |hub, now| match answer {
+        self.shared.drive(&mut self.unlocked, |hub, now| match answer {
             Ok(servers) => hub.replace_servers(now, servers),
             Err(error) => hub.keep_servers(now, error.into()),
         });
@@ -288,18 +282,18 @@ impl Driver {
     /// Where no server is known yet, the session waits for the source's answer as it would for a
     /// transport.
     fn open(&mut self, server: ServerIndex) -> Progress {
-        let (begins_round, server) = self.shared.drive(&mut self.wakers, |hub, _| {
+        let (begins_round, server) = self.shared.drive(&mut self.unlocked, |hub, _| {
             (hub.servers.begins_round(), hub.servers.attempt(server))
         });
         self.probe.forget();
         if begins_round {
-            self.inquiry.ask();
+            self.lookup.ask();
         }
         let Some(server) = server else {
             self.link = Link::Down;
             return Progress::Some;
         };
-        let connector = Arc::clone(&self.way.connector);
+        let connector = Arc::clone(&self.dialer.connector);
         self.exchange = Exchange::None;
         self.link = Link::Opening(Box::pin(async move { connector.connect(&server).await }));
         Progress::Some
@@ -308,7 +302,7 @@ impl Driver {
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
         self.link = Link::Down;
         self.exchange = Exchange::None;
-        self.shared.drive(&mut self.wakers, |hub, now| hub.transport_closed(now, error));
+        self.shared.drive(&mut self.unlocked, |hub, now| hub.transport_closed(now, error));
         Progress::Some
     }
 }
@@ -347,7 +341,7 @@ impl Future for Driver {
                 self.poll_link(cx),
                 self.poll_clock(cx),
                 self.poll_exchange(cx),
-                self.poll_inquiry(cx),
+                self.poll_lookup(cx),
                 self.poll_probe(cx),
             ];
             match self.poll_outputs(cx) {

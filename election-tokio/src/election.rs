@@ -2,15 +2,18 @@
 
 mod acknowledgement;
 mod candidates;
+mod face;
 mod leadership;
 mod nomination;
 mod status;
+mod tenure;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
-use zk_jute::records::{Acl, CreateMode};
+use election_session::{AclList, NodeKind, Site};
+use zk_jute::records::Acl;
 
 pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
@@ -18,9 +21,11 @@ pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
 pub use nomination::{Nomination, WithdrawError};
 pub use status::{EndReason, LostReason, Role, Status};
 
+use self::face::NomineeFace;
+use self::nomination::Seat;
 use crate::client::Client;
 use crate::error::SharedError;
-use crate::hub::{AclList, Target};
+use crate::hub::Seat as HubSeat;
 use crate::path::{self, PathError};
 use crate::updates::Updates;
 
@@ -35,7 +40,7 @@ pub struct Election {
     data: Bytes,
     acl: AclList,
     policy: Policy,
-    node_mode: CreateMode,
+    node_kind: NodeKind,
 }
 
 /// Why a nomination cannot be made.
@@ -56,15 +61,22 @@ pub enum ElectionError {
     Randomness(#[source] SharedError),
 }
 
+impl Client {
+    /// An election at this path, to stand in or to look at.
+    pub fn election(&self, path: &str) -> Election {
+        Election::new(self.clone(), path)
+    }
+}
+
 impl Election {
-    pub(crate) fn new(client: Client, path: &str) -> Self {
+    fn new(client: Client, path: &str) -> Self {
         Self {
             client,
             path: path.to_owned(),
             data: Bytes::new(),
             acl: AclList::new(&[Acl::OPEN]),
             policy: Policy::default(),
-            node_mode: CreateMode::PERSISTENT,
+            node_kind: NodeKind::Persistent,
         }
     }
 
@@ -96,7 +108,7 @@ impl Election {
     /// Creates a missing election node as a container, which servers (since 3.5.1) delete some
     /// time after the last candidate has gone.
     pub fn container(mut self) -> Self {
-        self.node_mode = CreateMode::CONTAINER;
+        self.node_kind = NodeKind::Container;
         self
     }
 
@@ -141,16 +153,17 @@ impl Election {
 
     fn stand(&self, nominee: Nominee) -> Nomination {
         let shared = self.client.shared();
-        let target = Arc::new(Target::new(
-            &self.path,
-            &shared.chroot,
-            self.data.clone(),
-            self.acl.clone(),
-            self.node_mode,
-        ));
+        let site = Site::new(&self.path, &shared.chroot)
+            .payload(self.data.clone())
+            .acl(self.acl.clone())
+            .node_kind(self.node_kind);
+        let site = Arc::new(site);
         let id = nominee.id();
-        let (key, status) = shared.with(|hub, now| hub.nominate(now, nominee, Arc::clone(&target)));
-        Nomination::new(self.client.clone(), key, id, target, Updates::new(status))
+        let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let seat = <dyn HubSeat>::new(nominee, face);
+        let key = shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
+        let client = self.client.clone();
+        Nomination::new(Seat { client, key, id, site, tenure }, Updates::new(status))
     }
 }
 

@@ -15,6 +15,7 @@ mod hub;
 mod path;
 mod sasl;
 mod source;
+mod state;
 mod telemetry;
 #[cfg(feature = "tls")]
 mod tls;
@@ -23,10 +24,10 @@ mod updates;
 
 pub use client::{
     Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, EnsembleConfig,
-    IfGone, Member, MemberError, MemberRole, MultiRead, NoServers, NoSession, OneshotWatch,
-    OperationResult, PersistentWatch, ReadResult, Reconfiguration, Release, Transaction,
-    TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
+    ConnectionIdentity, CreateMode, Created, EnsembleConfig, IfGone, Member, MemberError,
+    MemberRole, MultiRead, NoServers, NoSession, OneshotWatch, OperationResult, PersistentWatch,
+    ReadResult, Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent,
+    WatchLost, WatchUpdate,
 };
 pub use election::{
     AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
@@ -39,6 +40,7 @@ pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslSteppin
 #[cfg(feature = "dns-srv")]
 pub use source::SrvRecords;
 pub use source::{Locating, ServerFile, ServerSource, SourceFn, source_fn};
+pub use state::{ConnectFailure, ConnectionState};
 #[cfg(feature = "metrics")]
 pub use telemetry::metrics::describe_metrics;
 #[cfg(feature = "tls")]

@@ -5,12 +5,14 @@
 //! has more values than this crate has words for.
 
 mod connection;
+mod journal;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
 mod request;
 
-pub(crate) use connection::ConnectionObserver;
-pub(crate) use request::{Outcome, RequestSpan, RequestSpans};
+pub(crate) use connection::{ConnectionObserver, client_span};
+pub(crate) use journal::{ElectionEntry, Entry, InElection, Journal};
+pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 
 /// The target of what concerns connections and sessions.
 pub(crate) const CONNECTION: &str = "election_tokio::connection";

@@ -10,17 +10,19 @@ use zk_session::{
 };
 
 use super::IfGone;
-use super::{Client, ConnectError, ConnectionState, Handle};
-use crate::driver::{Driver, Way};
+use super::{Client, ConnectError, Handle};
+use crate::driver::{Dialer, Driver};
 use crate::error::SharedError;
-use crate::hub::{Identity, OnExpiry, Resumption, Servers, Settings, Shared};
+use crate::hub::{Servers, Shared};
 use crate::path::Chroot;
 use crate::sasl::SaslMechanism;
 use crate::source::ServerSource;
+use crate::state::ConnectionState;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
 use crate::updates::NoMoreUpdates;
+use election_session::{Identity, OnExpiry, Resumption, Settings};
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
 /// send: a list of many children may be larger than what they accept themselves.
@@ -292,18 +294,15 @@ impl ClientBuilder {
         let seed = seed.map_err(|error| ConnectError::Randomness(SharedError::new(error)))?;
         let mut session = self.session;
         session.sasl = if self.sasl.is_some() { Sasl::Required } else { Sasl::Off };
-        let settings = Settings {
-            session,
-            identities: self.identities,
-            on_expiry: self.on_expiry,
-            seed,
-            look_interval: self.look_interval,
-            resumption: self.resumption,
-        };
+        let mut settings = Settings::new(session, seed);
+        settings.identities = self.identities;
+        settings.on_expiry = self.on_expiry;
+        settings.look_interval = self.look_interval;
+        settings.resumption = self.resumption;
         let shared = Shared::new(settings, Servers::new(known), chroot);
         let shared = Arc::new(shared.map_err(unpresentable)?);
-        let way = Way { connector, sasl: self.sasl, max_reply: self.max_reply };
-        runtime.spawn(Driver::new(Arc::clone(&shared), source, way));
+        let dialer = Dialer { connector, sasl: self.sasl, max_reply: self.max_reply };
+        runtime.spawn(Driver::new(Arc::clone(&shared), source, dialer));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

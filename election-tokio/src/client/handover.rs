@@ -3,18 +3,11 @@
 use zk_jute::{OpCode, Version};
 use zk_session::SessionTicket;
 
+pub use election_session::IfGone;
+
 use super::Client;
 use crate::error::{Error, ErrorKind};
 use crate::hub::Hub;
-
-/// What follows if a session is gone that was to be resumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IfGone {
-    /// There is no client: [`ConnectError::SessionGone`](crate::ConnectError::SessionGone).
-    Fail,
-    /// The client makes a new session.
-    StartAnew,
-}
 
 /// There is no session to hand over: no server has granted one yet, only a read-only server has, or
 /// it is over. The client goes on as it was, and is closed with its last clone.

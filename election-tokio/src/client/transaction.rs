@@ -12,8 +12,8 @@ use super::access::checked_acl;
 use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
 use crate::error::{self, Error, ErrorKind};
-use crate::hub::AclList;
 use crate::path;
+use election_session::AclList;
 
 /// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
 #[derive(Clone, Debug)]

@@ -11,7 +11,8 @@ use zk_session::{Completion, WatchMode, Watching};
 
 use super::{Client, PendingCall};
 use crate::error::{Error, ErrorKind};
-use crate::hub::{Change, Hub, SessionWatch, Stage, StreamItem, WatchKey, WatchOutcome, Watcher};
+use crate::hub::{CallStage, Hub, StreamItem, WatchKey, WatchOutcome, WatchedChange};
+use election_session::CallerWatch;
 
 /// Fires once, when the watched znode changes; survives reconnects.
 ///
@@ -117,25 +118,23 @@ impl Client {
         let mut call = PendingCall::new(self.shared(), operation);
         let mut holder: Option<Holder> = None;
         let outcome = poll_fn(|cx| {
-            if let Stage::Sent(_) = call.stage {
+            if let CallStage::Sent(_) = call.stage {
                 return call.poll_outcome(cx).map(Ok);
             }
             let (slot, (submitted, replaced)) = self.shared().with(|hub, now| {
                 let slot = asked.open(hub);
                 let caller = call.caller(cx);
-                let watcher = Watcher::Watch(slot);
                 let submitted =
-                    hub.calls.submit_by(&mut hub.session, caller, |session, tag| match asked {
-                        Asked::Once(read) => session.submit_watching(now, tag, read, watcher),
+                    hub.calls.submit_by(&mut hub.host, caller, |host, tag| match asked {
+                        Asked::Once(read) => host.submit_watching(now, tag, read, slot),
                         Asked::Persistent(path, mode) => {
-                            session.submit_persistent(now, tag, (path, mode), watcher)
+                            host.submit_persistent(now, tag, (path, mode), slot)
                         }
                     });
                 if !matches!(submitted.0, Poll::Ready(Ok(_))) {
                     hub.watches.close(slot);
                 }
                 let (submitted, replaced) = submitted;
-                let submitted = submitted.map_ok(|id| hub.session_watch(id));
                 (slot, (submitted, replaced))
             });
             drop(replaced);
@@ -182,7 +181,7 @@ impl Asked<'_> {
 pub(super) struct Holder {
     client: Client,
     key: WatchKey,
-    id: SessionWatch,
+    id: CallerWatch,
 }
 
 impl Drop for Holder {
@@ -255,7 +254,7 @@ impl PersistentWatch {
         let item = client.shared().look(|hub| hub.watches.poll_stream(*key, cx));
         item.map(|item| {
             Some(match item? {
-                StreamItem::Changed(Change { path, kind, zxid }) => {
+                StreamItem::Changed(WatchedChange { path, kind, zxid }) => {
                     let path = client.shared().chroot.leave(&path).to_owned();
                     Ok(WatchUpdate::Changed { path, event: WatchEvent::new(kind, zxid) })
                 }

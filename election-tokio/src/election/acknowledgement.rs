@@ -30,14 +30,14 @@ impl Leadership {
     /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
-        let target = &self.seat().target;
-        let path = [&target.path, SUFFIX].concat();
+        let site = &self.seat().site;
+        let path = [site.path(), SUFFIX].concat();
         let mut content =
             format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
         content.extend_from_slice(data);
         let content = Bytes::from(content);
         let publish = |transaction: GuardedTransaction| {
-            let (content, acl) = (content.clone(), target.acl.entries());
+            let (content, acl) = (content.clone(), site.acl_list().entries());
             transaction.create_with_acl(&path, content, CreateMode::Ephemeral, &acl).commit()
         };
         let mut round = 1;

@@ -13,8 +13,8 @@ use zk_jute::{ErrorCode, Version};
 
 use super::nomination::{Seat, WithdrawError, ended};
 use super::status::{LostReason, Status};
+use super::tenure::Tenure;
 use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
-use crate::hub::Tenure;
 use crate::updates::Updates;
 
 /// The right to act, for as long as it is valid.
@@ -109,7 +109,7 @@ impl Leadership {
     /// Starts a transaction that is applied only while the candidate znode of this leadership
     /// stands, and is not even sent once the leadership is over.
     pub fn transaction(&self) -> GuardedTransaction {
-        let candidate = self.seat.target.client_child(self.candidate());
+        let candidate = self.seat.site.client_child(self.candidate());
         GuardedTransaction {
             tenure: Arc::clone(&self.tenure),
             transaction: self.client().transaction().check(&candidate, Version::ANY),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
+use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
 use super::leadership::Leadership;
 use super::status::{EndReason, Role, Status};
+use super::tenure::PresentTenure;
 use crate::client::Client;
-use crate::hub::{NominationKey, Target};
 use crate::updates::Updates;
 
 /// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
@@ -26,14 +27,15 @@ pub struct Nomination {
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) client: Client,
-    pub(super) key: NominationKey,
+    pub(super) key: RecipeKey,
     pub(super) id: NomineeId,
-    pub(super) target: Arc<Target>,
+    pub(super) site: Arc<Site>,
+    pub(super) tenure: PresentTenure,
 }
 
 impl Seat {
     pub(super) fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.withdraw(now, self.key));
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 }
 
@@ -51,14 +53,8 @@ pub enum WithdrawError {
 }
 
 impl Nomination {
-    pub(super) fn new(
-        client: Client,
-        key: NominationKey,
-        id: NomineeId,
-        target: Arc<Target>,
-        status: Updates<Status>,
-    ) -> Self {
-        Self { seat: Arc::new(Seat { client, key, id, target }), status }
+    pub(super) fn new(seat: Seat, status: Updates<Status>) -> Self {
+        Self { seat: Arc::new(seat), status }
     }
 
     /// The id in the name of every candidate znode of this nomination.
@@ -92,12 +88,7 @@ impl Nomination {
             match role {
                 Role::Ended(reason) => return Err(reason),
                 Role::Leading { .. } | Role::Suspended { .. } => {
-                    let shared = self.seat.client.shared();
-                    let tenure = {
-                        let hub = shared.lock();
-                        hub.nominations.get(&self.seat.key).and_then(crate::hub::Nomination::tenure)
-                    };
-                    if let Some(tenure) = tenure {
+                    if let Some(tenure) = self.seat.tenure.get() {
                         return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.updates()));
                     }
                 }
@@ -105,7 +96,8 @@ impl Nomination {
                 | Role::Standing
                 | Role::Following { .. }
                 | Role::AwaitingLease { .. }
-                | Role::Leaving => {}
+                | Role::Leaving
+                | _ => {}
             }
             if self.status.next().await.is_none() {
                 return Err(EndReason::ClientClosed(SessionEnd::Abandoned));

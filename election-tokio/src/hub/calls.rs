@@ -5,25 +5,17 @@ use std::collections::BTreeMap;
 
 use slab::Slab;
 use zk_jute::Request;
-use zk_session::{Completion, Failure, Instant, Limits, SubmitError};
+use zk_session::{Completion, Failure, Instant, SubmitError};
 
-use super::{Session, Tag};
-use crate::telemetry::{RequestSpan, RequestSpans};
-
-/// Names a call; it is given again only after its reply came.
-pub(crate) type CallKey = usize;
+use super::Host;
+use crate::telemetry::{CallKey, RequestSpan, RequestSpans};
 
 /// Calls whose replies are on their way, and who waits for room to make one.
-///
-/// The bounds are kept here and not in the session, since they are for calls only: a nominee has
-/// one request in flight, and must not be refused it.
 ///
 /// What drops a waker drops it into the caller's hands, to be dropped outside of the lock: that
 /// may run anything, the drop of a handle of this client included.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    limits: Limits,
-    in_flight: usize,
     slots: Slab<Slot>,
     last_ticket: u64,
     waiting_for_room: BTreeMap<RoomTicket, Waker>,
@@ -44,7 +36,7 @@ pub(crate) struct RoomTicket(u64);
 
 /// How far a call has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum CallStage {
     Unsent,
     WaitingForRoom(RoomTicket),
     Sent(CallKey),
@@ -53,7 +45,7 @@ pub(crate) enum Stage {
 
 /// Who makes a call.
 pub(crate) struct Caller<'c, 'w> {
-    pub(crate) stage: &'c mut Stage,
+    pub(crate) stage: &'c mut CallStage,
     pub(crate) cx: &'c Context<'w>,
 }
 
@@ -62,10 +54,8 @@ pub(crate) struct Caller<'c, 'w> {
 pub(crate) type Submitted<T> = (Poll<Result<T, SubmitError>>, Option<Waker>);
 
 impl Calls {
-    pub(crate) const fn new(limits: Limits) -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
-            limits,
-            in_flight: 0,
             slots: Slab::new(),
             last_ticket: 0,
             waiting_for_room: BTreeMap::new(),
@@ -76,47 +66,37 @@ impl Calls {
     /// Makes a call; the caller is woken when its outcome is there.
     pub(crate) fn submit<Q: Request>(
         &mut self,
-        session: &mut Session,
+        host: &mut Host,
         now: Instant,
         request: &Q,
         caller: Caller<'_, '_>,
     ) -> Submitted<()> {
-        self.submit_by(session, caller, |session, tag| session.submit(now, tag, request))
+        self.submit_by(host, caller, |host, key| host.submit(now, key, request))
     }
 
     /// Makes a call by what `submit` does with its tag.
     pub(crate) fn submit_by<T>(
         &mut self,
-        session: &mut Session,
+        host: &mut Host,
         caller: Caller<'_, '_>,
-        submit: impl FnOnce(&mut Session, Tag) -> Result<T, SubmitError>,
+        submit: impl FnOnce(&mut Host, CallKey) -> Result<T, SubmitError>,
     ) -> Submitted<T> {
-        if !self.has_room(session) {
-            return self.wait_for_room(caller);
+        match submit(host, self.slots.vacant_key()) {
+            Err(SubmitError::Full) => self.wait_for_room(caller),
+            submitted => self.submitted(submitted, caller),
         }
-        let tag = Tag::Call(self.slots.vacant_key());
-        let submitted = submit(session, tag);
-        self.submitted(submitted, caller)
-    }
-
-    /// One call always has room: only the end of another one would make some.
-    fn has_room(&self, session: &Session) -> bool {
-        session.ended().is_some()
-            || self.in_flight == 0
-            || self.in_flight < self.limits.max_in_flight
-                && session.queued_bytes() < self.limits.max_queued_bytes
     }
 
     fn wait_for_room<T>(&mut self, caller: Caller<'_, '_>) -> Submitted<T> {
         let Caller { stage, cx } = caller;
         let ticket = match *stage {
-            Stage::WaitingForRoom(ticket) => ticket,
-            Stage::Unsent | Stage::Sent(_) | Stage::Over => {
+            CallStage::WaitingForRoom(ticket) => ticket,
+            CallStage::Unsent | CallStage::Sent(_) | CallStage::Over => {
                 self.last_ticket += 1;
                 RoomTicket(self.last_ticket)
             }
         };
-        *stage = Stage::WaitingForRoom(ticket);
+        *stage = CallStage::WaitingForRoom(ticket);
         let waker = cx.waker().clone();
         (Poll::Pending, self.waiting_for_room.insert(ticket, waker))
     }
@@ -129,11 +109,8 @@ impl Calls {
         let Caller { stage, cx } = caller;
         let replaced = self.abandon(*stage);
         *stage = match submitted {
-            Ok(_) => {
-                self.in_flight += 1;
-                Stage::Sent(self.slots.insert(Slot::Waiting(cx.waker().clone())))
-            }
-            Err(_) => Stage::Over,
+            Ok(_) => CallStage::Sent(self.slots.insert(Slot::Waiting(cx.waker().clone()))),
+            Err(_) => CallStage::Over,
         };
         (Poll::Ready(submitted), replaced)
     }
@@ -161,16 +138,16 @@ impl Calls {
     }
 
     /// The call is not to be made after all. The waker is to be dropped outside of the lock.
-    pub(crate) fn give_up(&mut self, stage: &mut Stage) -> Option<Waker> {
-        self.abandon(core::mem::replace(stage, Stage::Over))
+    pub(crate) fn give_up(&mut self, stage: &mut CallStage) -> Option<Waker> {
+        self.abandon(core::mem::replace(stage, CallStage::Over))
     }
 
     /// Nobody waits for the call any more.
-    pub(crate) fn abandon(&mut self, stage: Stage) -> Option<Waker> {
+    pub(crate) fn abandon(&mut self, stage: CallStage) -> Option<Waker> {
         let key = match stage {
-            Stage::WaitingForRoom(ticket) => return self.waiting_for_room.remove(&ticket),
-            Stage::Sent(key) => key,
-            Stage::Unsent | Stage::Over => return None,
+            CallStage::WaitingForRoom(ticket) => return self.waiting_for_room.remove(&ticket),
+            CallStage::Sent(key) => key,
+            CallStage::Unsent | CallStage::Over => return None,
         };
         match self.slots.get_mut(key) {
             Some(slot @ Slot::Waiting(_)) => match core::mem::replace(slot, Slot::Abandoned) {
@@ -186,10 +163,10 @@ impl Calls {
     }
 
     /// Takes the span of a call, if it has one.
-    pub(crate) fn span_of(&mut self, stage: Stage) -> Option<RequestSpan> {
+    pub(crate) fn span_of(&mut self, stage: CallStage) -> Option<RequestSpan> {
         match stage {
-            Stage::Sent(key) => self.spans.remove(key),
-            Stage::Unsent | Stage::WaitingForRoom(_) | Stage::Over => None,
+            CallStage::Sent(key) => self.spans.remove(key),
+            CallStage::Unsent | CallStage::WaitingForRoom(_) | CallStage::Over => None,
         }
     }
 
@@ -202,7 +179,6 @@ impl Calls {
         let Some(slot) = self.slots.get_mut(key) else {
             return;
         };
-        self.in_flight = self.in_flight.saturating_sub(1);
         match core::mem::replace(slot, Slot::Done(outcome)) {
             Slot::Waiting(waker) => wakers.push(waker),
             Slot::Abandoned | Slot::Done(_) => {
@@ -211,11 +187,8 @@ impl Calls {
         }
     }
 
-    /// Hands out those who wait for room, if there is any: they try again.
-    pub(super) fn announce_room(&mut self, session: &Session, wakers: &mut Vec<Waker>) {
-        if self.has_room(session) {
-            let waiting = core::mem::take(&mut self.waiting_for_room);
-            wakers.extend(waiting.into_values());
-        }
+    /// Hands out the calls that wait for room, since there is some: they try again.
+    pub(super) fn announce_room(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(core::mem::take(&mut self.waiting_for_room).into_values());
     }
 }

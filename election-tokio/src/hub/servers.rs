@@ -4,8 +4,8 @@ use core::num::NonZeroUsize;
 
 use zk_session::{ServerAddress, ServerIndex};
 
-use crate::client::ConnectFailure;
 use crate::error::SharedError;
+use crate::state::ConnectFailure;
 
 /// The servers that the session has the indices of.
 #[derive(Debug)]

@@ -6,12 +6,14 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use election_session::Settings;
 use tracing::Span;
 use zk_session::{Instant, SubmitError};
 
-use super::{Hub, Servers, Session, Settings};
+use super::{Host, Hub, Servers, Unlocked};
 use crate::clock::Clock;
 use crate::path::Chroot;
+use crate::telemetry::client_span;
 
 /// Shared by all handles of a client and its driver.
 #[derive(Debug)]
@@ -35,57 +37,50 @@ impl Shared {
         chroot: Chroot,
     ) -> Result<Self, SubmitError> {
         let clock = Clock::start();
-        let hub = Hub::new(settings, servers, clock.clone(), &chroot)?;
-        let span = hub.observer.span().clone();
-        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub: Mutex::new(hub) })
+        let hub = Mutex::new(Hub::new(settings, servers, clock.now())?);
+        let span = client_span(chroot.as_str());
+        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
-        let mut wakers = Vec::new();
+        let mut unlocked = Unlocked::default();
         let (result, driver) =
-            self.with_wakers(&mut wakers, |hub, now| (work(hub, now), hub.wake_driver()));
-        driver.into_iter().chain(wakers).for_each(Waker::wake);
+            self.work(&mut unlocked, |hub, now| (work(hub, now), hub.wake_driver()));
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        unlocked.carry_out(&self.span);
         result
     }
 
-    /// Like [`Shared::with`], but the wakers are collected in `wakers`, which is empty before.
-    fn with_wakers<T>(
+    /// For the driver: works on the hub and hands out what came of it. `scratch` only saves
+    /// allocations.
+    pub(crate) fn drive<T>(
         &self,
-        wakers: &mut Vec<Waker>,
+        scratch: &mut Unlocked,
         work: impl FnOnce(&mut Hub, Instant) -> T,
     ) -> T {
+        self.clock.notice_sleep();
+        let result = self.work(scratch, work);
+        scratch.carry_out(&self.span);
+        result
+    }
+
+    /// What is to be done without the lock is put into `unlocked`, which is empty before.
+    fn work<T>(&self, unlocked: &mut Unlocked, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut hub = self.lock();
         let now = self.clock.now();
         let result = work(&mut hub, now);
         hub.dispatch(now);
-        self.lease.store(lease_micros(&hub.session), Ordering::Release);
-        // Swapped only for something: an empty one may have room, which is not to be lost.
-        if !hub.wakers.is_empty() {
-            core::mem::swap(&mut hub.wakers, wakers);
-        }
-        let retired = core::mem::take(&mut hub.retired);
-        drop(hub);
-        drop(retired);
-        result
-    }
-
-    /// For the driver: works on the hub and wakes whom it concerns. `scratch` only saves
-    /// allocations.
-    pub(crate) fn drive<T>(
-        &self,
-        scratch: &mut Vec<Waker>,
-        work: impl FnOnce(&mut Hub, Instant) -> T,
-    ) -> T {
-        self.clock.notice_sleep();
-        let result = self.with_wakers(scratch, work);
-        scratch.drain(..).for_each(Waker::wake);
+        self.lease.store(lease_micros(&hub.host), Ordering::Release);
+        hub.unlocked.move_to(unlocked);
         result
     }
 
     /// The driver is dropped: nobody will answer any more.
     pub(crate) fn driver_is_gone(&self) {
-        self.with(Hub::abandon);
+        self.with(|hub, now| hub.host.abandon(now));
     }
 
     /// Works on the hub where nothing is submitted and no event made. The waker that comes out of
@@ -118,12 +113,12 @@ impl Shared {
 
     /// Lets the session notice that its lease has lapsed, without waiting for the driver.
     pub(crate) fn check_lease(&self) {
-        self.with(|hub, now| hub.session.handle_timeout(now));
+        self.with(|hub, now| hub.host.handle_timeout(now));
     }
 }
 
 /// Rounded down: the copy never says more than the session does.
-fn lease_micros(session: &Session) -> u64 {
-    let micros = session.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
+fn lease_micros(host: &Host) -> u64 {
+    let micros = host.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
     u64::try_from(micros).unwrap_or(u64::MAX)
 }

@@ -8,8 +8,6 @@ use slab::Slab;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
-use crate::telemetry::metrics;
-
 /// Names a watch; it is given again only after its holder is done with it.
 pub(crate) type WatchKey = usize;
 
@@ -26,7 +24,7 @@ pub(crate) enum WatchOutcome {
 
 /// What a persistent watch saw, with the path on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct WatchedChange {
     pub(crate) path: Arc<str>,
     pub(crate) kind: EventType,
     pub(crate) zxid: Zxid,
@@ -35,7 +33,7 @@ pub(crate) struct Change {
 /// What comes out of a persistent watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
-    Changed(Change),
+    Changed(WatchedChange),
     ChangesMissed,
     Lost,
 }
@@ -62,11 +60,11 @@ enum Once {
 struct Stream {
     items: VecDeque<StreamItem>,
     waker: Option<Waker>,
-    end: End,
+    end: StreamEnd,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum End {
+enum StreamEnd {
     #[default]
     Open,
     Lost,
@@ -114,13 +112,13 @@ impl Watches {
         if let Some(item) = stream.items.pop_front() {
             return (Poll::Ready(Some(item)), None);
         }
-        match core::mem::replace(&mut stream.end, End::Told) {
-            End::Open => {
-                stream.end = End::Open;
+        match core::mem::replace(&mut stream.end, StreamEnd::Told) {
+            StreamEnd::Open => {
+                stream.end = StreamEnd::Open;
                 (Poll::Pending, stream.waker.replace(cx.waker().clone()))
             }
-            End::Lost => (Poll::Ready(Some(StreamItem::Lost)), None),
-            End::Told => (Poll::Ready(None), None),
+            StreamEnd::Lost => (Poll::Ready(Some(StreamItem::Lost)), None),
+            StreamEnd::Told => (Poll::Ready(None), None),
         }
     }
 
@@ -128,7 +126,7 @@ impl Watches {
     pub(crate) fn is_alive(&self, key: WatchKey) -> bool {
         match self.slots.get(key) {
             Some(Slot::Once(Once::Waiting(_))) => true,
-            Some(Slot::Stream(stream)) => stream.end == End::Open,
+            Some(Slot::Stream(stream)) => stream.end == StreamEnd::Open,
             Some(Slot::Once(Once::Done(_))) | None => false,
         }
     }
@@ -143,9 +141,6 @@ impl Watches {
     }
 
     pub(super) fn fired(&mut self, key: WatchKey, outcome: WatchOutcome, wakers: &mut Vec<Waker>) {
-        if let WatchOutcome::Fired { kind, .. } = outcome {
-            metrics::watch_event(kind);
-        }
         if let Some(Slot::Once(once @ Once::Waiting(_))) = self.slots.get_mut(key)
             && let Once::Waiting(Some(waker)) = core::mem::replace(once, Once::Done(outcome))
         {
@@ -153,8 +148,12 @@ impl Watches {
         }
     }
 
-    pub(super) fn changed(&mut self, key: WatchKey, change: Change, wakers: &mut Vec<Waker>) {
-        metrics::watch_event(change.kind);
+    pub(super) fn changed(
+        &mut self,
+        key: WatchKey,
+        change: WatchedChange,
+        wakers: &mut Vec<Waker>,
+    ) {
         if let Some(Slot::Stream(stream)) = self.slots.get_mut(key) {
             if stream.items.len() < LONGEST_QUEUE {
                 stream.items.push_back(StreamItem::Changed(change));
@@ -178,7 +177,7 @@ impl Watches {
     pub(super) fn lost(&mut self, key: WatchKey, wakers: &mut Vec<Waker>) {
         match self.slots.get_mut(key) {
             Some(Slot::Stream(stream)) => {
-                stream.end = End::Lost;
+                stream.end = StreamEnd::Lost;
                 wakers.extend(stream.waker.take());
             }
             Some(Slot::Once(_)) | None => self.fired(key, WatchOutcome::Lost, wakers),
@@ -194,9 +193,9 @@ mod tests {
         watches.poll_stream(key, &Context::from_waker(Waker::noop())).0
     }
 
-    fn change(zxid: usize) -> Change {
+    fn change(zxid: usize) -> WatchedChange {
         let zxid = Zxid::new(i64::try_from(zxid).unwrap());
-        Change { path: "/a".into(), kind: EventType::NODE_DATA_CHANGED, zxid }
+        WatchedChange { path: "/a".into(), kind: EventType::NODE_DATA_CHANGED, zxid }
     }
 
     /// Nobody's slowness costs memory without bound, and nobody is left to believe that it saw

@@ -1,76 +1,85 @@
 //! The connection and the session of a client, as they change.
 
-use tracing::field::{Empty, display};
+use tracing::field::Empty;
 use tracing::{Span, info_span};
 use zk_jute::SessionId;
 use zk_session::SessionEnd;
 
-use super::CONNECTION;
-use super::metrics::{self, StateGauge};
-use crate::client::ConnectionState;
+use super::journal::{Entry, Journal};
+use super::{CONNECTION, metrics};
+use crate::state::ConnectionState;
+
+/// The span of a client. It has no parent: it lasts as long as the client, which may be made on
+/// behalf of something short.
+pub(crate) fn client_span(chroot: &str) -> Span {
+    info_span!(
+        target: CONNECTION,
+        parent: None,
+        "zk_client",
+        chroot = (!chroot.is_empty()).then_some(chroot),
+        session = Empty
+    )
+}
 
 /// Sees each state of a client's connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionObserver {
-    span: Span,
+    state: &'static str,
     session: Option<SessionId>,
     failures: u32,
-    gauge: StateGauge,
 }
 
 impl ConnectionObserver {
-    /// The span has no parent: it lasts as long as the client, which may be made on behalf of
-    /// something short.
-    pub(crate) fn new(chroot: &str) -> Self {
-        let span = info_span!(
-            target: CONNECTION,
-            parent: None,
-            "zk_client",
-            chroot = (!chroot.is_empty()).then_some(chroot),
-            session = Empty
-        );
-        Self { span, session: None, failures: 0, gauge: StateGauge::new("connecting") }
-    }
-
-    /// The span of the client.
-    pub(crate) const fn span(&self) -> &Span {
-        &self.span
+    pub(crate) fn new() -> Self {
+        let state = "connecting";
+        metrics::state_begun(state);
+        Self { state, session: None, failures: 0 }
     }
 
     /// Takes in the state after an event; it may be the same as before.
-    pub(crate) fn observe(&mut self, state: &ConnectionState) {
-        let before = self.gauge.state();
-        self.gauge.enter(name(state));
-        let entered = before != self.gauge.state();
+    pub(crate) fn observe(&mut self, state: &ConnectionState, journal: &mut Journal) {
+        let (left, entered) = (self.state, name(state));
+        let has_entered = left != entered;
+        if has_entered {
+            journal.note(Entry::StateEntered { left, entered });
+            self.state = entered;
+        }
         let failures = match state {
             ConnectionState::Connecting { failures, .. }
             | ConnectionState::Suspended { failures, .. } => *failures,
             _ => 0,
         };
         if failures > self.failures {
-            metrics::connect_failed();
+            journal.note(Entry::AttemptFailed);
         }
         self.failures = failures;
         match state {
-            ConnectionState::Connected { session, .. } if entered => self.connected(*session),
-            ConnectionState::Suspended { .. } if entered => metrics::connection_lost(),
+            ConnectionState::Connected { session, .. } if has_entered => {
+                if self.session == Some(*session) {
+                    journal.note(Entry::SessionResumed);
+                } else {
+                    self.session = Some(*session);
+                    journal.note(Entry::SessionGranted(*session));
+                }
+            }
+            ConnectionState::Suspended { .. } if has_entered => {
+                journal.note(Entry::ConnectionCountedAsLost);
+            }
             ConnectionState::Expired { .. }
             | ConnectionState::Closed { end: SessionEnd::Expired(_) }
-                if entered =>
+                if has_entered =>
             {
-                metrics::session_expired();
+                journal.note(Entry::SessionExpired);
             }
             _ => {}
         }
     }
+}
 
-    fn connected(&mut self, session: SessionId) {
-        if self.session == Some(session) {
-            return metrics::session_resumed();
-        }
-        metrics::session_granted();
-        self.session = Some(session);
-        self.span.record("session", display(session));
+/// With the client, outside of its lock.
+impl Drop for ConnectionObserver {
+    fn drop(&mut self) {
+        metrics::state_ended(self.state);
     }
 }
 

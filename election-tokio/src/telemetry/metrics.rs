@@ -1,12 +1,14 @@
 //! The metrics, by the facade `metrics`: whoever uses the client chooses the recorder.
 
+use core::time::Duration;
+
+use election_session::LostReason;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 use zk_jute::records::EventType;
 use zk_jute::{Frame, OpCode};
 
 use super::Outcome;
-use crate::election::LostReason;
 
 const REQUESTS: &str = "zk_client_requests_total";
 const REQUEST_DURATION: &str = "zk_client_request_duration_seconds";
@@ -79,61 +81,40 @@ impl RequestMeter {
     }
 }
 
-/// Counts a client under the state of its connection.
-#[derive(Debug)]
-pub(crate) struct StateGauge(&'static str);
-
-impl StateGauge {
-    pub(crate) fn new(state: &'static str) -> Self {
-        gauge!(CONNECTIONS, "state" => state).increment(1);
-        Self(state)
-    }
-
-    pub(crate) const fn state(&self) -> &'static str {
-        self.0
-    }
-
-    pub(crate) fn enter(&mut self, state: &'static str) {
-        if self.0 != state {
-            gauge!(CONNECTIONS, "state" => self.0).decrement(1);
-            gauge!(CONNECTIONS, "state" => state).increment(1);
-            self.0 = state;
-        }
-    }
+/// A client's connection begins in this state.
+pub(crate) fn state_begun(state: &'static str) {
+    gauge!(CONNECTIONS, "state" => state).increment(1);
 }
 
-impl Drop for StateGauge {
-    fn drop(&mut self) {
-        gauge!(CONNECTIONS, "state" => self.0).decrement(1);
-    }
+/// A client's connection has left a state for another one.
+pub(crate) fn state_entered(left: &'static str, entered: &'static str) {
+    state_ended(left);
+    state_begun(entered);
 }
 
-/// Takes the time of one leadership.
-#[derive(Debug)]
-pub(crate) struct TenureMeter {
-    began: Instant,
+/// A client is gone, with its connection in this state.
+pub(crate) fn state_ended(state: &'static str) {
+    gauge!(CONNECTIONS, "state" => state).decrement(1);
 }
 
-impl TenureMeter {
-    pub(crate) fn start() -> Self {
-        counter!(ELECTED).increment(1);
-        gauge!(LEADING).increment(1);
-        Self { began: Instant::now() }
-    }
+pub(crate) fn tenure_began() {
+    counter!(ELECTED).increment(1);
+    gauge!(LEADING).increment(1);
+}
 
-    pub(crate) fn ended(&self, reason: LostReason) {
-        let reason = match reason {
-            LostReason::Resigned => "resigned",
-            LostReason::SessionExpired => "session_expired",
-            LostReason::LeaseLapsed => "lease_lapsed",
-            LostReason::Evicted => "evicted",
-            LostReason::Failed(_) => "failed",
-            LostReason::ClientClosed(_) => "client_closed",
-        };
-        counter!(LOST, "reason" => reason).increment(1);
-        gauge!(LEADING).decrement(1);
-        histogram!(LEADERSHIP_DURATION).record(self.began.elapsed());
-    }
+pub(crate) fn tenure_ended(reason: LostReason, lasted: Duration) {
+    let reason = match reason {
+        LostReason::Resigned => "resigned",
+        LostReason::SessionExpired => "session_expired",
+        LostReason::LeaseLapsed => "lease_lapsed",
+        LostReason::Evicted => "evicted",
+        LostReason::Failed(_) => "failed",
+        LostReason::ClientClosed(_) => "client_closed",
+        _ => UNKNOWN,
+    };
+    counter!(LOST, "reason" => reason).increment(1);
+    gauge!(LEADING).decrement(1);
+    histogram!(LEADERSHIP_DURATION).record(lasted);
 }
 
 pub(crate) fn election_request(step: &'static str, outcome: Outcome) {

@@ -1,10 +1,12 @@
 //! The metrics without the feature `metrics`: nothing.
 
+use core::time::Duration;
+
+use election_session::LostReason;
 use zk_jute::records::EventType;
 use zk_jute::{Frame, OpCode};
 
 use super::Outcome;
-use crate::election::LostReason;
 
 #[derive(Debug)]
 pub(crate) struct RequestMeter;
@@ -18,35 +20,15 @@ impl RequestMeter {
     pub(crate) const fn finished(&self, _: Outcome) {}
 }
 
-/// The state of a client's connection, by its name.
-#[derive(Debug)]
-pub(crate) struct StateGauge(&'static str);
+pub(crate) const fn state_begun(_: &'static str) {}
 
-impl StateGauge {
-    pub(crate) const fn new(state: &'static str) -> Self {
-        Self(state)
-    }
+pub(crate) const fn state_entered(_: &'static str, _: &'static str) {}
 
-    pub(crate) const fn state(&self) -> &'static str {
-        self.0
-    }
+pub(crate) const fn state_ended(_: &'static str) {}
 
-    pub(crate) const fn enter(&mut self, state: &'static str) {
-        self.0 = state;
-    }
-}
+pub(crate) const fn tenure_began() {}
 
-#[derive(Debug)]
-pub(crate) struct TenureMeter;
-
-impl TenureMeter {
-    pub(crate) const fn start() -> Self {
-        Self
-    }
-
-    #[expect(clippy::unused_self, reason = "the same with metrics")]
-    pub(crate) const fn ended(&self, _: LostReason) {}
-}
+pub(crate) const fn tenure_ended(_: LostReason, _: Duration) {}
 
 pub(crate) const fn election_request(_: &'static str, _: Outcome) {}
 

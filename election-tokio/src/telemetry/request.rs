@@ -6,10 +6,12 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::{Level, Span, debug, debug_span, trace};
 use zk_jute::{OpCode, Zxid};
-use zk_session::{Completion, Failure, SubmitError};
+use zk_session::{Failure, SubmitError};
 
 use super::REQUEST;
-use crate::hub::CallKey;
+
+/// Names a call; it is given again only after its reply came.
+pub(crate) type CallKey = usize;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     #[inline]
-    pub(crate) const fn of(outcome: &Result<Completion, Failure>) -> Self {
+    pub(crate) const fn of<T>(outcome: &Result<T, Failure>) -> Self {
         match outcome {
             Ok(_) | Err(Failure::ReplyTooLarge { .. }) => Self::Answered,
             Err(Failure::Refused(_)) => Self::Refused,

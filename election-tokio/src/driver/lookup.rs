@@ -16,14 +16,14 @@ use crate::source::ServerSource;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A source, and the question that it has not answered yet.
-pub(super) struct Inquiry {
+pub(super) struct ServerLookup {
     source: Option<Arc<dyn ServerSource>>,
     asked: Option<Asked>,
 }
 
 type Asked = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send>>;
 
-impl Inquiry {
+impl ServerLookup {
     /// Without a source, no question is asked.
     pub(super) const fn new(source: Option<Arc<dyn ServerSource>>) -> Self {
         Self { source, asked: None }

@@ -1,0 +1,82 @@
+//! Why there is no client, or no confirmation of its end.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use zk_session::{ConnectStringError, Expiry, LeaseGrade, LeaseMargin, SessionEnd};
+
+use crate::error::SharedError;
+use crate::path::PathError;
+use crate::state::ConnectFailure;
+
+/// A list of servers without any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an empty list of servers: the last one stays")]
+pub struct NoServers;
+
+/// Why there is no client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The connect string cannot be used.
+    #[error("invalid connect string: {0}")]
+    ConnectString(#[from] ConnectStringError),
+    /// The chroot of the connect string is no valid path.
+    #[error("invalid chroot: {0}")]
+    Chroot(#[source] PathError),
+    /// An identity of [`ClientBuilder::auth`](crate::ClientBuilder::auth) is larger than a server
+    /// would read.
+    #[error("an identity of {length} bytes is above the limit of {limit}")]
+    IdentityTooLarge {
+        /// The length in bytes of the request that presents it.
+        length: usize,
+        /// The limit in bytes ([`Limits::max_frame`](crate::Limits::max_frame)).
+        limit: usize,
+    },
+    /// With this margin no lease of this grade could be kept alive.
+    #[error(
+        "a lease margin of {} percent leaves no time to prove a lease of grade {grade:?}: \
+         it can be 20 at most, or the grade `Contact`",
+        margin.as_percent()
+    )]
+    Margin {
+        /// The margin.
+        margin: LeaseMargin,
+        /// The grade.
+        grade: LeaseGrade,
+    },
+    /// The options of TLS cannot be used: nothing was sent.
+    #[cfg(feature = "tls")]
+    #[error("TLS: {0}")]
+    Tls(#[from] crate::tls::TlsError),
+    /// There is no tokio runtime, which the client could run in.
+    #[error("a client has to be started within a tokio runtime")]
+    NoRuntime,
+    /// The operating system gave no random numbers.
+    #[error("no random numbers from the operating system: {0}")]
+    Randomness(#[source] SharedError),
+    /// No server granted a session in time.
+    #[error(
+        "no server granted a session within {after:?}{}",
+        last_failure.as_ref().map(|failure| format!("; last tried {failure}")).unwrap_or_default()
+    )]
+    NoServer {
+        /// How long was tried.
+        after: Duration,
+        /// The last attempt.
+        #[source]
+        last_failure: Option<Arc<ConnectFailure>>,
+    },
+    /// The session that was to be resumed is gone, and its ephemeral znodes with it.
+    #[error("the session is gone: {0}")]
+    SessionGone(#[source] Expiry),
+    /// The session ended while it was being made.
+    #[error("{0}")]
+    Ended(#[source] SessionEnd),
+}
+
+/// No server confirmed that the session is closed: its ephemeral znodes go when the server expires
+/// it, after at most the session timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no server confirmed the close: ephemeral znodes live on for at most the session timeout")]
+pub struct CloseError;

@@ -1,0 +1,166 @@
+//! What the holder of a nomination is shown of its nominee.
+
+use core::task::Waker;
+use std::sync::Arc;
+
+use election_core::{Nominee, Notice, Phase, Recipe as _, Token};
+use election_session::{GrantChange, RecipeEnd, Site, Step, View};
+use zk_jute::{SessionId, Zxid};
+use zk_session::{LeaseOutlook, SessionEnd};
+
+use super::status::{EndReason, LostReason, Role, Status};
+use super::tenure::{PresentTenure, Tenure};
+use crate::broadcast::{Receiver, Sender};
+use crate::clock::Clock;
+use crate::hub::{Face, Unlocked};
+use crate::telemetry::{ElectionEntry, Entry, InElection};
+
+/// Shows a nominee to the holder of its nomination.
+#[derive(Debug)]
+pub(super) struct NomineeFace {
+    clock: Clock,
+    site: Arc<Site>,
+    status: Sender<Status>,
+    tenure: PresentTenure,
+    numbers: Numbers,
+}
+
+/// How many sequence numbers there are left below the election node, as the holder was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    Plenty,
+    /// It was warned.
+    Few,
+}
+
+/// With fewer creates left than this, the operator is warned: a tenth of all. With a hundred of them a
+/// second that is 24 days ahead.
+const FEW_NUMBERS: u32 = 210_000_000;
+
+impl NomineeFace {
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Status>, PresentTenure) {
+        let status = Sender::new(Status::new());
+        let receiver = status.subscribe();
+        let tenure = PresentTenure::default();
+        let face = Self { clock, site, status, tenure: tenure.clone(), numbers: Numbers::Plenty };
+        (face, receiver, tenure)
+    }
+
+    fn elected(&self, nominee: &Nominee, token: Token) {
+        if let Some(candidate) = nominee.candidate() {
+            self.tenure.replace(Some(Arc::new(Tenure::new(token, candidate.clone()))));
+        }
+    }
+
+    fn end_tenure(&self, reason: LostReason, unlocked: &mut Unlocked) {
+        if let Some(tenure) = self.tenure.replace(None)
+            && let Some(lasted) = tenure.end(reason, &mut unlocked.wakers)
+        {
+            unlocked.journal.note(Entry::TenureEnded { reason, lasted });
+        }
+    }
+
+    /// Once, and long before no nominee can be elected any more.
+    fn few_numbers_left(&mut self, nominee: &Nominee) -> Option<InElection> {
+        let remaining = nominee.candidate()?.sequence().remaining();
+        if self.numbers == Numbers::Few || remaining >= FEW_NUMBERS {
+            return None;
+        }
+        self.numbers = Numbers::Few;
+        Some(InElection::FewNumbersLeft(remaining))
+    }
+
+    fn show(&self, status: Status, wakers: &mut Vec<Waker>) {
+        let before = self.status.read(Clone::clone);
+        self.status.show(status.after(&before), wakers);
+    }
+
+    fn entry(
+        &self,
+        nominee: &Nominee,
+        (session, zxid): (Option<SessionId>, Zxid),
+        what: InElection,
+    ) -> Entry {
+        Entry::Election(Box::new(ElectionEntry {
+            site: Arc::clone(&self.site),
+            nominee: nominee.id(),
+            candidate: nominee.candidate().cloned(),
+            session,
+            zxid,
+            what,
+        }))
+    }
+}
+
+impl Face for NomineeFace {
+    type Recipe = Nominee;
+
+    fn stepped(
+        &mut self,
+        nominee: &Nominee,
+        step: Step<Notice>,
+        view: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        let at = (view.session, step.zxid);
+        let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
+        if let Some(notice) = step.notice {
+            tell(InElection::Noticed(notice));
+        }
+        match step.grant {
+            Some(GrantChange::Announced { token, .. }) => {
+                tell(InElection::Elected(token));
+                self.elected(nominee, token);
+            }
+            Some(GrantChange::AwaitsLease(outlook @ LeaseOutlook::RoundTripTooLong { .. })) => {
+                tell(InElection::LeaseOutOfReach(outlook));
+            }
+            Some(GrantChange::AwaitsLease(_)) | None => {}
+            Some(GrantChange::Ended { .. }) => {
+                self.end_tenure(end_of_tenure(step.notice, view), unlocked);
+            }
+        }
+        if let Some(few) = self.few_numbers_left(nominee) {
+            unlocked.journal.note(self.entry(nominee, at, few));
+        }
+        if let Some(RecipeEnd::HostEnded(_)) = view.end {
+            return;
+        }
+        let status = election_session::Status::of(nominee, view);
+        let status = status.map_instant(|deadline| self.clock.to_tokio(deadline));
+        self.show(status, &mut unlocked.wakers);
+        if let Phase::CleaningUp | Phase::Over = nominee.phase() {
+            self.status.end(&mut unlocked.wakers);
+        }
+    }
+
+    fn over(&mut self, nominee: &Nominee, end: RecipeEnd, unlocked: &mut Unlocked) {
+        let RecipeEnd::HostEnded(end) = end else {
+            return;
+        };
+        if let Phase::CleaningUp | Phase::Over = nominee.phase() {
+            return;
+        }
+        self.end_tenure(LostReason::ClientClosed(end), unlocked);
+        let Status { session, .. } = self.status.read(Clone::clone);
+        let what = InElection::ClientEnded(end);
+        unlocked.journal.note(self.entry(nominee, (session, Zxid::ZERO), what));
+        let mut status = Status::new();
+        status.role = Role::Ended(EndReason::ClientClosed(end));
+        status.candidate = nominee.candidate().cloned();
+        status.session = session;
+        self.show(status, &mut unlocked.wakers);
+        self.status.end(&mut unlocked.wakers);
+    }
+}
+
+/// Why a leadership ended in a step.
+fn end_of_tenure(notice: Option<Notice>, view: View<'_>) -> LostReason {
+    match view.end {
+        Some(RecipeEnd::HostEnded(end)) => LostReason::ClientClosed(end),
+        Some(RecipeEnd::Finished) | None if view.is_closing => {
+            LostReason::ClientClosed(SessionEnd::Closed)
+        }
+        Some(RecipeEnd::Finished) | None => LostReason::of_step(notice),
+    }
+}

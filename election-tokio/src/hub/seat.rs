@@ -1,0 +1,144 @@
+//! A recipe of any type, with what its user is shown of it.
+
+use core::fmt;
+use std::collections::VecDeque;
+
+use election_core::{Event, Hold, Output, Phase, Recipe, Ticket, Znode};
+use election_session::{RecipeEnd, Step, View};
+
+use super::Unlocked;
+
+/// What the user of a recipe is shown of it. It works under the hub's lock, and puts off until that
+/// is released what may run anything of the user's.
+pub(crate) trait Face: Send + fmt::Debug {
+    /// The recipe that it shows.
+    type Recipe: Recipe<Notice: Send + fmt::Debug> + Send + fmt::Debug;
+
+    /// Shows a step.
+    fn stepped(
+        &mut self,
+        recipe: &Self::Recipe,
+        step: Step<<Self::Recipe as Recipe>::Notice>,
+        view: View<'_>,
+        unlocked: &mut Unlocked,
+    );
+
+    /// Shows the end.
+    fn over(&mut self, recipe: &Self::Recipe, end: RecipeEnd, unlocked: &mut Unlocked);
+}
+
+/// A recipe of a client, whatever its type, with its face.
+pub(crate) trait Seat: Recipe<Notice = Noticed> + Send + fmt::Debug {
+    fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked);
+
+    fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked);
+}
+
+/// There is a notice, which the seat keeps for its face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noticed;
+
+#[derive(Debug)]
+struct Faced<F: Face> {
+    recipe: F::Recipe,
+    face: F,
+    /// Of steps that the face was not shown yet.
+    notices: VecDeque<<F::Recipe as Recipe>::Notice>,
+}
+
+impl dyn Seat {
+    /// A recipe that is shown by this face.
+    pub(crate) fn new<F: Face + 'static>(recipe: F::Recipe, face: F) -> Box<Self> {
+        Box::new(Faced { recipe, face, notices: VecDeque::new() })
+    }
+}
+
+impl<F: Face> Faced<F> {
+    /// Keeps the notice of a step.
+    fn keep<'a>(
+        notices: &mut VecDeque<<F::Recipe as Recipe>::Notice>,
+        output: Output<'a, <F::Recipe as Recipe>::Notice>,
+    ) -> Output<'a, Noticed> {
+        let Output { command, notice } = output;
+        let notice = notice.map(|notice| {
+            notices.push_back(notice);
+            Noticed
+        });
+        Output { command, notice }
+    }
+}
+
+impl<F: Face> Recipe for Faced<F> {
+    type Notice = Noticed;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Noticed> {
+        Self::keep(&mut self.notices, self.recipe.handle_event(event))
+    }
+
+    fn withdraw(&mut self) -> Output<'_, Noticed> {
+        Self::keep(&mut self.notices, self.recipe.withdraw())
+    }
+
+    fn phase(&self) -> Phase {
+        self.recipe.phase()
+    }
+
+    fn hold(&self) -> Hold {
+        self.recipe.hold()
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        self.recipe.heartbeat()
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.recipe.awaits_change(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.recipe.waits_for_look()
+    }
+}
+
+impl<F: Face> Seat for Faced<F> {
+    fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked) {
+        let step = step.map(|Noticed| self.notices.pop_front());
+        self.face.stepped(&self.recipe, step, view, unlocked);
+    }
+
+    fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked) {
+        self.face.over(&self.recipe, end, unlocked);
+    }
+}
+
+impl Recipe for Box<dyn Seat> {
+    type Notice = Noticed;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Noticed> {
+        (**self).handle_event(event)
+    }
+
+    fn withdraw(&mut self) -> Output<'_, Noticed> {
+        (**self).withdraw()
+    }
+
+    fn phase(&self) -> Phase {
+        (**self).phase()
+    }
+
+    fn hold(&self) -> Hold {
+        (**self).hold()
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        (**self).heartbeat()
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        (**self).awaits_change(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        (**self).waits_for_look()
+    }
+}

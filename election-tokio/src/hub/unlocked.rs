@@ -1,0 +1,44 @@
+//! What is to be done once the hub's lock is released, since it may run anything of a user's.
+
+use core::task::Waker;
+use std::sync::Arc;
+
+use election_session::Site;
+use tracing::Span;
+
+use super::Seat;
+use crate::telemetry::Journal;
+
+/// What was put off until the lock is released.
+#[derive(Debug, Default)]
+pub(crate) struct Unlocked {
+    /// To be told to subscribers and recorders.
+    pub(crate) journal: Journal,
+    /// To be woken.
+    pub(crate) wakers: Vec<Waker>,
+    /// To be dropped: what a recipe stands with may be a caller's, such as its data.
+    pub(super) retired: Vec<(Box<dyn Seat>, Arc<Site>)>,
+}
+
+impl Unlocked {
+    /// Moves everything into `other`, which is empty. Swapped only for something: an empty list may
+    /// have room, which is not to be lost.
+    pub(super) fn move_to(&mut self, other: &mut Self) {
+        if !self.wakers.is_empty() {
+            core::mem::swap(&mut self.wakers, &mut other.wakers);
+        }
+        if !self.journal.is_empty() {
+            core::mem::swap(&mut self.journal, &mut other.journal);
+        }
+        if !self.retired.is_empty() {
+            core::mem::swap(&mut self.retired, &mut other.retired);
+        }
+    }
+
+    /// Does it. What there is to be told is told first: a task that is woken finds it told.
+    pub(super) fn carry_out(&mut self, client: &Span) {
+        self.journal.tell(client);
+        self.wakers.drain(..).for_each(Waker::wake);
+        self.retired.clear();
+    }
+}

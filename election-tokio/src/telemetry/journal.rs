@@ -1,0 +1,227 @@
+//! What is to be told of what happened under the hub's lock, once the lock is released: a subscriber
+//! or a recorder may run anything, a call on the same client included.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use election_core::{CandidateName, NomineeId, Notice, Token};
+use election_session::{LostReason, RequestKind, Site};
+use tracing::field::display;
+use tracing::{Span, debug, info, warn};
+use zk_jute::records::EventType;
+use zk_jute::{ErrorCode, SessionId, Zxid};
+use zk_session::{LeaseOutlook, SessionEnd};
+
+use super::{CONNECTION, ELECTION, Outcome, metrics};
+use crate::error::SharedError;
+use crate::state::ConnectFailure;
+
+/// What happened, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Journal(Vec<Entry>);
+
+impl Journal {
+    pub(crate) fn note(&mut self, entry: Entry) {
+        self.0.push(entry);
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Tells it all. No lock may be held.
+    pub(crate) fn tell(&mut self, client: &Span) {
+        for entry in self.0.drain(..) {
+            entry.tell(client);
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Connected {
+        session: SessionId,
+        timeout: Duration,
+        read_only: bool,
+    },
+    ConnectFailed(Arc<ConnectFailure>),
+    ConnectionLost {
+        session: Option<SessionId>,
+        reason: SharedError,
+    },
+    SessionEnded {
+        session: Option<SessionId>,
+        end: SessionEnd,
+    },
+    HeartbeatRefused {
+        path: String,
+        error: ErrorCode,
+    },
+    OtherServers {
+        count: usize,
+    },
+    NoServers {
+        reason: SharedError,
+    },
+    /// The connection left a state for another one, by their names.
+    StateEntered {
+        left: &'static str,
+        entered: &'static str,
+    },
+    AttemptFailed,
+    SessionGranted(SessionId),
+    SessionResumed,
+    ConnectionCountedAsLost,
+    SessionExpired,
+    WatchFired(EventType),
+    RecipeRequest {
+        kind: RequestKind,
+        outcome: Outcome,
+    },
+    Election(Box<ElectionEntry>),
+    TenureEnded {
+        reason: LostReason,
+        lasted: Duration,
+    },
+}
+
+/// Something that happened to a nomination.
+#[derive(Debug)]
+pub(crate) struct ElectionEntry {
+    pub(crate) site: Arc<Site>,
+    pub(crate) nominee: NomineeId,
+    pub(crate) candidate: Option<CandidateName>,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) zxid: Zxid,
+    pub(crate) what: InElection,
+}
+
+#[derive(Debug)]
+pub(crate) enum InElection {
+    Noticed(Notice),
+    Elected(Token),
+    LeaseOutOfReach(LeaseOutlook),
+    FewNumbersLeft(u32),
+    ClientEnded(SessionEnd),
+}
+
+impl Entry {
+    fn tell(self, client: &Span) {
+        match self {
+            Self::Connected { session, timeout, read_only } => {
+                info!(target: CONNECTION, %session, ?timeout, read_only, "connected");
+            }
+            Self::ConnectFailed(failure) => {
+                debug!(target: CONNECTION, %failure, "no connection");
+            }
+            Self::ConnectionLost { session, reason } => {
+                let session = session.map(display);
+                warn!(target: CONNECTION, session, %reason, "connection lost");
+            }
+            Self::SessionEnded { session, end } => {
+                let session = session.map(display);
+                match end {
+                    // As it was asked for.
+                    SessionEnd::Closed | SessionEnd::Detached => {
+                        info!(target: CONNECTION, session, %end, "session ended");
+                    }
+                    _ => warn!(target: CONNECTION, session, %end, "session ended"),
+                }
+            }
+            Self::HeartbeatRefused { path, error } => {
+                let candidate = path.rsplit_once('/').map_or(&*path, |(_, name)| name);
+                warn!(
+                    target: CONNECTION, candidate, %error,
+                    "heartbeat refused: the lease is not renewed by it"
+                );
+            }
+            Self::OtherServers { count } => {
+                info!(target: CONNECTION, count, "another list of servers");
+            }
+            Self::NoServers { reason } => {
+                warn!(target: CONNECTION, %reason, "no new list of servers");
+            }
+            Self::StateEntered { left, entered } => metrics::state_entered(left, entered),
+            Self::AttemptFailed => metrics::connect_failed(),
+            Self::SessionGranted(session) => {
+                metrics::session_granted();
+                client.record("session", display(session));
+            }
+            Self::SessionResumed => metrics::session_resumed(),
+            Self::ConnectionCountedAsLost => metrics::connection_lost(),
+            Self::SessionExpired => metrics::session_expired(),
+            Self::WatchFired(kind) => metrics::watch_event(kind),
+            Self::RecipeRequest { kind, outcome } => {
+                metrics::election_request(kind.name(), outcome);
+            }
+            Self::Election(entry) => entry.tell(),
+            Self::TenureEnded { reason, lasted } => metrics::tenure_ended(reason, lasted),
+        }
+    }
+}
+
+impl ElectionEntry {
+    fn tell(self) {
+        let Self { site, nominee, candidate, session, zxid, what } = self;
+        let election = site.path();
+        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let session = session.map(display::<SessionId>);
+        match what {
+            InElection::Noticed(notice) => match notice {
+                // It is told once the lease is proved.
+                Notice::Elected(_) => {}
+                Notice::Following => debug!(
+                    target: ELECTION, election, %nominee, candidate, session, %zxid, "following"
+                ),
+                Notice::FollowingUnwatched => warn!(
+                    target: ELECTION, election, %nominee, candidate, session, %zxid,
+                    "following a predecessor that may not be read: its end shows at the next look"
+                ),
+                Notice::Suspended => warn!(
+                    target: ELECTION, election, %nominee, candidate, session, %zxid, "suspended"
+                ),
+                Notice::Resumed(token) => info!(
+                    target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
+                    "resumed"
+                ),
+                Notice::Lost(cause) => warn!(
+                    target: ELECTION, election, %nominee, session, %zxid, %cause,
+                    "leadership lost"
+                ),
+                Notice::Unseated(cause) => warn!(
+                    target: ELECTION, election, %nominee, session, %zxid, %cause, "candidate lost"
+                ),
+                Notice::Ended(end) => info!(
+                    target: ELECTION, election, %nominee, session, %zxid, ?end,
+                    "nomination ended"
+                ),
+            },
+            InElection::Elected(token) => {
+                metrics::tenure_began();
+                info!(
+                    target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
+                    "elected"
+                );
+            }
+            InElection::LeaseOutOfReach(outlook) => {
+                if let LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest } = outlook {
+                    warn!(
+                        target: ELECTION, election, %nominee, session, ?round_trip, ?timeout,
+                        ?longest,
+                        "promoted, but not elected: answers take too long for a lease to be kept; \
+                         a longer session timeout helps, or a smaller margin, or a nearer server"
+                    );
+                }
+            }
+            InElection::FewNumbersLeft(remaining) => warn!(
+                target: ELECTION, election, %nominee, candidate, remaining,
+                "sequence numbers run out: hold the election at a fresh election node in time, or \
+                 delete this one and create it again once it is empty"
+            ),
+            InElection::ClientEnded(end) => info!(
+                target: ELECTION, election, %nominee, %end, "nomination ended"
+            ),
+        }
+    }
+}
