@@ -1,6 +1,6 @@
 //! What can happen next in a world.
 
-use election_core::{Role, SessionId};
+use election_core::{Phase, Recipe, Role, SessionId};
 
 use super::World;
 use super::client::{Client, Link, SESSIONS};
@@ -222,7 +222,7 @@ impl World {
         if !self.is_quiet(client) {
             return false;
         }
-        if client.nominee.waits_for_look() || client.nominee.owes_cleanup() {
+        if client.nominee.waits_for_look() || client.nominee.phase() == Phase::CleaningUp {
             return true;
         }
         let predecessor = match client.nominee.role() {

@@ -163,7 +163,9 @@ impl World {
                 stragglers.push(Delivery::Reply(*ticket, answer.clone()));
             }
         }
-        if let Some((ticket, request @ Request::Read(_))) = client.requests.front() {
+        if let Some((ticket, request @ (Request::Read(_) | Request::ReadUnwatched(_)))) =
+            client.requests.front()
+        {
             let answer = self.server.read(client.applied, *request);
             if matches!(answer, Answer::Read(..)) {
                 stragglers.push(Delivery::Reply(*ticket, answer));

@@ -9,7 +9,7 @@ mod common;
 use bench::{Bench, any_input};
 use common::client::Client;
 use common::{Budget, World};
-use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy};
+use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy, Recipe};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
