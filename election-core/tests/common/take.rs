@@ -60,6 +60,11 @@ impl World {
                     self.fault = Some(format!("{i}: leads past its lease"));
                 }
             }
+            Step::LoseWatch(i, k) => {
+                spend(&mut self.budget.lost_watches);
+                let Watcher { ticket, .. } = self.clients[i].watchers.remove(k);
+                self.tell(i, |client| client.deliver(Delivery::Changed(ticket, Change::Lost)));
+            }
             Step::Look(i) => self.look(i),
             Step::OperatorBars(_)
             | Step::OperatorDeletes(_)

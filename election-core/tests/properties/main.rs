@@ -23,6 +23,7 @@ const BUDGET: Budget = Budget {
     writes: 2,
     wipes: 1,
     bars: 1,
+    lost_watches: 2,
     looks: 3,
     throttles: 2,
     refusals: 1,
