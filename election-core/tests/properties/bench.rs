@@ -129,7 +129,8 @@ enum Kind {
     Barrier,
     List,
     ReadOwn,
-    Read,
+    ReadOther,
+    Inspect,
     Delete,
 }
 
@@ -229,7 +230,7 @@ impl Bench {
                 names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
                 AnyReply::Children(names)
             }
-            Kind::ReadOwn | Kind::Read => AnyReply::Read(Stat {
+            Kind::ReadOwn | Kind::ReadOther | Kind::Inspect => AnyReply::Read(Stat {
                 owner: Some(session).filter(|_| ours),
                 token: Token::new(1),
                 version: Version::new(0),
@@ -306,6 +307,8 @@ impl Bench {
                 prop_assert_eq!(self.outstanding, None, "one at a time");
                 prop_assert!(!self.issued.contains(&ticket), "a ticket is used once");
                 self.outstanding = Some((ticket, kind));
+                let watches = matches!(kind, Kind::ReadOwn | Kind::ReadOther);
+                prop_assert_eq!(self.nominee.awaits_change(ticket), watches, "of {:?}", kind);
             }
             self.issued.push(ticket);
         }
@@ -346,7 +349,8 @@ impl Seen {
                 Op::Barrier => Kind::Barrier,
                 Op::List { .. } => Kind::List,
                 Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
-                Op::Read { watch: Watch::Other | Watch::None, .. } => Kind::Read,
+                Op::Read { watch: Watch::Other, .. } => Kind::ReadOther,
+                Op::Read { watch: Watch::None, .. } => Kind::Inspect,
                 Op::Delete(_) => Kind::Delete,
                 Op::Exists { .. } | Op::Write(_) | Op::Multi(_) => {
                     panic!("no nominee asks for {op:?}")
