@@ -35,6 +35,7 @@ pub struct Command<'a> {
 
 /// A request to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "without an allocator a multi cannot be boxed")]
 pub enum Op<'a> {
     /// Create a znode. Answered by [`Reply::Created`](crate::Reply::Created).
     Create(Create<'a>),

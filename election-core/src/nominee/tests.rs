@@ -70,7 +70,7 @@ impl Script {
     fn feed(&mut self, event: Event<'_>) {
         let output = self.nominee.handle_event(event);
         self.notice = output.notice;
-        self.asked = output.command.map_or(String::new(), |command| describe(command.op));
+        self.asked = output.command.map_or(String::new(), |command| describe(&command.op));
         self.ticket = output.command.map(|command| command.ticket).or(self.ticket);
     }
 
@@ -96,8 +96,8 @@ impl Script {
 }
 
 /// In short, if it is as a nominee asks for it.
-fn describe(op: Op<'_>) -> String {
-    match op {
+fn describe(op: &Op<'_>) -> String {
+    match *op {
         Op::Create(Create {
             znode: NewZnode::Child(_),
             mode: CreateMode::EphemeralSequential,

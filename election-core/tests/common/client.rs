@@ -390,6 +390,6 @@ impl Client {
 }
 
 fn owned(output: &Output<'_>) -> (Option<(Ticket, Request)>, Option<Notice>) {
-    let request = output.command.map(|command| (command.ticket, Request::of(command.op)));
+    let request = output.command.map(|command| (command.ticket, Request::of(&command.op)));
     (request, output.notice)
 }

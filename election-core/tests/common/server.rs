@@ -81,8 +81,8 @@ pub enum Request {
 }
 
 impl Request {
-    pub fn of(op: Op<'_>) -> Self {
-        match op {
+    pub fn of(op: &Op<'_>) -> Self {
+        match *op {
             Op::Create(Create {
                 znode: NewZnode::Child(prefix),
                 mode: CreateMode::EphemeralSequential,

@@ -98,7 +98,7 @@ fn two_nominees_a_straggler() {
     explore("2 nominees, 1 loss, 1 straggler", World::new(2, budget).lagging(2));
 }
 
-/// A server hands out another session instead of refusing the old one (ClickHouse #116690).
+/// A server hands out another session instead of refusing the old one (`ClickHouse` #116690).
 #[test]
 fn two_nominees_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };

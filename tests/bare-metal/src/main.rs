@@ -85,12 +85,12 @@ fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ti
     let output = nominee.handle_event(Event::Connected { session: SESSION });
     let (znode, mode) = (NewZnode::Child(prefix), CreateMode::EphemeralSequential);
     let create = Op::Create(Create { znode, mode, data: Payload::Kept(0) });
-    let create = ticket_of(&output, at, create)?;
+    let create = ticket_of(&output, at, &create)?;
     let output = nominee.handle_event(reply(create, Reply::Created { name }));
     let read =
-        ticket_of(&output, at + 1, Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
+        ticket_of(&output, at + 1, &Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read { stat: stat(token), data: &[] }));
-    ticket_of(&output, at + 2, Op::List { parent: Znode::Node, watch: Watch::None })
+    ticket_of(&output, at + 2, &Op::List { parent: Znode::Node, watch: Watch::None })
 }
 
 /// Answers a list; gives the ticket of the read that follows, if any, and the notice.
@@ -124,9 +124,9 @@ fn resign(nominee: &mut Nominee, at: Step, own: &str) -> Result<(), Step> {
     expect(at + 1, output.notice == Some(resigned) && output.command.is_none())
 }
 
-fn ticket_of(output: &Output<'_>, at: Step, expected: Op<'_>) -> Result<Ticket, Step> {
+fn ticket_of(output: &Output<'_>, at: Step, expected: &Op<'_>) -> Result<Ticket, Step> {
     match output.command {
-        Some(Command { ticket, op }) if op == expected => Ok(ticket),
+        Some(Command { ticket, op }) if op == *expected => Ok(ticket),
         _ => Err(at),
     }
 }

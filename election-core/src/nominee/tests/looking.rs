@@ -158,7 +158,7 @@ fn a_nominee_that_is_throttled_leaves_at_once() {
     let mut script = Script::verified();
     script.answer(Err(Failure::Throttled));
     let output = script.nominee.withdraw();
-    assert_eq!(output.command.map(|command| describe(command.op)), Some(format!("delete {OWN}")));
+    assert_eq!(output.command.map(|command| describe(&command.op)), Some(format!("delete {OWN}")));
     let mut script = Script::connected();
     script.answer(Err(Failure::Throttled));
     let output = script.nominee.withdraw();
