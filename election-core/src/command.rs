@@ -235,7 +235,7 @@ pub enum Watch {
     /// It leaves none.
     None,
     /// It leaves one on a znode of the recipe's own. Where it is no longer wanted, the recipe deletes
-    /// the znode, which ends the watch: the server need not be told.
+    /// the znode, which ends the watch, or reads it anew, with another: the server need not be told.
     Own,
     /// It leaves one on a znode of another participant. Where it is no longer wanted, the server is
     /// told to forget it.
