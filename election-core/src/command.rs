@@ -35,6 +35,7 @@ pub struct Command<'a> {
 
 /// A request to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "without an allocator a multi cannot be boxed")]
 pub enum Op<'a> {
     /// Create a znode. Answered by [`Reply::Created`](crate::Reply::Created).
     Create(Create<'a>),
@@ -234,7 +235,7 @@ pub enum Watch {
     /// It leaves none.
     None,
     /// It leaves one on a znode of the recipe's own. Where it is no longer wanted, the recipe deletes
-    /// the znode, which ends the watch: the server need not be told.
+    /// the znode, which ends the watch, or reads it anew, with another: the server need not be told.
     Own,
     /// It leaves one on a znode of another participant. Where it is no longer wanted, the server is
     /// told to forget it.

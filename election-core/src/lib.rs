@@ -8,7 +8,7 @@
 //!  Connecting --------> Standing ----------------> Following
 //!            link up       |      others are lower     |
 //!                          |                           | the last one that
-//!             nobody lower |                           | is lower goes
+//!              none lower  |                           | is lower goes
 //!                          v                           |
 //!                       Leading <----------------------'
 //!                        |   ^
@@ -19,14 +19,14 @@
 //!
 //! - The link goes down: a leader is suspended; any other nominee is connecting, and determines its
 //!   place anew afterwards.
-//! - The candidate is lost, because the session expired, the lease lapsed or somebody deleted it: the
-//!   nominee stands again with a new one, or ends, by its [`Policy`].
+//! - The candidate is lost, because the session expired, the lease lapsed or an operator deleted it:
+//!   the nominee stands again with a new one, or ends, by its [`Policy`].
 //! - It withdraws or resigns: it is leaving until its candidate is gone, then it has ended.
 //! - Something fails that standing again does not repair: it has ended.
 //!
 //! A nominee stands when its own znode is created, read and found to belong to this session. In
-//! between lies what a lost reply to the create makes necessary: a barrier, a list, a look for the own id, and
-//! a check which session owns what was found.
+//! between lies what a lost reply to the create makes necessary: a barrier, a list, a look for the
+//! own id, and a check which session owns what was found.
 #![no_std]
 #![forbid(unsafe_code)]
 

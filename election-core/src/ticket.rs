@@ -52,7 +52,7 @@ impl Ticket {
         matches!(self.0, Kind::Request { incarnation, .. } if incarnation == other)
     }
 
-    /// Whether the command cleans up behind the nominee: nobody waits for its reply, which may be
+    /// Whether the command cleans up behind the recipe, which does not wait for its reply: that may be
     /// delivered or dropped.
     pub const fn is_cleanup(self) -> bool {
         matches!(self.0, Kind::Cleanup)

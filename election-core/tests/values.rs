@@ -2,8 +2,8 @@
 
 use election_core::place::{Place, Remaining, place};
 use election_core::{
-    CandidateName, DeleteVersion, Event, Nominee, NomineeId, Policy, Reply, SessionId, Ticket,
-    Version,
+    Applied, CandidateName, Check, Delete, Event, ExpectedVersion, Multi, Nominee, NomineeId, Part,
+    Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
 };
 
 const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
@@ -21,12 +21,38 @@ fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
     assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
     let mut names = core::iter::empty();
     assert_eq!(format!("{:?}", Reply::Children(&mut names)), "Children(..)");
+    let mut applied = core::iter::once(Applied::Checked);
+    assert_eq!(format!("{:?}", Reply::Committed(&mut applied)), "Committed(..)");
+    let stat = Stat::new(0, 7, 1);
+    let read = format!("{:?}", Reply::Read { stat, data: b"secret" });
+    assert_eq!(read, format!("Read {{ stat: {stat:?}, bytes: 6 }}"), "how much, and not what");
 }
 
 #[test]
-fn a_version_to_delete_is_on_the_wire_as_zookeeper_wants_it() {
-    assert_eq!(DeleteVersion::Any.number(), -1);
-    assert_eq!(DeleteVersion::Exactly(Version::new(7)).number(), 7);
+fn an_expected_version_is_on_the_wire_as_zookeeper_wants_it() {
+    assert_eq!(ExpectedVersion::Any.number(), -1);
+    assert_eq!(ExpectedVersion::Exactly(Version::new(7)).number(), 7);
+}
+
+#[test]
+fn a_multi_keeps_its_parts_in_order_and_fills_up_at_its_capacity() {
+    let part = |number| {
+        let version = ExpectedVersion::Exactly(Version::new(number));
+        match number % 2 {
+            0 => Part::Check(Check { znode: Znode::Node, version }),
+            _ => Part::Delete(Delete { znode: Znode::Child("child"), version }),
+        }
+    };
+    let mut multi = Multi::new(part(0));
+    let mut expected = vec![part(0)];
+    assert_eq!(multi.parts().collect::<Vec<_>>(), expected);
+    for number in (1..).take(Multi::CAPACITY - 1) {
+        multi = multi.and(part(number)).expect("there is room");
+        expected.push(part(number));
+        assert_eq!(multi.parts().collect::<Vec<_>>(), expected);
+    }
+    assert_eq!(expected.len(), Multi::CAPACITY);
+    assert_eq!(multi.and(part(99)), None);
 }
 
 /// A driver drops the replies to cleanups, and must not drop any other.

@@ -7,8 +7,8 @@
 
 use arbitrary::Arbitrary;
 use election_core::{
-    Change, ElectionNode, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op, Output, Policy,
-    Reply, Role, SessionId, Stat, Ticket,
+    Applied, Change, Delete, ElectionNode, Event, Failure, Hold, Nominee, NomineeId, Notice,
+    OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Watch, Znode,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -30,6 +30,7 @@ enum Step {
     SessionExpired,
     LeaseLapsed,
     Look,
+    Deadline,
     Withdraw,
     /// What the last command, or an earlier one, asked for.
     Answer {
@@ -38,19 +39,66 @@ enum Step {
     },
     Changed {
         age: u8,
-        deleted: bool,
+        change: Told,
     },
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Told {
+    Created,
+    Deleted,
+    Data,
+    Children,
+    Lost,
+}
+
+impl From<Told> for Change {
+    fn from(told: Told) -> Self {
+        match told {
+            Told::Created => Self::Created,
+            Told::Deleted => Self::Deleted,
+            Told::Data => Self::Data,
+            Told::Children => Self::Children,
+            Told::Lost => Self::Lost,
+        }
+    }
 }
 
 #[derive(Arbitrary, Debug)]
 enum Answer {
     Created(Name),
-    ElectionNodeCreated,
+    NodeCreated,
     BarrierPassed,
     Children(Vec<Name>),
-    Read { owner: i8, czxid: i8, version: i8 },
+    Read {
+        stat: AnyStat,
+        data: Vec<u8>,
+    },
+    Exists(AnyStat),
+    Written(AnyStat),
     Deleted,
-    Failed { code: i8 },
+    /// Creates under these names.
+    Committed(Vec<Name>),
+    Failed {
+        code: i8,
+    },
+    Aborted {
+        part: u8,
+        code: i8,
+    },
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct AnyStat {
+    owner: i8,
+    czxid: i8,
+    version: i8,
+}
+
+impl From<AnyStat> for Stat {
+    fn from(stat: AnyStat) -> Self {
+        Self::new(stat.owner.into(), stat.czxid.into(), stat.version.into())
+    }
 }
 
 /// A name that fits the election, or any.
@@ -83,6 +131,8 @@ fn id(nominee: u8) -> NomineeId {
 struct Record {
     link: Link,
     tickets: Vec<Ticket>,
+    /// The read that the last event led to, if it leaves a watch.
+    watching: Option<Ticket>,
     ends: usize,
 }
 
@@ -96,10 +146,22 @@ enum Link {
 
 impl Record {
     fn note(&mut self, output: &Output<'_>) {
+        self.watching = None;
         if let Some(command) = output.command {
             assert!(self.link == Link::PerhapsUp, "asked for without a link");
-            if let Op::Delete { name, .. } = command.op {
-                assert!(!name.is_empty() && !name.contains('/'), "not a child: {name:?}");
+            let child = match command.op {
+                Op::Delete(Delete { znode, .. }) | Op::Read { znode, .. } => Some(znode),
+                _ => None,
+            };
+            match child {
+                Some(Znode::Child(name)) => {
+                    assert!(!name.is_empty() && !name.contains('/'), "not a child: {name:?}");
+                }
+                None => {}
+                other => panic!("not a child: {other:?}"),
+            }
+            if matches!(command.op, Op::Read { watch: Watch::Own | Watch::Other, .. }) {
+                self.watching = Some(command.ticket);
             }
             self.tickets.push(command.ticket);
         }
@@ -134,15 +196,22 @@ fuzz_target!(|script: Script| {
             _ => {}
         }
         take(&mut nominee, &mut record, step);
-        let leads = matches!(nominee.role(), Role::Leading { .. } | Role::Suspended { .. });
+        let leads = nominee.hold() != Hold::None;
+        assert_eq!(leads, matches!(nominee.role(), Role::Leading { .. } | Role::Suspended { .. }));
         assert!(!leads || nominee.heartbeat().is_some(), "a leader needs a lease");
         assert_eq!(matches!(nominee.role(), Role::Ended(_)), record.ends == 1);
+        if let Some(ticket) = record.watching {
+            assert!(nominee.awaits_change(ticket), "the watch of a read in flight is wanted");
+        }
+        let is_over = matches!(nominee.phase(), Phase::CleaningUp | Phase::Over);
+        assert_eq!(is_over, record.ends == 1);
     }
 });
 
 fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
     let names;
     let mut children;
+    let mut applied;
     let event = match step {
         Step::Connected { session } => {
             Event::Connected { session: SessionId::new((*session).into()) }
@@ -151,32 +220,44 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
         Step::SessionExpired => Event::SessionExpired,
         Step::LeaseLapsed => Event::LeaseLapsed,
         Step::Look => Event::Look,
+        Step::Deadline => Event::Deadline,
         Step::Withdraw => return record.note(&nominee.withdraw()),
-        Step::Changed { age, deleted } => {
+        Step::Changed { age, change } => {
             let Some(ticket) = record.ticket(*age) else { return };
-            let change = if *deleted { Change::Deleted } else { Change::Data };
-            Event::Changed { ticket, change }
+            let before = (!nominee.awaits_change(ticket)).then(|| nominee.clone());
+            record.note(&nominee.handle_event(Event::Changed { ticket, change: (*change).into() }));
+            if let Some(before) = before {
+                assert_eq!(*nominee, before, "a change that is not awaited changes nothing");
+            }
+            return;
         }
         Step::Answer { age, answer } => {
             let Some(ticket) = record.ticket(*age) else { return };
             names = match answer {
                 Answer::Created(name) => vec![name.text()],
-                Answer::Children(names) => names.iter().map(Name::text).collect(),
+                Answer::Children(names) | Answer::Committed(names) => {
+                    names.iter().map(Name::text).collect()
+                }
                 _ => Vec::new(),
             };
             children = names.iter().map(String::as_str);
+            applied = names.iter().map(|name| Applied::Created { name });
             let result = match answer {
                 Answer::Created(_) => {
                     Ok(Reply::Created { name: names.first().map_or("", String::as_str) })
                 }
-                Answer::ElectionNodeCreated => Ok(Reply::ElectionNodeCreated),
+                Answer::NodeCreated => Ok(Reply::NodeCreated),
                 Answer::BarrierPassed => Ok(Reply::BarrierPassed),
                 Answer::Children(_) => Ok(Reply::Children(&mut children)),
-                Answer::Read { owner, czxid, version } => {
-                    Ok(Reply::Read(Stat::new((*owner).into(), (*czxid).into(), (*version).into())))
-                }
+                Answer::Read { stat, data } => Ok(Reply::Read { stat: (*stat).into(), data }),
+                Answer::Exists(stat) => Ok(Reply::Exists((*stat).into())),
+                Answer::Written(stat) => Ok(Reply::Written((*stat).into())),
                 Answer::Deleted => Ok(Reply::Deleted),
+                Answer::Committed(_) => Ok(Reply::Committed(&mut applied)),
                 Answer::Failed { code } => Err(Failure::from_code((*code).into())),
+                Answer::Aborted { part, code } => {
+                    Err(Failure::Aborted { part: (*part).into(), code: (*code).into() })
+                }
             };
             Event::Reply { ticket, result }
         }

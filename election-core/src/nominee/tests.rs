@@ -6,11 +6,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 mod cleaning_up;
+mod driven;
 mod looking;
 
 use super::*;
 use crate::Change;
-use crate::{Cause, ElectionNode, End, NomineeId, OnLoss, Token, Version, Watch};
+use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, OnLoss, Payload};
+use crate::{Token, Version};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
@@ -53,7 +55,7 @@ impl Script {
 
     fn verified() -> Self {
         let mut script = Self::created();
-        script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+        script.answer(Ok(read(SESSION, 50)));
         assert_eq!(script.asked, "list");
         script
     }
@@ -68,7 +70,7 @@ impl Script {
     fn feed(&mut self, event: Event<'_>) {
         let output = self.nominee.handle_event(event);
         self.notice = output.notice;
-        self.asked = output.command.map_or(String::new(), |command| describe(command.op));
+        self.asked = output.command.map_or(String::new(), |command| describe(&command.op));
         self.ticket = output.command.map(|command| command.ticket).or(self.ticket);
     }
 
@@ -81,6 +83,10 @@ impl Script {
         self.answer(Ok(Reply::Children(&mut names.iter().copied())));
     }
 
+    fn owes_cleanup(&self) -> bool {
+        self.nominee.phase() == Phase::CleaningUp
+    }
+
     fn failure(&self) -> Option<NominationError> {
         match self.nominee.role() {
             Role::Ended(End::Failed(error)) => Some(error),
@@ -89,19 +95,30 @@ impl Script {
     }
 }
 
-fn describe(op: Op<'_>) -> String {
-    match op {
-        Op::Create { .. } => "create".to_string(),
-        Op::CreateElectionNode => "create election node".to_string(),
+/// In short, if it is as a nominee asks for it.
+fn describe(op: &Op<'_>) -> String {
+    match *op {
+        Op::Create(Create {
+            znode: NewZnode::Child(_),
+            mode: CreateMode::EphemeralSequential,
+            data: Payload::Kept(0),
+        }) => "create".to_string(),
+        Op::CreateNode => "create election node".to_string(),
         Op::Barrier => "barrier".to_string(),
-        Op::List => "list".to_string(),
-        Op::Read { name, watch: Watch::Own | Watch::Predecessor } => format!("read {name}"),
-        Op::Inspect { name } => format!("inspect {name}"),
-        Op::Delete { name, version: DeleteVersion::Any } => format!("delete {name}"),
-        Op::Delete { name, version: DeleteVersion::Exactly(version) } => {
-            format!("delete {name} at {}", version.get())
-        }
+        Op::List { parent: Znode::Node, watch: Watch::None } => "list".to_string(),
+        Op::Read { znode: Znode::Child(name), watch: Watch::None } => format!("inspect {name}"),
+        Op::Read { znode: Znode::Child(name), .. } => format!("read {name}"),
+        Op::Delete(Delete { znode: Znode::Child(name), version }) => match version {
+            ExpectedVersion::Any => format!("delete {name}"),
+            ExpectedVersion::Exactly(version) => format!("delete {name} at {}", version.get()),
+        },
+        other => format!("{other:?}"),
     }
+}
+
+/// The reply to a read.
+fn read(owner: SessionId, czxid: i64) -> Reply<'static> {
+    Reply::Read { stat: stat(owner, czxid), data: &[] }
 }
 
 fn stat(owner: SessionId, czxid: i64) -> Stat {
@@ -114,7 +131,7 @@ fn the_leader_and_those_near_to_it_want_heartbeats() {
     let mut heir = Script::verified();
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known yet");
     heir.list(&[OTHER, OWN]);
-    assert_eq!(heir.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
+    assert_eq!(heir.nominee.heartbeat(), Some(Znode::Child(OWN)));
     heir.feed(Event::Disconnected);
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known any more");
 
@@ -126,12 +143,12 @@ fn the_leader_and_those_near_to_it_want_heartbeats() {
     assert_eq!(far.nominee.heartbeat(), None);
     let mut near = Script::verified();
     near.list(&queue[1..]);
-    assert_eq!(near.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
+    assert_eq!(near.nominee.heartbeat(), Some(Znode::Child(OWN)));
 
     let mut leader = Script::leading();
-    assert_eq!(leader.nominee.heartbeat().map(CandidateName::as_str), Some(OWN));
+    assert_eq!(leader.nominee.heartbeat(), Some(Znode::Child(OWN)));
     leader.feed(Event::Disconnected);
-    assert_eq!(leader.nominee.heartbeat().map(CandidateName::as_str), Some(OWN), "suspended");
+    assert_eq!(leader.nominee.heartbeat(), Some(Znode::Child(OWN)), "suspended");
     let _ = leader.nominee.withdraw();
     assert_eq!(leader.nominee.heartbeat(), None);
 }
@@ -142,7 +159,7 @@ fn the_leader_and_those_near_to_it_want_heartbeats() {
 fn without_a_link_the_role_says_so_and_nothing_is_asked_for() {
     let mut nominee = Nominee::new(ID, STAND_AGAIN);
     assert_eq!(nominee.role(), Role::Connecting);
-    for event in [Event::Disconnected, Event::SessionExpired, Event::LeaseLapsed] {
+    for event in [Event::Disconnected, Event::SessionExpired, Event::LeaseLapsed, Event::Deadline] {
         let output = nominee.handle_event(event);
         assert_eq!((output.command, output.notice), (None, None));
     }
@@ -157,7 +174,7 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     script.feed(Event::Disconnected);
     script.feed(Event::Connected { session: NEXT_SESSION });
     script.answer(Ok(Reply::Created { name: SECOND }));
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 50))));
+    script.answer(Ok(read(NEXT_SESSION, 50)));
     script.list(&[SECOND]);
     let before = script.nominee.clone();
 
@@ -229,7 +246,7 @@ fn a_ghost_in_the_listing_goes_before_a_place_is_taken() {
     script.list(&[GHOST, OWN]);
     assert_eq!(script.asked, format!("inspect {GHOST}"));
     assert_eq!(script.nominee.role(), Role::Standing);
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     assert_eq!(script.asked, format!("delete {GHOST} at 4"));
     script.answer(Err(Failure::BadVersion));
     assert_eq!(script.asked, format!("inspect {GHOST}"));
@@ -255,12 +272,12 @@ fn a_rival_whose_name_cannot_be_kept_ends_the_nomination_rather_than_being_passe
 fn a_listing_does_not_count_while_the_own_watch_is_due() {
     let mut script = Script::created();
     let own = script.ticket.unwrap();
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     script.feed(Event::Changed { ticket: own, change: Change::Data });
     assert_eq!(script.asked, "", "one at a time");
     script.list(&[OWN]);
     assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), None));
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     assert_eq!(script.asked, "list");
 }
 
@@ -269,16 +286,16 @@ fn a_listing_does_not_count_while_the_own_watch_is_due() {
 fn the_predecessor_goes_while_the_own_watch_is_due() {
     let mut script = Script::created();
     let own = script.ticket.unwrap();
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     script.list(&[OTHER, OWN]);
     let predecessor = script.ticket.unwrap();
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     assert_eq!(script.notice, Some(Notice::Following));
     script.feed(Event::Changed { ticket: own, change: Change::Data });
     assert_eq!(script.asked, format!("read {OWN}"));
     script.feed(Event::Changed { ticket: predecessor, change: Change::Deleted });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     assert_eq!((script.asked.as_str(), script.notice), ("list", None));
 }
 
@@ -289,7 +306,7 @@ fn a_leader_is_evicted_by_another_znode_of_its_name() {
     script.feed(Event::Disconnected);
     assert_eq!(script.notice, Some(Notice::Suspended));
     script.feed(Event::Connected { session: SESSION });
-    script.answer(Ok(Reply::Read(stat(SESSION, 51))));
+    script.answer(Ok(read(SESSION, 51)));
     assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
     assert_eq!(script.asked, "create");
     assert_eq!(script.nominee.incarnation().get(), 1);

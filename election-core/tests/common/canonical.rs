@@ -94,7 +94,10 @@ impl Ranks {
         self.sequences.extend(client.watchers.iter().map(|watcher| watcher.name.sequence));
         let requests = client.requests.iter().map(|(_, request)| *request);
         for request in requests.chain(client.in_doubt.iter().map(|lost| lost.request)) {
-            if let Request::Read(name) | Request::Inspect(name) | Request::Delete(name, _) = request
+            if let Request::Read(name)
+            | Request::ReadUnwatched(name)
+            | Request::Inspect(name)
+            | Request::Delete(name, _) = request
             {
                 self.sequences.push(name.sequence);
             }
@@ -260,7 +263,9 @@ impl Ranks {
     fn request(&self, request: Request, mix: &mut Mix) {
         core::mem::discriminant(&request).hash(mix);
         match request {
-            Request::Read(name) | Request::Inspect(name) => mix.number(self.name(name)),
+            Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
+                mix.number(self.name(name));
+            }
             Request::Delete(name, version) => {
                 mix.number(self.name(name));
                 version.hash(mix);

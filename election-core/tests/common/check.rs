@@ -1,6 +1,6 @@
 //! What must hold in every state of a world.
 
-use election_core::{End, NominationError, Role};
+use election_core::{CandidateName, End, NominationError, Recipe, Role};
 
 use super::World;
 use super::client::Client;
@@ -84,7 +84,10 @@ impl World {
         if client.is_idle_for_good() && !client.is_silent_after_its_end() {
             return Err("goes on after the end".into());
         }
-        if client.leads() && client.nominee.heartbeat() != client.nominee.candidate() {
+        let candidate = client.nominee.candidate().map(CandidateName::as_str);
+        if client.leads()
+            && client.nominee.heartbeat() != candidate.map(election_core::Znode::Child)
+        {
             return Err("leads without heartbeats".into());
         }
         if client.watchers.len() > 2 {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Cause, Change, End, Event, Failure, Nominee, NomineeId, Notice, Output, Policy, Reply, Role,
-    SessionId, Ticket, Token,
+    Cause, Change, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase, Policy,
+    Recipe, Reply, Role, SessionId, Ticket, Token,
 };
 
 use super::server::{Answer, Name, Request};
@@ -177,8 +177,7 @@ impl Client {
 
     /// Over, and nothing of it is left on its way.
     pub fn is_idle_for_good(&self) -> bool {
-        self.is_ended()
-            && !self.nominee.owes_cleanup()
+        self.nominee.phase() == Phase::Over
             && self.requests.is_empty()
             && self.due.is_empty()
             && self.in_doubt.is_empty()
@@ -242,26 +241,26 @@ impl Client {
         };
         match answer {
             Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
-            Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::ElectionNodeCreated)),
+            Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),
             Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(&mut { names })))
             }
-            Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read(stat))),
+            Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read { stat, data: &[] })),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
             Answer::Failed(failure) => self.reply(ticket, Err(failure)),
         }
     }
 
-    /// The driver takes down what is no longer waited for. A change may be on its way all the
-    /// same, and must not matter.
+    /// The driver takes down what is no longer waited for, a watch whose read is still in flight
+    /// too. A change may be on its way all the same, and must not matter.
     pub fn take_down_watches(&mut self) -> Result<(), String> {
         let nominee = &self.nominee;
         let awaited = |watcher: &Watcher| nominee.awaits_change(watcher.ticket);
         for Watcher { ticket, .. } in self.watchers.iter().filter(|watcher| !awaited(watcher)) {
-            for change in [Change::Deleted, Change::Data] {
+            for change in [Change::Deleted, Change::Data, Change::Lost] {
                 let mut late = nominee.clone();
                 let output = late.handle_event(Event::Changed { ticket: *ticket, change });
                 let is_silent = (output.command, output.notice) == (None, None);
@@ -271,6 +270,13 @@ impl Client {
             }
         }
         self.watchers.retain(awaited);
+        for (ticket, request) in &mut self.requests {
+            if let Request::Read(name) = *request
+                && !nominee.awaits_change(*ticket)
+            {
+                *request = Request::ReadUnwatched(name);
+            }
+        }
         Ok(())
     }
 
@@ -348,16 +354,23 @@ impl Client {
     }
 
     fn compare_role_with_notices(&self) -> Result<(), String> {
-        let role = self.nominee.role();
+        let (role, hold, phase) = (self.nominee.role(), self.nominee.hold(), self.nominee.phase());
+        let is_over = matches!(phase, Phase::CleaningUp | Phase::Over);
         let agrees = match role {
-            Role::Leading { .. } => self.told == Told::Leading,
-            Role::Suspended { .. } => self.told == Told::Suspended,
-            Role::Ended(_) => self.told == Told::Ended,
+            Role::Leading { token } => self.told == Told::Leading && hold == Hold::Active(token),
+            Role::Suspended { token } => {
+                self.told == Told::Suspended && hold == Hold::Suspended(token)
+            }
+            Role::Ended(_) => self.told == Told::Ended && hold == Hold::None,
             Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {
-                self.told == Told::NotLeading
+                self.told == Told::NotLeading && hold == Hold::None
             }
         };
-        if agrees { Ok(()) } else { Err(format!("role {role:?}, but told {:?}", self.told)) }
+        if agrees && is_over == (self.told == Told::Ended) {
+            Ok(())
+        } else {
+            Err(format!("role {role:?}, {hold:?}, {phase:?}, but told {:?}", self.told))
+        }
     }
 
     /// The end that was announced, if any.
@@ -377,6 +390,6 @@ impl Client {
 }
 
 fn owned(output: &Output<'_>) -> (Option<(Ticket, Request)>, Option<Notice>) {
-    let request = output.command.map(|command| (command.ticket, Request::of(command.op)));
+    let request = output.command.map(|command| (command.ticket, Request::of(&command.op)));
     (request, output.notice)
 }

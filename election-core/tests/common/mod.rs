@@ -49,6 +49,8 @@ pub struct Budget {
     pub wipes: u8,
     /// Candidates that an operator lets no client read any more.
     pub bars: u8,
+    /// Watches that are lost while the connection stands, of which the driver tells.
+    pub lost_watches: u8,
     /// Looks that no lost event makes necessary.
     pub looks: u8,
     /// Requests that a server has too much to do to look at.

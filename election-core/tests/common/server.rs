@@ -4,7 +4,10 @@
 //! that prefix; a write goes to the end of the log, and its reply comes once the server has applied
 //! it. So whatever a session hears is a function of its prefix, and of nothing else.
 
-use election_core::{CandidatePrefix, DeleteVersion, Failure, Op, SessionId, Stat, Token, Version};
+use election_core::{
+    CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, Failure, NewZnode, Op, Payload,
+    SessionId, Stat, Token, Version, Watch,
+};
 
 use super::client::nominee_id;
 
@@ -67,27 +70,42 @@ pub enum Request {
     CreateElectionNode,
     Barrier,
     List,
+    /// Which leaves a watch, if the znode exists.
     Read(Name),
+    /// The same, but the driver took the watch down before the reply came.
+    ReadUnwatched(Name),
+    /// A read that leaves no watch.
     Inspect(Name),
     /// Which version, or any.
     Delete(Name, Option<Version>),
 }
 
 impl Request {
-    pub fn of(op: Op<'_>) -> Self {
-        match op {
-            Op::Create { prefix } => Self::Create(attempt(prefix)),
-            Op::CreateElectionNode => Self::CreateElectionNode,
+    pub fn of(op: &Op<'_>) -> Self {
+        match *op {
+            Op::Create(Create {
+                znode: NewZnode::Child(prefix),
+                mode: CreateMode::EphemeralSequential,
+                data: Payload::Kept(0),
+            }) => Self::Create(attempt(prefix)),
+            Op::CreateNode => Self::CreateElectionNode,
             Op::Barrier => Self::Barrier,
-            Op::List => Self::List,
-            Op::Read { name, .. } => Self::Read(Name::parse(name)),
-            Op::Inspect { name } => Self::Inspect(Name::parse(name)),
-            Op::Delete { name, version: DeleteVersion::Any } => {
-                Self::Delete(Name::parse(name), None)
+            Op::List { parent: election_core::Znode::Node, watch: Watch::None } => Self::List,
+            Op::Read {
+                znode: election_core::Znode::Child(name),
+                watch: Watch::Own | Watch::Other,
+            } => Self::Read(Name::parse(name)),
+            Op::Read { znode: election_core::Znode::Child(name), watch: Watch::None } => {
+                Self::Inspect(Name::parse(name))
             }
-            Op::Delete { name, version: DeleteVersion::Exactly(version) } => {
-                Self::Delete(Name::parse(name), Some(version))
+            Op::Delete(Delete { znode: election_core::Znode::Child(name), version }) => {
+                let version = match version {
+                    ExpectedVersion::Any => None,
+                    ExpectedVersion::Exactly(version) => Some(version),
+                };
+                Self::Delete(Name::parse(name), version)
             }
+            other => panic!("no nominee asks for {other:?}"),
         }
     }
 
@@ -97,7 +115,7 @@ impl Request {
 
     /// Whether the session's own server answers it, from what it has applied.
     pub fn reads(self) -> bool {
-        matches!(self, Self::List | Self::Read(_) | Self::Inspect(_))
+        matches!(self, Self::List | Self::Read(_) | Self::ReadUnwatched(_) | Self::Inspect(_))
     }
 }
 
@@ -254,7 +272,9 @@ impl Server {
                 let names = tree.znodes.iter().map(|znode| znode.name).collect();
                 return Answer::Children(names, self.foreign);
             }
-            Request::Read(name) | Request::Inspect(name) => tree.find(name),
+            Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
+                tree.find(name)
+            }
             _ => None,
         };
         match found {
@@ -289,9 +309,11 @@ impl Server {
                     }
                 }
             }
-            Request::Barrier | Request::List | Request::Read(_) | Request::Inspect(_) => {
-                Answer::BarrierPassed
-            }
+            Request::Barrier
+            | Request::List
+            | Request::Read(_)
+            | Request::ReadUnwatched(_)
+            | Request::Inspect(_) => Answer::BarrierPassed,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can happen next in a world.
 
-use election_core::{Role, SessionId};
+use election_core::{Phase, Recipe, Role, SessionId};
 
 use super::World;
 use super::client::{Client, Link, SESSIONS};
@@ -40,6 +40,8 @@ pub enum Step {
     /// nominee's id.
     HandOver(usize),
     LeaseLapse(usize),
+    /// A watch of the client is gone without having fired, and its driver says so.
+    LoseWatch(usize, usize),
     /// The client looks for what a lost event would have told.
     Look(usize),
     OperatorBars(Name),
@@ -67,6 +69,7 @@ impl Step {
             | Self::Withdraw(_)
             | Self::HandOver(_)
             | Self::LeaseLapse(_)
+            | Self::LoseWatch(..)
             | Self::Throttle(_)
             | Self::Refuse(_)
             | Self::OperatorBars(_)
@@ -185,6 +188,9 @@ impl World {
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
+        for k in 0..client.watchers.len() {
+            offer(Step::LoseWatch(i, k), budget.lost_watches > 0);
+        }
         let next = client.requests.front().filter(|_| up && lives && client.due.is_empty());
         offer(Step::Throttle(i), next.is_some() && budget.throttles > 0);
         let lists = next.is_some_and(|(_, request)| *request == Request::List);
@@ -222,7 +228,7 @@ impl World {
         if !self.is_quiet(client) {
             return false;
         }
-        if client.nominee.waits_for_look() || client.nominee.owes_cleanup() {
+        if client.nominee.waits_for_look() || client.nominee.phase() == Phase::CleaningUp {
             return true;
         }
         let predecessor = match client.nominee.role() {

@@ -60,6 +60,11 @@ impl World {
                     self.fault = Some(format!("{i}: leads past its lease"));
                 }
             }
+            Step::LoseWatch(i, k) => {
+                spend(&mut self.budget.lost_watches);
+                let Watcher { ticket, .. } = self.clients[i].watchers.remove(k);
+                self.tell(i, |client| client.deliver(Delivery::Changed(ticket, Change::Lost)));
+            }
             Step::Look(i) => self.look(i),
             Step::OperatorBars(_)
             | Step::OperatorDeletes(_)
@@ -163,7 +168,9 @@ impl World {
                 stragglers.push(Delivery::Reply(*ticket, answer.clone()));
             }
         }
-        if let Some((ticket, request @ Request::Read(_))) = client.requests.front() {
+        if let Some((ticket, request @ (Request::Read(_) | Request::ReadUnwatched(_)))) =
+            client.requests.front()
+        {
             let answer = self.server.read(client.applied, *request);
             if matches!(answer, Answer::Read(..)) {
                 stragglers.push(Delivery::Reply(*ticket, answer));

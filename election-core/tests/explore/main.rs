@@ -56,6 +56,7 @@ const NO_FAULTS: Budget = Budget {
     writes: 0,
     wipes: 0,
     bars: 0,
+    lost_watches: 0,
     looks: 0,
     throttles: 0,
     refusals: 0,
@@ -97,7 +98,7 @@ fn two_nominees_a_straggler() {
     explore("2 nominees, 1 loss, 1 straggler", World::new(2, budget).lagging(2));
 }
 
-/// A server hands out another session instead of refusing the old one (ClickHouse #116690).
+/// A server hands out another session instead of refusing the old one (`ClickHouse` #116690).
 #[test]
 fn two_nominees_a_handed_out_session() {
     let budget = Budget { losses: 1, swaps: 1, ..NO_FAULTS };
@@ -141,6 +142,13 @@ fn two_nominees_at_the_end_of_the_counter() {
     let budget = Budget { losses: 1, lapses: 1, ..NO_FAULTS };
     let world = World::new(2, budget).counting_from(i32::MAX - 1).lagging(1);
     explore("2 nominees, end of the counter, 1 loss, 1 lapse", world);
+}
+
+/// What the watch would have told may have happened before.
+#[test]
+fn three_settled_nominees_two_lost_watches() {
+    let budget = Budget { lost_watches: 2, withdrawals: 1, deletions: 1, ..NO_FAULTS };
+    explore("3 settled, 2 lost watches, 1 withdrawal, 1 deletion", settled(3, budget).lagging(1));
 }
 
 /// ZOOKEEPER-4799: a candidate that may not be read goes unheard.

@@ -109,7 +109,7 @@ fn a_ghost_that_changed_is_looked_at_again() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
 }
 
-/// The create fails with NoNode; the nominee creates the election node and stands (CURATOR-724).
+/// The create fails with `NoNode`; the nominee creates the election node and stands (CURATOR-724).
 #[test]
 fn election_node_does_not_exist() {
     let mut world = World::new(1, Budget::default());

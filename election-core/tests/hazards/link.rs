@@ -122,7 +122,7 @@ fn deletion_and_expiry_in_either_order_are_one_loss() {
     assert_eq!(losses(&mut world), [Notice::Lost(Cause::SessionExpired)]);
 }
 
-/// A server hands out another session instead of refusing the old one (ClickHouse #116690). The
+/// A server hands out another session instead of refusing the old one (`ClickHouse` #116690). The
 /// old session's znode still stands, and belongs to no nominee.
 #[test]
 fn another_session_is_handed_out() {

@@ -1,8 +1,8 @@
 //! Feeds one nominee with anything, and judges what it answers.
 
 use election_core::{
-    Change, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output, Policy, Reply, Role,
-    SessionId, Stat, Ticket, Token, Version, Watch,
+    Applied, Change, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output, Policy,
+    Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -17,6 +17,7 @@ pub enum Input {
     SessionExpired,
     LeaseLapsed,
     Look,
+    Deadline,
     Withdraw,
     /// The kind of reply that the command awaits.
     FittingReply {
@@ -37,23 +38,33 @@ pub enum Input {
 #[derive(Clone, Debug)]
 pub enum AnyReply {
     Created(String),
-    ElectionNodeCreated,
+    NodeCreated,
     BarrierPassed,
     Children(Vec<String>),
     Read(Stat),
+    Exists(Stat),
+    Written(Stat),
     Deleted,
+    Committed(String),
     Failed(Failure),
 }
 
 pub fn any_input() -> impl Strategy<Value = Input> {
     let names = || prop::collection::vec(any_name(), 0..5);
-    let change = prop_oneof![Just(Change::Deleted), Just(Change::Data)];
+    let change = prop_oneof![
+        4 => Just(Change::Deleted),
+        4 => Just(Change::Data),
+        4 => Just(Change::Lost),
+        1 => Just(Change::Created),
+        1 => Just(Change::Children),
+    ];
     prop_oneof![
         3 => (0..2_i64).prop_map(Input::Connected),
         1 => Just(Input::Disconnected),
         1 => Just(Input::SessionExpired),
         1 => Just(Input::LeaseLapsed),
         2 => Just(Input::Look),
+        1 => Just(Input::Deadline),
         1 => prop::num::u8::ANY.prop_map(|n| if n < 60 { Input::Withdraw } else { Input::Disconnected }),
         20 => (prop::bool::weighted(0.8), names(), 1..4_i64)
             .prop_map(|(ours, names, token)| Input::FittingReply { ours, names, token }),
@@ -63,14 +74,15 @@ pub fn any_input() -> impl Strategy<Value = Input> {
 }
 
 fn any_reply() -> impl Strategy<Value = AnyReply> {
-    let stat =
+    let stat = || {
         (prop::option::of(0..3_i64), 0..4_i64, any::<i32>()).prop_map(|(owner, token, version)| {
             Stat {
                 owner: owner.map(SessionId::new),
                 token: Token::new(token),
                 version: Version::new(version),
             }
-        });
+        })
+    };
     let failure = prop_oneof![
         Just(Failure::NoNode),
         Just(Failure::NodeExists),
@@ -79,15 +91,19 @@ fn any_reply() -> impl Strategy<Value = AnyReply> {
         Just(Failure::Throttled),
         Just(Failure::ConnectionLoss),
         any::<i32>().prop_map(Failure::Rejected),
+        (0..4_usize, any::<i32>()).prop_map(|(part, code)| Failure::Aborted { part, code }),
         Just(Failure::Unreadable),
     ];
     prop_oneof![
         any_name().prop_map(AnyReply::Created),
-        Just(AnyReply::ElectionNodeCreated),
+        Just(AnyReply::NodeCreated),
         Just(AnyReply::BarrierPassed),
         prop::collection::vec(any_name(), 0..5).prop_map(AnyReply::Children),
-        stat.prop_map(AnyReply::Read),
+        stat().prop_map(AnyReply::Read),
+        stat().prop_map(AnyReply::Exists),
+        stat().prop_map(AnyReply::Written),
         Just(AnyReply::Deleted),
+        any_name().prop_map(AnyReply::Committed),
         failure.prop_map(AnyReply::Failed),
     ]
 }
@@ -113,8 +129,11 @@ enum Kind {
     Barrier,
     List,
     ReadOwn,
-    Read,
+    ReadOther,
+    Inspect,
     Delete,
+    /// What no nominee asks for.
+    Other,
 }
 
 /// Feeds a nominee and remembers what is needed to judge it.
@@ -157,6 +176,7 @@ impl Bench {
             }
             Input::LeaseLapsed => self.step(Event::LeaseLapsed),
             Input::Look => self.step(Event::Look),
+            Input::Deadline => self.step(Event::Deadline),
             Input::Withdraw => self.withdraw(),
             Input::FittingReply { ours, names, token } => self.fitting_reply(ours, names, token),
             Input::Reply { ticket, reply } => match self.issued(ticket) {
@@ -206,18 +226,18 @@ impl Bench {
                 let last = self.nominee.attempts().wrapping_sub(1);
                 AnyReply::Created(format!("{}{token:010}", ID.candidate_prefix(last)))
             }
-            Kind::CreateElectionNode => AnyReply::ElectionNodeCreated,
+            Kind::CreateElectionNode => AnyReply::NodeCreated,
             Kind::Barrier => AnyReply::BarrierPassed,
             Kind::List => {
                 names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
                 AnyReply::Children(names)
             }
-            Kind::ReadOwn | Kind::Read => AnyReply::Read(Stat {
+            Kind::ReadOwn | Kind::ReadOther | Kind::Inspect => AnyReply::Read(Stat {
                 owner: Some(session).filter(|_| ours),
                 token: Token::new(1),
                 version: Version::new(0),
             }),
-            Kind::Delete => AnyReply::Deleted,
+            Kind::Delete | Kind::Other => AnyReply::Deleted,
         };
         self.reply(ticket, reply)
     }
@@ -237,13 +257,19 @@ impl Bench {
         }
         let seen = match reply {
             AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
-            AnyReply::ElectionNodeCreated => self.answer(ticket, Ok(Reply::ElectionNodeCreated)),
+            AnyReply::NodeCreated => self.answer(ticket, Ok(Reply::NodeCreated)),
             AnyReply::BarrierPassed => self.answer(ticket, Ok(Reply::BarrierPassed)),
             AnyReply::Children(names) => {
                 self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
             }
-            AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read(stat))),
+            AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read { stat, data: b"data" })),
+            AnyReply::Exists(stat) => self.answer(ticket, Ok(Reply::Exists(stat))),
+            AnyReply::Written(stat) => self.answer(ticket, Ok(Reply::Written(stat))),
             AnyReply::Deleted => self.answer(ticket, Ok(Reply::Deleted)),
+            AnyReply::Committed(name) => {
+                let applied = [Applied::Created { name: &name }, Applied::Deleted];
+                self.answer(ticket, Ok(Reply::Committed(&mut applied.iter().copied())))
+            }
             AnyReply::Failed(failure) => self.answer(ticket, Err(failure)),
         };
         if awaited.is_none() {
@@ -277,12 +303,15 @@ impl Bench {
     fn judge(&mut self, seen: Seen) -> Result<(), TestCaseError> {
         if let Some((ticket, kind)) = seen.command {
             prop_assert!(self.session.is_some(), "{:?} while the link is down", kind);
+            prop_assert_ne!(kind, Kind::Other);
             if ticket.is_cleanup() {
                 prop_assert_eq!(kind, Kind::Delete);
             } else {
                 prop_assert_eq!(self.outstanding, None, "one at a time");
                 prop_assert!(!self.issued.contains(&ticket), "a ticket is used once");
                 self.outstanding = Some((ticket, kind));
+                let watches = matches!(kind, Kind::ReadOwn | Kind::ReadOther);
+                prop_assert_eq!(self.nominee.awaits_change(ticket), watches, "of {:?}", kind);
             }
             self.issued.push(ticket);
         }
@@ -318,13 +347,15 @@ impl Seen {
     fn of(output: &Output<'_>) -> Self {
         let command = output.command.map(|Command { ticket, op }| {
             let kind = match op {
-                Op::Create { .. } => Kind::Create,
-                Op::CreateElectionNode => Kind::CreateElectionNode,
+                Op::Create(_) => Kind::Create,
+                Op::CreateNode => Kind::CreateElectionNode,
                 Op::Barrier => Kind::Barrier,
-                Op::List => Kind::List,
+                Op::List { .. } => Kind::List,
                 Op::Read { watch: Watch::Own, .. } => Kind::ReadOwn,
-                Op::Read { watch: Watch::Predecessor, .. } | Op::Inspect { .. } => Kind::Read,
-                Op::Delete { .. } => Kind::Delete,
+                Op::Read { watch: Watch::Other, .. } => Kind::ReadOther,
+                Op::Read { watch: Watch::None, .. } => Kind::Inspect,
+                Op::Delete(_) => Kind::Delete,
+                Op::Exists { .. } | Op::Write(_) | Op::Multi(_) => Kind::Other,
             };
             (ticket, kind)
         });

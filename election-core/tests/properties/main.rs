@@ -9,7 +9,7 @@ mod common;
 use bench::{Bench, any_input};
 use common::client::Client;
 use common::{Budget, World};
-use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy};
+use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy, Recipe};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -23,6 +23,7 @@ const BUDGET: Budget = Budget {
     writes: 2,
     wipes: 1,
     bars: 1,
+    lost_watches: 2,
     looks: 3,
     throttles: 2,
     refusals: 1,

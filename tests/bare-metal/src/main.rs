@@ -13,8 +13,9 @@ use core::ffi::{c_char, c_int};
 use core::panic::PanicInfo;
 
 use election_core::{
-    Change, Command, Departure, End, Event, Nominee, NomineeId, Notice, Op, Output, Policy, Reply,
-    SessionId, Stat, Ticket, Token, Version, Watch,
+    Change, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode, Nominee,
+    NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat, Ticket, Token,
+    Version, Watch, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);
@@ -67,7 +68,7 @@ fn election() -> Result<(), Step> {
     let (watch, _) = list(&mut second, 25, read, &[SECOND, "not a candidate", FIRST])?;
     let watch = watch.ok_or(26)?;
     let stat = stat(Token::new(100));
-    let output = second.handle_event(reply(watch, Reply::Read(stat)));
+    let output = second.handle_event(reply(watch, Reply::Read { stat, data: &[] }));
     expect(27, output.notice == Some(Notice::Following) && output.command.is_none())?;
 
     resign(&mut first, 30, FIRST)?;
@@ -82,11 +83,14 @@ fn election() -> Result<(), Step> {
 fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ticket, Step> {
     let prefix = nominee.id().candidate_prefix(nominee.attempts());
     let output = nominee.handle_event(Event::Connected { session: SESSION });
-    let create = ticket_of(&output, at, Op::Create { prefix })?;
+    let (znode, mode) = (NewZnode::Child(prefix), CreateMode::EphemeralSequential);
+    let create = Op::Create(Create { znode, mode, data: Payload::Kept(0) });
+    let create = ticket_of(&output, at, &create)?;
     let output = nominee.handle_event(reply(create, Reply::Created { name }));
-    let read = ticket_of(&output, at + 1, Op::Read { name, watch: Watch::Own })?;
-    let output = nominee.handle_event(reply(read, Reply::Read(stat(token))));
-    ticket_of(&output, at + 2, Op::List)
+    let read =
+        ticket_of(&output, at + 1, &Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
+    let output = nominee.handle_event(reply(read, Reply::Read { stat: stat(token), data: &[] }));
+    ticket_of(&output, at + 2, &Op::List { parent: Znode::Node, watch: Watch::None })
 }
 
 /// Answers a list; gives the ticket of the read that follows, if any, and the notice.
@@ -100,7 +104,7 @@ fn list(
     let output = nominee.handle_event(reply(ticket, Reply::Children(&mut names)));
     let watch = match output.command {
         None => None,
-        Some(Command { ticket, op: Op::Read { watch: Watch::Predecessor, .. } }) => Some(ticket),
+        Some(Command { ticket, op: Op::Read { watch: Watch::Other, .. } }) => Some(ticket),
         Some(_) => return Err(at),
     };
     Ok((watch, output.notice))
@@ -108,7 +112,11 @@ fn list(
 
 fn resign(nominee: &mut Nominee, at: Step, own: &str) -> Result<(), Step> {
     let delete = match nominee.withdraw().command {
-        Some(Command { ticket, op: Op::Delete { name, .. } }) if name == own => ticket,
+        Some(Command { ticket, op: Op::Delete(Delete { znode: Znode::Child(name), .. }) })
+            if name == own =>
+        {
+            ticket
+        }
         _ => return Err(at),
     };
     let output = nominee.handle_event(reply(delete, Reply::Deleted));
@@ -116,9 +124,9 @@ fn resign(nominee: &mut Nominee, at: Step, own: &str) -> Result<(), Step> {
     expect(at + 1, output.notice == Some(resigned) && output.command.is_none())
 }
 
-fn ticket_of(output: &Output<'_>, at: Step, expected: Op<'_>) -> Result<Ticket, Step> {
+fn ticket_of(output: &Output<'_>, at: Step, expected: &Op<'_>) -> Result<Ticket, Step> {
     match output.command {
-        Some(Command { ticket, op }) if op == expected => Ok(ticket),
+        Some(Command { ticket, op }) if op == *expected => Ok(ticket),
         _ => Err(at),
     }
 }

@@ -13,7 +13,7 @@ fn a_number_that_another_candidate_can_have_is_not_stood_with() {
         assert_eq!(script.failure(), Some(NominationError::SequenceExhausted));
         assert_eq!(script.asked, format!("delete {name}"));
         script.answer(Ok(Reply::Deleted));
-        assert!(!script.nominee.owes_cleanup());
+        assert!(!script.owes_cleanup());
     }
     let mut script = Script::connected();
     let name = format!("{prefix}2147483646");
@@ -31,7 +31,7 @@ fn a_candidate_with_such_a_number_is_found_and_removed() {
     let name = format!("{}2147483647", ID.candidate_prefix(0));
     script.list(&[OTHER, &name]);
     assert_eq!(script.asked, format!("read {name}"));
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     assert_eq!(script.failure(), Some(NominationError::SequenceExhausted));
     assert_eq!(script.asked, format!("delete {name}"));
 }
@@ -49,14 +49,14 @@ fn a_cleanup_is_owed_until_it_is_answered() {
     assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
     assert_eq!(script.asked, format!("delete {OWN}"));
     for _ in 0..3 {
-        assert!(script.nominee.owes_cleanup());
+        assert!(script.owes_cleanup());
         script.feed(Event::Disconnected);
         assert_eq!((script.asked.as_str(), script.notice), ("", None));
         script.feed(Event::Connected { session: SESSION });
         assert_eq!(script.asked, format!("delete {OWN}"));
     }
     script.answer(Err(Failure::NoNode));
-    assert!(!script.nominee.owes_cleanup());
+    assert!(!script.owes_cleanup());
     script.feed(Event::Disconnected);
     script.feed(Event::Connected { session: SESSION });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
@@ -69,7 +69,7 @@ fn a_cleanup_goes_with_the_session() {
         script.answer(Err(Failure::NoAuth));
         script.feed(Event::Disconnected);
         script.feed(event);
-        assert!(!script.nominee.owes_cleanup());
+        assert!(!script.owes_cleanup());
         assert_eq!((script.asked.as_str(), script.notice), ("", None));
     }
 }
@@ -81,11 +81,11 @@ fn a_throttled_cleanup_is_asked_for_again_at_the_next_look() {
     script.answer(Err(Failure::NoAuth));
     script.answer(Err(Failure::Throttled));
     assert_eq!(script.asked, "", "not at once");
-    assert!(script.nominee.owes_cleanup() && script.nominee.waits_for_look());
+    assert!(script.owes_cleanup() && script.nominee.waits_for_look());
     script.feed(Event::Look);
     assert_eq!(script.asked, format!("delete {OWN}"));
     script.answer(Err(Failure::NoAuth));
-    assert!(!script.nominee.owes_cleanup() && !script.nominee.waits_for_look());
+    assert!(!script.owes_cleanup() && !script.nominee.waits_for_look());
 }
 
 /// It may have created a candidate, and may not see whether.
@@ -99,7 +99,7 @@ fn a_nomination_that_fails_with_a_create_in_doubt_owes_a_search() {
     assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
     assert_eq!(script.asked, "", "it would be refused again");
     for refusal in [Failure::NoAuth, Failure::Rejected(-1)] {
-        assert!(script.nominee.owes_cleanup());
+        assert!(script.owes_cleanup());
         script.feed(Event::Look);
         assert_eq!(script.asked, "barrier");
         script.answer(Ok(Reply::BarrierPassed));
@@ -118,7 +118,7 @@ fn a_nomination_that_fails_with_a_create_in_doubt_owes_a_search() {
     script.answer(Ok(Reply::BarrierPassed));
     script.list(&[OTHER]);
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
-    assert!(!script.nominee.owes_cleanup());
+    assert!(!script.owes_cleanup());
 }
 
 /// A ghost of a former session that may not be read, and behind it what the create in doubt has left.
@@ -138,7 +138,7 @@ fn behind_a_ghost_that_is_removed_there_may_be_another_candidate() {
     assert_eq!(script.asked, format!("delete {OWN}"));
     script.answer(Err(Failure::NoAuth));
     assert_eq!(script.asked, "", "until the next look");
-    assert!(script.nominee.owes_cleanup());
+    assert!(script.owes_cleanup());
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_search_that_is_owed_ends_where_there_is_nothing() {
             Some(names) => script.list(names),
             None => script.answer(Err(Failure::NoNode)),
         }
-        assert!(!script.nominee.owes_cleanup());
+        assert!(!script.owes_cleanup());
         assert_eq!((script.asked.as_str(), script.notice), ("", None));
     }
 }
@@ -171,7 +171,7 @@ fn a_create_whose_reply_cannot_be_read_is_searched_for() {
     assert_eq!(script.asked, "barrier");
     script.answer(Ok(Reply::BarrierPassed));
     script.list(&[OWN]);
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     assert_eq!(script.asked, format!("delete {OWN}"));
 }
 

@@ -7,7 +7,7 @@ const LEADER: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000001";
 fn following() -> Script {
     let mut script = Script::verified();
     script.list(&[OTHER, OWN]);
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     assert_eq!((script.notice, script.asked.as_str()), (Some(Notice::Following), ""));
     script
 }
@@ -28,11 +28,11 @@ fn a_follower_looks_and_leads_if_its_predecessor_has_gone() {
 fn a_follower_that_looks_follows_the_next_one() {
     let mut script = Script::verified();
     script.list(&[LEADER, OTHER, OWN]);
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     script.feed(Event::Look);
     script.list(&[LEADER, OWN]);
     assert_eq!(script.asked, format!("read {LEADER}"));
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 10))));
+    script.answer(Ok(read(NEXT_SESSION, 10)));
     assert_eq!(script.notice, Some(Notice::Following));
 }
 
@@ -42,7 +42,7 @@ fn after_a_look_the_heir_leads_without_another_list() {
     let mut script = Script::verified();
     script.list(&[LEADER, OTHER, OWN]);
     let watch = script.ticket.unwrap();
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     script.feed(Event::Look);
     script.list(&[OTHER, OWN]);
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
@@ -81,7 +81,7 @@ fn a_leader_that_looks_leads_on() {
     let mut script = Script::leading();
     script.feed(Event::Look);
     assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) });
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
 }
 
@@ -107,11 +107,11 @@ fn a_nominee_on_its_way_does_not_look() {
         script.feed(Event::Look);
         assert_eq!((script.asked.as_str(), script.notice), ("", None));
     }
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     script.list(&[OTHER, OWN]);
     script.feed(Event::Look);
     assert_eq!(script.asked, "", "one at a time");
-    script.answer(Ok(Reply::Read(stat(NEXT_SESSION, 20))));
+    script.answer(Ok(read(NEXT_SESSION, 20)));
     assert_eq!(script.asked, "", "the read has shown the same");
 }
 
@@ -124,7 +124,7 @@ fn a_look_without_a_link_asks_for_nothing() {
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
     script.feed(Event::Connected { session: SESSION });
     assert_eq!(script.asked, format!("read {OWN}"));
-    script.answer(Ok(Reply::Read(stat(SESSION, 50))));
+    script.answer(Ok(read(SESSION, 50)));
     script.list(&[OTHER, OWN]);
     assert_eq!(script.asked, format!("read {OTHER}"));
 }
@@ -143,7 +143,7 @@ fn what_a_throttled_server_did_not_look_at_is_asked_for_again_at_the_next_look()
         assert_eq!(script.asked, asked);
         match step {
             "create" => script.answer(Ok(Reply::Created { name: SECOND })),
-            "read" => script.answer(Ok(Reply::Read(stat(SESSION, 50)))),
+            "read" => script.answer(Ok(read(SESSION, 50))),
             _ => script.list(&[SECOND]),
         }
     }
@@ -158,7 +158,7 @@ fn a_nominee_that_is_throttled_leaves_at_once() {
     let mut script = Script::verified();
     script.answer(Err(Failure::Throttled));
     let output = script.nominee.withdraw();
-    assert_eq!(output.command.map(|command| describe(command.op)), Some(format!("delete {OWN}")));
+    assert_eq!(output.command.map(|command| describe(&command.op)), Some(format!("delete {OWN}")));
     let mut script = Script::connected();
     script.answer(Err(Failure::Throttled));
     let output = script.nominee.withdraw();
