@@ -187,7 +187,10 @@ async fn who_deletes_its_ephemerals_there_leaves_none() -> TestResult {
 async fn delete_ephemerals(client: Client) -> Result<Vec<String>, Error> {
     let mut connection = client.connection_updates();
     loop {
-        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await?;
+        connection
+            .wait_for(|state| matches!(state, ConnectionState::Connected { .. }))
+            .await
+            .expect("it is not over");
         match client.delete_ephemerals("/", |_| true).await {
             Err(error)
                 if matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected) => {}

@@ -80,7 +80,10 @@ async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_b
         server.cut();
         wait(3).await;
         let mut connection = client.connection_updates();
-        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await.unwrap();
+        connection
+            .wait_for(|state| matches!(state, ConnectionState::Connected { .. }))
+            .await
+            .unwrap();
         assert_eq!(server.state().accepted, 2);
         let error = deleted.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionLoss);

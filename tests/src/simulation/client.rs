@@ -1,51 +1,31 @@
-//! A process that stands for election: the real session, the real nominees, and between them what
-//! the tokio adapter's hub does, without tokio.
+//! A process that stands for election: `election-session`, as every adapter drives it, with users
+//! beside it.
 
-mod dispatch;
 mod handover;
-mod nomination;
-mod perform;
+mod observed;
 mod users;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use election_core::{CandidateName, NomineeId, Notice, Role, Ticket, Token};
-use zk_jute::{DEFAULT_MAX_FRAME, SessionId, Zxid};
+use election_core::{Nominee, NomineeId, Phase, Recipe as _, Role, Token};
+use election_session::{Chroot, Grant, RecipeHost, RecipeKey, Resumption, Site};
+use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
 use zk_session::{
-    Config, ConnectionEnd, Instant, LeaseGrade, LeaseOutlook, SessionEnd, TransportCommand,
-    WhileDisconnected,
+    Config, Instant, LeaseGrade, LeaseOutlook, SessionEnd, TransportCommand, WhileDisconnected,
 };
 
 pub(super) use self::handover::Detached;
-use self::nomination::Nomination;
-pub(super) use self::nomination::NominationKey;
-use self::perform::Step;
+pub(super) use self::observed::Observed;
+use self::observed::Seen;
 use self::users::GuardedWrite;
 pub(super) use self::users::{Chore, Stand};
 
-type Session = zk_session::Session<Tag, Watcher>;
-
-/// Whom a reply is for.
-#[derive(Debug)]
-pub(super) enum Tag {
-    Nomination {
-        key: NominationKey,
-        ticket: Ticket,
-        step: Step,
-    },
-    /// Nobody: what was done shows on the server.
-    Nobody,
-}
-
-/// Whom a watch event is for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watcher {
-    key: NominationKey,
-    ticket: Ticket,
-}
+/// The caller's own requests need no names: what was done shows on the server.
+type Host = RecipeHost<Nominee, (), core::convert::Infallible>;
 
 /// What a client process is made with.
 #[derive(Clone, Debug)]
@@ -59,184 +39,130 @@ pub(super) struct Settings {
     pub(super) seed: u64,
 }
 
-/// What somebody who watches a client closely sees it do.
-#[derive(Debug)]
-pub(super) enum Observed {
-    Connected {
-        session: SessionId,
-        timeout: Duration,
-    },
-    ConnectFailed,
-    Disconnected(ConnectionEnd),
-    /// With the leaderships that were announced.
-    LeaseLapsed(Vec<(NomineeId, Token)>),
-    HeartbeatRefused,
-    Fired,
-    WatchLost,
-    Completed,
-    Ended(SessionEnd),
-    /// The session ended and another begins.
-    Renewed,
-    Notice {
-        nominee: NomineeId,
-        notice: Notice,
-    },
-    /// With the lease deadline at that moment.
-    Announced {
-        nominee: NomineeId,
-        token: Token,
-        until: Option<Instant>,
-    },
-    /// The nomination is over, because the client is.
-    EndedWithClient {
-        nominee: NomineeId,
-    },
-    /// A follower heard of its predecessor's end, in a transaction.
-    Woken {
-        nominee: NomineeId,
-        candidate: String,
-        zxid: Zxid,
-    },
-}
-
-/// What becomes of the client when its session expires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OnExpiry {
-    Renew,
-    Close,
-}
-
+/// A client that a world drives.
 #[derive(Debug)]
 pub(super) struct Client {
-    settings: Settings,
-    session: Session,
-    /// Sessions before this one.
-    sessions: u64,
-    on_expiry: OnExpiry,
-    nominations: BTreeMap<NominationKey, Nomination>,
-    /// Nominations that end with the session, which is being closed.
-    ending: Vec<Nomination>,
-    last_nomination: u64,
-    /// Whose candidate the session's heartbeats check.
-    heartbeats: Option<(NominationKey, CandidateName)>,
+    host: Host,
+    /// The nominations that its user has begun, with what was seen of each.
+    seen: BTreeMap<RecipeKey, Seen>,
+    /// Whether its user has closed it.
+    usage: Usage,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
-    /// A transport of an earlier session, to be dropped.
-    stale_transport: Option<TransportCommand>,
     input: BytesMut,
-    look_at: Instant,
     random: fastrand::Rng,
 }
 
+/// Whether the user goes on with the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usage {
+    Open,
+    Closed,
+}
+
 impl Client {
-    pub(super) fn new(settings: Settings, now: Instant) -> Self {
-        let session = new_session(&settings, 0, now);
-        Self::with_session(settings, session, now)
+    pub(super) fn new(settings: &Settings, now: Instant) -> Self {
+        Self::with(settings, None, now)
     }
 
-    fn with_session(settings: Settings, session: Session, now: Instant) -> Self {
-        let mut random = fastrand::Rng::with_seed(settings.seed);
-        let first_look = settings.look_every * random.u32(0..1_000) / 1_000;
+    fn with(settings: &Settings, resumption: Option<Resumption>, now: Instant) -> Self {
+        let mut host_settings = election_session::Settings::new(config(settings), settings.seed);
+        host_settings.look_interval = Some(settings.look_every);
+        host_settings.resumption = resumption;
         Self {
-            session,
-            look_at: now + first_look,
-            random,
-            settings,
-            sessions: 0,
-            on_expiry: OnExpiry::Renew,
-            nominations: BTreeMap::new(),
-            ending: Vec::new(),
-            last_nomination: 0,
-            heartbeats: None,
+            host: RecipeHost::new(host_settings, now).expect("there are no identities to refuse"),
+            seen: BTreeMap::new(),
+            usage: Usage::Open,
             writes: Vec::new(),
-            stale_transport: None,
             input: BytesMut::new(),
+            random: fastrand::Rng::with_seed(settings.seed),
         }
     }
 
     pub(super) fn handle_opened(&mut self, now: Instant) {
         self.input.clear();
-        self.session.handle_opened(now);
+        self.host.handle_opened(now);
     }
 
     pub(super) fn handle_bytes(&mut self, now: Instant, bytes: &Bytes) {
         self.input.extend_from_slice(bytes);
-        self.session.handle_bytes(now, &mut self.input, DEFAULT_MAX_FRAME);
+        self.host.handle_bytes(now, &mut self.input, DEFAULT_MAX_FRAME);
     }
 
     pub(super) fn handle_closed(&mut self, now: Instant) {
-        self.session.handle_closed(now);
+        self.host.handle_closed(now);
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.session.handle_timeout(now);
+        self.host.handle_timeout(now);
         self.write_if_due(now);
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let write = self.writes.iter().map(|write| write.due).min();
-        let look = (!self.nominations.is_empty()).then_some(self.look_at);
-        self.session.poll_timeout().into_iter().chain(write).chain(look).min()
+        self.host.poll_timeout().into_iter().chain(write).min()
     }
 
     pub(super) fn poll_transport(&mut self) -> Option<TransportCommand> {
-        self.stale_transport.take().or_else(|| self.session.poll_transport())
+        self.host.poll_transport()
     }
 
     pub(super) fn poll_transmit(&mut self, output: &mut BytesMut) {
-        self.session.poll_transmit(output);
+        self.host.poll_transmit(output);
+    }
+
+    /// Hands out all that the host has to tell.
+    pub(super) fn dispatch(&mut self, now: Instant, observed: &mut Vec<Observed>) {
+        while let Some(event) = self.host.poll_event(now) {
+            self.see(event, observed);
+        }
     }
 
     /// Whether the client is over.
     pub(super) fn ended(&self) -> Option<SessionEnd> {
-        self.session.ended()
+        self.host.ended()
     }
 
     pub(super) fn session(&self) -> Option<SessionId> {
-        self.session.id()
+        self.host.session_id()
     }
 
     /// Until when the client counts on its session.
     pub(super) fn lease_deadline(&self) -> Option<Instant> {
-        self.session.lease_deadline()
+        self.host.lease_deadline()
     }
 
     /// What that rests on, or waits for.
     pub(super) fn lease_outlook(&self, now: Instant) -> LeaseOutlook {
-        self.session.lease_outlook(now)
+        self.host.lease_outlook(now)
     }
 
     /// The leaderships that were announced and not called off. They are valid until the lease
-    /// deadline: whoever asks compares it with the clock first.
+    /// deadline, which their users compare with the clock first.
     pub(super) fn announced(&self) -> impl Iterator<Item = (NomineeId, Token)> {
-        self.nominations.values().filter_map(|nomination| {
-            nomination.announced().map(|(token, _)| (nomination.nominee.id(), token))
+        self.seen.iter().filter_map(|(key, seen)| match self.host.view(*key)?.grant {
+            Grant::Announced { token } => Some((seen.stand.id, *token)),
+            _ => None,
         })
     }
 
     /// The nominees that have ended and look for what they may have left behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
-        let debtors = self.nominations.values().filter(|other| other.nominee.owes_cleanup());
-        debtors.map(|nomination| nomination.nominee.id())
+        let nominees = self.host.recipes().map(|(_, nominee)| nominee);
+        let debtors = nominees.filter(|nominee| nominee.phase() == Phase::CleaningUp);
+        debtors.map(Nominee::id)
     }
 
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
-        self.nominations
-            .values()
-            .filter(|nomination| !nomination.is_over())
-            .map(|nomination| (nomination.nominee.id(), nomination.nominee.role()))
+        let nominees = self.host.recipes().map(|(_, nominee)| (nominee.id(), nominee.role()));
+        nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
     /// The nominations that stand, or try to: not those that are leaving.
-    pub(super) fn standing(&self) -> impl Iterator<Item = NominationKey> {
-        let standing =
-            self.nominations.iter().filter(|(_, other)| !other.is_leaving() && !other.is_over());
-        standing.map(|(key, _)| *key)
+    pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
+        let nominees = self.host.recipes();
+        nominees.filter(|(_, nominee)| nominee.phase() == Phase::Standing).map(|(key, _)| key)
     }
-}
-
-fn new_session(settings: &Settings, generation: u64, now: Instant) -> Session {
-    Session::new(config(settings), settings.seed.wrapping_add(generation), now)
 }
 
 fn config(settings: &Settings) -> Config {
@@ -245,4 +171,10 @@ fn config(settings: &Settings) -> Config {
     config.grade = settings.grade;
     config.while_disconnected = settings.while_disconnected;
     config
+}
+
+/// Where nominees of an election stand.
+fn site(election: crate::simulation::election::Election) -> Arc<Site> {
+    let site = Site::new(election.node(), &Chroot::default());
+    Arc::new(site.payload(Bytes::from_static(b"simulated")))
 }

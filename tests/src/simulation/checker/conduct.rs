@@ -26,7 +26,6 @@ pub(in crate::simulation) struct Conduct {
 enum Automaton {
     Apart,
     Together,
-    Ending,
     End,
 }
 
@@ -149,8 +148,7 @@ impl Automaton {
                 either @ (Self::Apart | Self::Together),
                 Observed::Completed | Observed::LeaseLapsed(_),
             ) => either,
-            (Self::Apart | Self::Together | Self::Ending, Observed::WatchLost) => Self::Ending,
-            (Self::Apart | Self::Together | Self::Ending, Observed::Ended(_)) => Self::End,
+            (Self::Apart | Self::Together, Observed::Ended(_)) => Self::End,
             _ => return None,
         })
     }

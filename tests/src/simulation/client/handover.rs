@@ -1,11 +1,12 @@
 //! Handing a session, with the nominations in it, from one process to the next.
 
-use election_core::NomineeId;
+use election_core::{Nominee, NomineeId, Phase, Recipe as _};
+use election_session::{IfGone, Resumption};
 use zk_session::{Instant, SessionTicket};
 
-use super::nomination::Nomination;
+use super::observed::Seen;
 use super::users::Stand;
-use super::{Client, Observed, Session, Settings, config};
+use super::{Client, Settings, site};
 
 /// What a process leaves to the next one.
 #[derive(Debug)]
@@ -27,36 +28,37 @@ enum Standing {
 impl Client {
     /// Gives the session up. `None` if there is none to give.
     pub(in crate::simulation) fn detach(&mut self, now: Instant) -> Option<Detached> {
-        let ticket = self.session.detach(now)?;
-        let nominations = core::mem::take(&mut self.nominations).into_values();
-        let nominations = nominations.map(|nomination| {
-            let standing = match () {
-                () if nomination.is_over() => Standing::Owes,
-                () if nomination.is_leaving() => Standing::Leaves,
-                () => Standing::Stays,
-            };
-            (nomination.stand(), standing)
+        let standing = |phase| match phase {
+            Phase::Standing => Some(Standing::Stays),
+            Phase::Leaving => Some(Standing::Leaves),
+            Phase::CleaningUp => Some(Standing::Owes),
+            Phase::Over => None,
+        };
+        let nominees = self.host.recipes();
+        let nominations = nominees.filter_map(|(key, nominee)| {
+            Some((self.seen.get(&key)?.stand, standing(nominee.phase())?))
         });
-        Some(Detached { ticket, nominations: nominations.collect() })
+        let nominations = nominations.collect();
+        let ticket = self.host.detach(now)?;
+        Some(Detached { ticket, nominations })
     }
 
     /// A process that goes on with the session, and the nominations, of another. What the other
     /// was about to delete, it withdraws.
     pub(in crate::simulation) fn resume(
-        settings: Settings,
+        settings: &Settings,
         detached: Detached,
         now: Instant,
-        observed: &mut Vec<Observed>,
     ) -> Self {
         let Detached { ticket, nominations } = detached;
-        let session = Session::resume(&ticket, config(&settings), settings.seed, now);
-        let mut client = Self::with_session(settings, session, now);
+        let resumption = Resumption { ticket, if_gone: IfGone::StartAnew };
+        let mut client = Self::with(settings, Some(resumption), now);
         for (stand, standing) in nominations {
-            let key = client.next_key();
-            let attempts = client.random.u32(..);
-            client.nominations.insert(key, Nomination::returning(key, stand, attempts));
+            let nominee = Nominee::returning(stand.id, client.random.u32(..), stand.policy);
+            let key = client.host.stand(now, nominee, site(stand.election));
+            client.seen.insert(key, Seen::new(stand));
             if standing != Standing::Stays {
-                client.withdraw(now, key, observed);
+                client.host.withdraw(now, key);
             }
         }
         client

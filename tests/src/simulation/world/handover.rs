@@ -31,7 +31,6 @@ impl World<'_> {
     /// Another process goes on, on a machine with another clock, unless one has begun anew.
     pub(super) fn take_over(&mut self, client: usize) -> Result<(), Broken> {
         let clock = Clock::draw(&mut self.rng, self.plan.drift);
-        let mut observed = Vec::new();
         let Some(process) = self.processes.get_mut(client) else {
             return Ok(());
         };
@@ -41,13 +40,12 @@ impl World<'_> {
         let Some(detached) = process.detached.take() else {
             return Ok(());
         };
-        process.resume(self.now, clock, detached, &mut observed);
+        process.resume(self.now, clock, detached);
         let node = process.node;
         self.conduct.started(client);
         self.agenda.add(self.now, Event::Wake(node));
         let who = self.name(node);
         self.tell(&who, || "another process goes on with the session".to_owned());
-        self.observe_all(client, &observed)?;
         self.settle_client(client)
     }
 }

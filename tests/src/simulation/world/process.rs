@@ -7,7 +7,7 @@ use zk_jute::SessionId;
 use zk_session::Instant;
 
 use crate::simulation::checker::election_of;
-use crate::simulation::client::{Client, Detached, Observed, Settings};
+use crate::simulation::client::{Client, Detached, Settings};
 use crate::simulation::clock::{Clock, Time};
 use crate::simulation::election::Election;
 use crate::simulation::links::NodeId;
@@ -84,7 +84,7 @@ impl Process {
         let settings = self.next_settings();
         self.lives += 1;
         self.detached = None;
-        self.client = Some(Client::new(settings, self.now(now)));
+        self.client = Some(Client::new(&settings, self.now(now)));
         self.condition = Condition::Running;
     }
 
@@ -97,17 +97,11 @@ impl Process {
     }
 
     /// A process starts that goes on with the session of the one before.
-    pub(super) fn resume(
-        &mut self,
-        now: Time,
-        clock: Clock,
-        detached: Detached,
-        observed: &mut Vec<Observed>,
-    ) {
+    pub(super) fn resume(&mut self, now: Time, clock: Clock, detached: Detached) {
         self.clock = clock;
         let settings = self.next_settings();
         let now = self.now(now);
-        self.client = Some(Client::resume(settings, detached, now, observed));
+        self.client = Some(Client::resume(&settings, detached, now));
         self.condition = Condition::Running;
     }
 

@@ -56,14 +56,12 @@ impl World<'_> {
         let now = process.now(self.now);
         let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
         let stand = Stand { id, election, policy: policy.unwrap_or_default() };
-        let mut observed = Vec::new();
         if let Some(running) = &mut process.client {
-            running.nominate(now, stand, &mut observed);
+            running.nominate(now, stand);
         }
         let node = process.node;
         let who = self.name(node);
         self.tell(&who, || format!("nominates {}", name(id)));
-        self.observe_all(client, &observed)?;
         self.settle_client(client)
     }
 
@@ -73,14 +71,12 @@ impl World<'_> {
             return Ok(());
         };
         let now = process.now(self.now);
-        let mut observed = Vec::new();
         if let Some(running) = &mut process.client {
             let standing: Vec<_> = running.standing().collect();
             for key in standing {
-                running.withdraw(now, key, &mut observed);
+                running.withdraw(now, key);
             }
         }
-        self.observe_all(client, &observed)?;
         self.settle_client(client)
     }
 
@@ -118,14 +114,6 @@ impl World<'_> {
             running.work(now, wait);
         }
         self.settle_client(client)
-    }
-
-    pub(super) fn observe_all(
-        &mut self,
-        client: usize,
-        observed: &[Observed],
-    ) -> Result<(), Broken> {
-        observed.iter().try_for_each(|what| self.observe(client, what))
     }
 
     pub(super) fn observe(&mut self, client: usize, what: &Observed) -> Result<(), Broken> {
@@ -208,10 +196,7 @@ impl World<'_> {
                 timeout.as_millis()
             ),
             Observed::Disconnected(end) => format!("disconnected: {end}; lease until {until}"),
-            Observed::ConnectFailed
-            | Observed::Fired
-            | Observed::WatchLost
-            | Observed::Completed => return,
+            Observed::ConnectFailed | Observed::Fired | Observed::Completed => return,
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
             Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
             Observed::Ended(end) => format!("session ended: {end}"),

@@ -1,0 +1,154 @@
+//! What is seen of a client from outside.
+
+use core::convert::Infallible;
+use core::time::Duration;
+
+use election_core::{Nominee, NomineeId, Notice, Phase, Recipe as _, Role, Token};
+use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
+use zk_jute::records::EventType;
+use zk_jute::{SessionId, Zxid};
+use zk_session::{ConnectionEnd, Instant, SessionEnd};
+
+use super::{Client, Stand};
+
+/// What somebody who watches a client closely sees it do.
+#[derive(Debug)]
+pub(in crate::simulation) enum Observed {
+    Connected {
+        session: SessionId,
+        timeout: Duration,
+    },
+    ConnectFailed,
+    Disconnected(ConnectionEnd),
+    /// With the leaderships that were announced.
+    LeaseLapsed(Vec<(NomineeId, Token)>),
+    HeartbeatRefused,
+    Fired,
+    Completed,
+    Ended(SessionEnd),
+    /// The session ended and another begins.
+    Renewed,
+    Notice {
+        nominee: NomineeId,
+        notice: Notice,
+    },
+    /// With the lease deadline at that moment.
+    Announced {
+        nominee: NomineeId,
+        token: Token,
+        until: Option<Instant>,
+    },
+    /// The nomination is over, because the client is.
+    EndedWithClient {
+        nominee: NomineeId,
+    },
+    /// A follower heard of its predecessor's end, in a transaction.
+    Woken {
+        nominee: NomineeId,
+        candidate: String,
+        zxid: Zxid,
+    },
+}
+
+/// What was seen of a nomination.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) stand: Stand,
+    /// The leadership that its user was told of, and not of its end.
+    announced: Option<Token>,
+    /// Its own candidate, and the predecessor that it followed, after its last step.
+    following: Option<(String, String)>,
+}
+
+impl Seen {
+    pub(super) const fn new(stand: Stand) -> Self {
+        Self { stand, announced: None, following: None }
+    }
+}
+
+impl Client {
+    pub(super) fn see(
+        &mut self,
+        event: Event<Nominee, (), Infallible>,
+        observed: &mut Vec<Observed>,
+    ) {
+        match event {
+            Event::Completed { .. } | Event::Requested { .. } => {
+                observed.push(Observed::Completed);
+            }
+            Event::Stepped(step) => self.see_step(step, observed),
+            Event::Over { key, recipe, end, .. } => {
+                self.seen.remove(&key);
+                // Those that have told their end say nothing more.
+                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving) =
+                    (end, recipe.phase())
+                {
+                    observed.push(Observed::EndedWithClient { nominee: recipe.id() });
+                }
+            }
+            Event::Connected { session, timeout, .. } => {
+                observed.push(Observed::Connected { session, timeout });
+            }
+            Event::ConnectFailed { .. } => observed.push(Observed::ConnectFailed),
+            Event::Disconnected { end, .. } => observed.push(Observed::Disconnected(end)),
+            Event::LeaseLapsed => {
+                let told = self.seen.values();
+                let told = told.filter_map(|seen| Some((seen.stand.id, seen.announced?)));
+                observed.push(Observed::LeaseLapsed(told.collect()));
+            }
+            Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
+            Event::Renewed { expiry, .. } => {
+                observed.push(Observed::Ended(SessionEnd::Expired(expiry)));
+                observed.push(Observed::Renewed);
+            }
+            Event::Ended { end, .. } => observed.push(Observed::Ended(end)),
+            Event::Fired { watcher, .. }
+            | Event::Changed { watcher, .. }
+            | Event::ChangesMissed { watcher }
+            | Event::WatchLost { watcher } => match watcher {},
+        }
+    }
+
+    fn see_step(&mut self, step: Step<Notice>, observed: &mut Vec<Observed>) {
+        let (Some(seen), Some(nominee)) =
+            (self.seen.get_mut(&step.key), self.host.recipe(step.key))
+        else {
+            return;
+        };
+        if let Some(wake) = step.woken_by {
+            observed.push(Observed::Fired);
+            observed.extend(seen.woken(wake, nominee));
+        }
+        seen.following = match (nominee.role(), nominee.candidate()) {
+            (Role::Following { predecessor, .. }, Some(own)) => {
+                Some((own.as_str().to_owned(), predecessor.as_str().to_owned()))
+            }
+            _ => None,
+        };
+        if let Some(notice) = step.notice {
+            observed.push(Observed::Notice { nominee: nominee.id(), notice });
+        }
+        match step.grant {
+            Some(GrantChange::Announced { token, until }) => {
+                seen.announced = Some(token);
+                let (nominee, until) = (nominee.id(), Some(until));
+                observed.push(Observed::Announced { nominee, token, until });
+            }
+            Some(GrantChange::Ended { .. }) => seen.announced = None,
+            Some(GrantChange::AwaitsLease(_)) | None => {}
+        }
+    }
+}
+
+impl Seen {
+    /// The predecessor's end, if that is what woke the nominee, and its own candidate stands.
+    fn woken(&self, wake: Wake, nominee: &Nominee) -> Option<Observed> {
+        let (own, predecessor) = self.following.as_ref()?;
+        let stands = nominee.candidate().is_some_and(|candidate| candidate.as_str() == own);
+        (wake.kind == EventType::NODE_DELETED && stands).then(|| Observed::Woken {
+            nominee: nominee.id(),
+            candidate: predecessor.clone(),
+            zxid: wake.zxid,
+        })
+    }
+}
