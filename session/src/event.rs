@@ -329,7 +329,8 @@ pub enum Expiry {
     /// was granted to it.
     #[error("a server refused to go on with it")]
     Refused,
-    /// A server answered with another session (ClickHouse Keeper has, ClickHouse #116690).
+    /// A server answered with another session, which
+    /// [happens](https://github.com/ClickHouse/ClickHouse/issues/116690).
     #[error("a server answered with another session, {0}")]
     Replaced(SessionId),
     /// No server was in reach for four thirds of the timeout; with SASL, none that completed

@@ -29,7 +29,7 @@ fn a_refused_session_is_expired_and_takes_its_watches_along() {
     assert_eq!(submitted, Err(SubmitError::Closed));
 }
 
-/// A server hands out another session instead of refusing this one (ClickHouse #116690).
+/// A server hands out another session instead of refusing this one (`ClickHouse` #116690).
 #[test]
 fn another_session_id_is_the_expiry_of_this_session() {
     let mut lab = Lab::connected();
