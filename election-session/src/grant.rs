@@ -65,8 +65,8 @@ impl Grant {
         };
         match (hold.token(), *self) {
             (None, _) => *self = Self::None,
-            (Some(held), Self::Announced { token } | Self::AwaitsLease { token, .. })
-                if held == token => {}
+            (Some(now), Self::Announced { token } | Self::AwaitsLease { token, .. })
+                if now == token => {}
             (Some(token), _) => {
                 *self = Self::AwaitsLease { token, outlook: LeaseOutlook::AwaitsProof };
             }

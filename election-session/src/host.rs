@@ -14,21 +14,18 @@ use core::time::Duration;
 
 use election_core::Recipe;
 use zk_jute::{SessionId, Zxid};
-use zk_session::{
-    Instant, LeaseOutlook, Limits, Session, SessionEnd, SubmitError, TransportCommand,
-};
+use zk_session::{Instant, LeaseOutlook, Limits, SessionEnd, SubmitError, TransportCommand};
 
+use crate::callers::Callers;
+use crate::deadlines::Deadlines;
 use crate::event::Event;
-use crate::key::{RecipeKey, Tag, Watcher};
+use crate::heartbeats::Heartbeats;
+use crate::key::RecipeKey;
 use crate::lists::{Lists, Turn};
 use crate::looks::Looks;
 use crate::seat::Seat;
+use crate::sessions::{HostSession, first_session};
 use crate::settings::Settings;
-use calls::Callers;
-use heartbeats::Heartbeats;
-use recipes::Deadlines;
-
-pub use recipes::View;
 
 /// A client without its IO: it keeps recipes of type `R` on one session after another, and passes the
 /// caller's own requests (told apart by a `T`) and watches (by a `W`) through.
@@ -36,7 +33,7 @@ pub use recipes::View;
 /// See the [crate's documentation](crate) for the loop that drives it.
 pub struct RecipeHost<R: Recipe, T, W> {
     settings: Settings,
-    session: Session<Tag<T>, Watcher<W>>,
+    session: HostSession<T, W>,
     /// Sessions before this one.
     sessions: u64,
     link: Link,
@@ -88,7 +85,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         settings.session.limits =
             Limits { max_in_flight: usize::MAX, max_queued_bytes: usize::MAX, ..limits };
         Ok(Self {
-            session: renewal::first_session(&settings, now)?,
+            session: first_session(&settings, now)?,
             sessions: 0,
             link: Link::Down,
             callers: Callers::new(limits),

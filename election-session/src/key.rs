@@ -5,7 +5,6 @@ use alloc::sync::Arc;
 use election_core::Ticket;
 use zk_session::WatchId;
 
-use crate::lists::ListKey;
 use crate::request::RequestKind;
 
 /// Names a recipe of a host; never given twice.
@@ -19,6 +18,10 @@ pub struct CallerWatch {
     pub(crate) session: u64,
     pub(crate) id: WatchId,
 }
+
+/// Names a list that was asked for; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListKey(pub(crate) u64);
 
 /// The request that a reply is for.
 #[derive(Debug)]

@@ -4,8 +4,11 @@
 
 extern crate alloc;
 
+mod callers;
+mod deadlines;
 mod event;
 mod grant;
+mod heartbeats;
 mod host;
 mod key;
 mod lists;
@@ -15,16 +18,19 @@ mod perform;
 mod replies;
 mod request;
 mod seat;
+mod sessions;
 mod settings;
 mod site;
 mod status;
+mod view;
 
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange};
-pub use host::{RecipeHost, View};
+pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};
 pub use path::Chroot;
 pub use request::RequestKind;
 pub use settings::{Identity, IfGone, OnExpiry, Resumption, Settings};
 pub use site::{AclList, NodeKind, Site};
 pub use status::{EndReason, LostReason, Role, Status};
+pub use view::View;

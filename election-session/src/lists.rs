@@ -13,15 +13,11 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use election_core::{Failure, Ticket};
 
-use crate::key::RecipeKey;
+use crate::key::{ListKey, RecipeKey};
 
 /// Bytes of lists to hand to recipes before other events are taken in: each recipe reads the whole
 /// list, and what has come in meanwhile, such as the replies to heartbeats, waits.
 const TURN: usize = 4 * 1024 * 1024;
-
-/// Names a list that was asked for; never given twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ListKey(u64);
 
 /// A recipe that wants a list, and the ticket of its command.
 #[derive(Clone, Copy, Debug)]

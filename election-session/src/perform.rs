@@ -16,7 +16,7 @@ use zk_jute::records::{
 use zk_jute::{ErrorCode, Request, Vector, Version};
 use zk_session::{Instant, Session, SubmitError, WatchId, Watching};
 
-use crate::key::{RecipeKey, Tag, Watcher};
+use crate::key::{ListKey, RecipeKey, Tag, Watcher};
 use crate::lists::{Lists, Reader};
 use crate::request::RequestKind;
 use crate::site::{NodeKind, Site};
@@ -59,14 +59,14 @@ impl<T, W: Clone> Performer<'_, T, W> {
     /// # Errors
     ///
     /// What the recipe is to be told of a command that was not submitted.
-    pub(crate) fn carry_out(mut self, command: Command<'_>) -> Result<Performed, Failure> {
+    pub(crate) fn carry_out(mut self, command: &Command<'_>) -> Result<Performed, Failure> {
         let Command { ticket, op } = command;
-        self.perform(ticket, op).map_err(failure_of)
+        self.perform(*ticket, op).map_err(failure_of)
     }
 
-    fn perform(&mut self, ticket: Ticket, op: Op<'_>) -> Result<Performed, SubmitError> {
-        match op {
-            Op::Create(create) => self.create(ticket, create),
+    fn perform(&mut self, ticket: Ticket, op: &Op<'_>) -> Result<Performed, SubmitError> {
+        match *op {
+            Op::Create(ref create) => self.create(ticket, *create),
             Op::CreateNode => self.create_node(ticket),
             Op::Barrier => {
                 let path = self.site.server_path();
@@ -107,7 +107,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
                 let request = DeleteRequest { path, version: version(delete.version) };
                 self.submit(ticket, RequestKind::Delete, &request)
             }
-            Op::Multi(multi) => self.multi(ticket, &multi),
+            Op::Multi(ref multi) => self.multi(ticket, multi),
         }
     }
 
@@ -281,7 +281,7 @@ pub(crate) fn submit_list<T, W: Clone>(
     session: &mut Session<Tag<T>, Watcher<W>>,
     now: Instant,
     parent: &Arc<str>,
-    list: crate::lists::ListKey,
+    list: ListKey,
 ) -> Result<(), Failure> {
     let tag = Tag::List { parent: Arc::clone(parent), list };
     let request = GetChildrenRequest { path: parent, watch: false };

@@ -91,13 +91,14 @@ fn feed_reply<R: Recipe, X>(
             Err(failure) => Err(failure),
         },
         RequestKind::Multi => match decode::<MultiResponse<'_>>(body) {
-            Ok(response) => match response.error() {
-                Some((part, code)) => Err(Failure::Aborted { part, code: code.get() }),
-                None => {
+            Ok(response) => {
+                if let Some((part, code)) = response.error() {
+                    Err(Failure::Aborted { part, code: code.get() })
+                } else {
                     results = response.into_iter().filter_map(applied);
                     Ok(Reply::Committed(&mut results))
                 }
-            },
+            }
             Err(failure) => Err(failure),
         },
     };

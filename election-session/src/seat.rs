@@ -34,6 +34,17 @@ pub(crate) enum Stage {
     Over(RecipeEnd),
 }
 
+impl Stage {
+    /// Whether it is closing, and its end if it is over.
+    pub(crate) const fn facts(self) -> (bool, Option<RecipeEnd>) {
+        match self {
+            Self::Standing => (false, None),
+            Self::Closing => (true, None),
+            Self::Over(end) => (false, Some(end)),
+        }
+    }
+}
+
 /// A recipe that stands on the host's sessions.
 #[derive(Debug)]
 pub(crate) struct Seat<R> {
@@ -100,11 +111,11 @@ impl<R: Recipe> Seat<R> {
         }
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
-            let held = self.recipe.hold();
+            let before = self.recipe.hold();
             let woken_by = self.wake(&stimulus);
             let (notice, not_sent) = self.step(around, &stimulus);
             self.last_read = notice.as_ref().and_then(|_| data_read(&stimulus));
-            let grant = self.follow_hold(held, around);
+            let grant = self.follow_hold(before, around);
             taken(Taken { notice, grant, woken_by });
             next = not_sent.map(Stimulus::Happened);
         }
@@ -132,12 +143,12 @@ impl<R: Recipe> Seat<R> {
 
     fn follow_hold<T, W: Clone>(
         &mut self,
-        held: Hold,
+        before: Hold,
         around: &Surroundings<'_, T, W>,
     ) -> Option<GrantChange> {
         let hold = self.recipe.hold();
         let ended = self.grant.follow(hold);
-        let is_promoted = held.token() != hold.token();
+        let is_promoted = before.token() != hold.token();
         ended.or_else(|| is_promoted.then(|| self.look_at_lease(around)).flatten())
     }
 
@@ -155,7 +166,7 @@ impl<R: Recipe> Seat<R> {
             let Some(command) = output.command else {
                 return (output.notice, None);
             };
-            let not_sent = match performer.carry_out(command) {
+            let not_sent = match performer.carry_out(&command) {
                 Ok(Performed::Submitted) => None,
                 Ok(Performed::WaitsForList(parent)) => {
                     *listing = Some(parent);

@@ -9,7 +9,7 @@ use zk_jute::{ErrorCode, SessionId};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
 use crate::grant::Grant;
-use crate::host::View;
+use crate::view::View;
 
 /// What a nomination is doing. `I` is the clock of the lease deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,37 +1,16 @@
 //! What the caller asks for itself.
 
 use zk_jute::Request;
-use zk_session::{Instant, Limits, SubmitError, WatchMode, Watching};
+use zk_session::{Instant, SubmitError, WatchMode, Watching};
 
 use super::{Recipe, RecipeHost};
 use crate::key::{CallerWatch, Tag, Watcher};
-
-/// The bounds on what the caller has in flight.
-#[derive(Debug)]
-pub(super) struct Callers {
-    limits: Limits,
-    in_flight: usize,
-}
-
-impl Callers {
-    pub(super) const fn new(limits: Limits) -> Self {
-        Self { limits, in_flight: 0 }
-    }
-
-    pub(super) fn completed(&mut self) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-    }
-}
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Whether the caller may submit another request: one always, for only its reply would make room
     /// for others; and any once the host is over, to be refused.
     pub fn has_room(&self) -> bool {
-        let Callers { limits, in_flight } = &self.callers;
-        *in_flight == 0
-            || *in_flight < limits.max_in_flight
-                && self.session.queued_bytes() < limits.max_queued_bytes
-            || self.session.ended().is_some()
+        self.callers.have_room(self.session.queued_bytes()) || self.session.ended().is_some()
     }
 
     /// Submits a request. Its outcome comes as [`Event::Completed`](crate::Event::Completed) with
@@ -118,7 +97,6 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     fn count<X>(&mut self, submitted: Result<X, SubmitError>) -> Result<X, SubmitError> {
-        self.callers.in_flight += usize::from(submitted.is_ok());
-        submitted
+        submitted.inspect(|_| self.callers.submitted())
     }
 }

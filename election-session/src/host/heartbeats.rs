@@ -1,57 +1,15 @@
 //! Whose znode the session's heartbeats check. One serves all recipes of a host: the lease is the
 //! session's.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use zk_jute::ErrorCode;
 use zk_session::Instant;
 
 use super::{Recipe, RecipeHost};
 use crate::event::Event;
+use crate::heartbeats::Checked;
 use crate::key::RecipeKey;
 use crate::replies::{Happening, Stimulus};
 use crate::seat::{Seat, Stage};
-
-#[derive(Debug, Default)]
-pub(super) struct Heartbeats {
-    checked: Option<Checked>,
-    /// Those that were refused since the lease was prolonged last: each is tried once before any is
-    /// tried again, or two that are refused would take turns without end.
-    refused: Vec<Checked>,
-    /// The lease deadline at the last refusal.
-    lease: Option<Instant>,
-}
-
-/// A znode that a heartbeat checks, by its path on the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Checked {
-    key: RecipeKey,
-    path: String,
-}
-
-impl Heartbeats {
-    /// The lease is not needed any more.
-    pub(super) fn stop(&mut self) {
-        self.checked = None;
-    }
-
-    /// Another server may see things otherwise.
-    pub(super) fn connected(&mut self) {
-        self.refused.clear();
-    }
-
-    /// Takes in that the heartbeat was refused which checks this one.
-    fn refuse(&mut self, checked: Checked, lease: Option<Instant>) {
-        if lease > self.lease {
-            self.refused.clear();
-        }
-        self.lease = lease;
-        if !self.refused.contains(&checked) {
-            self.refused.push(checked);
-        }
-    }
-}
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if

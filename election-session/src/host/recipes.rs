@@ -1,19 +1,16 @@
 //! What the caller does with recipes, and how they take their steps.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use bytes::Bytes;
-use zk_jute::SessionId;
 use zk_session::Instant;
 
 use election_core::Phase;
 
 use super::{Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd, Step};
-use crate::grant::{Grant, GrantChange};
+use crate::grant::GrantChange;
 use crate::key::RecipeKey;
 use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
@@ -21,53 +18,7 @@ use crate::replies::{Happening, Stimulus};
 use crate::request::RequestKind;
 use crate::seat::{Seat, Stage, Surroundings, Taken};
 use crate::site::Site;
-
-/// The times that callers gave their recipes.
-#[derive(Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Instant, RecipeKey)>);
-
-impl Deadlines {
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.0.first().map(|(at, _)| *at)
-    }
-
-    fn take_due(&mut self, now: Instant) -> Option<RecipeKey> {
-        if self.next()? > now {
-            return None;
-        }
-        self.0.pop_first().map(|(_, key)| key)
-    }
-}
-
-/// What a host knows of a recipe.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct View<'h> {
-    /// What its user may be told that it holds.
-    pub grant: &'h Grant,
-    /// The session that it stands in, once it had one.
-    pub session: Option<SessionId>,
-    /// The lease deadline of the host's session.
-    pub lease_deadline: Option<Instant>,
-    /// Whether it ends with the session, which is being closed.
-    pub is_closing: bool,
-    /// How it came to its end, if it has.
-    pub end: Option<RecipeEnd>,
-    /// Where it stands.
-    pub site: &'h Arc<Site>,
-    /// The data of the znode whose read brought its last notice.
-    pub last_read: Option<&'h Bytes>,
-}
-
-impl Stage {
-    const fn facts(self) -> (bool, Option<RecipeEnd>) {
-        match self {
-            Self::Standing => (false, None),
-            Self::Closing => (true, None),
-            Self::Over(end) => (false, Some(end)),
-        }
-    }
-}
+use crate::view::View;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Adds a recipe. It stands as soon as there is a session, and goes on until
@@ -99,10 +50,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Some(seat) = self.seats.get_mut(&key) else {
             return;
         };
-        if let Some(former) = core::mem::replace(&mut seat.deadline, deadline) {
-            self.deadlines.0.remove(&(former, key));
-        }
-        self.deadlines.0.extend(deadline.map(|at| (at, key)));
+        let former = core::mem::replace(&mut seat.deadline, deadline);
+        self.deadlines.replace(key, former, deadline);
     }
 
     /// A recipe, until its [`Event::Over`](crate::Event::Over) was handed out.
@@ -164,9 +113,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             return;
         }
         seat.stage = Stage::Over(end);
-        if let Some(deadline) = seat.deadline.take() {
-            self.deadlines.0.remove(&(deadline, key));
-        }
+        self.deadlines.replace(key, seat.deadline.take(), None);
         if let Some(grant) = seat.grant.end() {
             self.tell_step(key, Some(grant));
         }

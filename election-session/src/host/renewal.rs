@@ -3,15 +3,14 @@
 use alloc::vec::Vec;
 
 use election_core::Phase;
-use zk_session::{
-    Expiry, Instant, Session, SessionEnd, SessionTicket, SubmitError, TransportCommand,
-};
+use zk_session::{Expiry, Instant, SessionEnd, SessionTicket, TransportCommand};
 
 use super::{Link, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
 use crate::replies::Happening;
 use crate::seat::Stage;
-use crate::settings::{IfGone, OnExpiry, Resumption, Settings};
+use crate::sessions::{HostSession, new_session};
+use crate::settings::{IfGone, OnExpiry, Resumption};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Closes the session, after what was submitted before. Nothing is held from here on: the server
@@ -87,7 +86,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         &mut self,
         now: Instant,
         end: SessionEnd,
-    ) -> Option<(Expiry, SessionOf<T, W>)> {
+    ) -> Option<(Expiry, HostSession<T, W>)> {
         let SessionEnd::Expired(expiry) = end else {
             return None;
         };
@@ -101,43 +100,4 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.sessions += 1;
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }
-}
-
-type SessionOf<T, W> = Session<crate::key::Tag<T>, crate::key::Watcher<W>>;
-
-/// # Errors
-///
-/// An identity that no server would read.
-pub(super) fn first_session<T, W: Clone>(
-    settings: &Settings,
-    now: Instant,
-) -> Result<SessionOf<T, W>, SubmitError> {
-    let Some(Resumption { ticket, .. }) = &settings.resumption else {
-        return new_session(settings, 0, now);
-    };
-    let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
-    authenticated(session, settings, now)
-}
-
-/// # Errors
-///
-/// An identity that no server would read.
-fn new_session<T, W: Clone>(
-    settings: &Settings,
-    generation: u64,
-    now: Instant,
-) -> Result<SessionOf<T, W>, SubmitError> {
-    let seed = settings.seed.wrapping_add(generation);
-    authenticated(Session::new(settings.session.clone(), seed, now), settings, now)
-}
-
-fn authenticated<T, W: Clone>(
-    mut session: SessionOf<T, W>,
-    settings: &Settings,
-    now: Instant,
-) -> Result<SessionOf<T, W>, SubmitError> {
-    for identity in &settings.identities {
-        session.authenticate(now, &identity.scheme, identity.credential.expose())?;
-    }
-    Ok(session)
 }
