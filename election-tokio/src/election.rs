@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod candidates;
 mod face;
+mod inner;
 mod leadership;
 mod nomination;
 mod status;
@@ -17,15 +18,16 @@ use zk_jute::records::Acl;
 
 pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
+pub use inner::WithdrawError;
 pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
-pub use nomination::{Nomination, WithdrawError};
+pub use nomination::Nomination;
 pub use status::{EndReason, LostReason, Role, Status};
 
 use self::face::NomineeFace;
-use self::nomination::Seat;
+use self::inner::NominationInner;
 use crate::client::Client;
 use crate::error::SharedError;
-use crate::hub::Seat as HubSeat;
+use crate::hub::Seat;
 use crate::path::{self, PathError};
 use crate::updates::Updates;
 
@@ -160,10 +162,10 @@ impl Election {
         let site = Arc::new(site);
         let id = nominee.id();
         let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
-        let seat = <dyn HubSeat>::new(nominee, face);
+        let seat = <dyn Seat>::new(nominee, face);
         let key = shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
         let client = self.client.clone();
-        Nomination::new(Seat { client, key, id, site, tenure }, Updates::new(status))
+        Nomination::new(NominationInner { client, key, id, site, tenure }, Updates::new(status))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod calls;
 mod dispatch;
+mod host;
 mod seat;
 mod servers;
 mod shared;
@@ -23,6 +24,7 @@ use zk_session::{
 };
 
 pub(crate) use calls::{CallStage, Caller, Calls};
+pub(crate) use host::Host;
 pub(crate) use seat::{Face, Seat};
 pub(crate) use servers::Servers;
 pub(crate) use shared::Shared;
@@ -32,10 +34,7 @@ pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watc
 use crate::broadcast::Sender;
 use crate::error::SharedError;
 use crate::state::ConnectionState;
-use crate::telemetry::{CallKey, ConnectionObserver, Entry};
-
-/// The sessions of a client, its recipes, and its requests on their way.
-pub(crate) type Host = RecipeHost<Box<dyn Seat>, CallKey, WatchKey>;
+use crate::telemetry::{ConnectionObserver, Entry};
 
 pub(crate) struct Hub {
     pub(crate) host: Host,

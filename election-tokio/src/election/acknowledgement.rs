@@ -30,10 +30,10 @@ impl Leadership {
     /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
-        let site = &self.seat().site;
+        let site = &self.nomination().site;
         let path = [site.path(), SUFFIX].concat();
         let mut content =
-            format!("token: {}\nnominee: {}\n\n", self.token(), self.seat().id).into_bytes();
+            format!("token: {}\nnominee: {}\n\n", self.token(), self.nomination().id).into_bytes();
         content.extend_from_slice(data);
         let content = Bytes::from(content);
         let publish = |transaction: GuardedTransaction| {

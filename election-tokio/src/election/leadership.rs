@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use zk_jute::records::Acl;
 use zk_jute::{ErrorCode, Version};
 
-use super::nomination::{Seat, WithdrawError, ended};
+use super::inner::{NominationInner, WithdrawError, ended};
 use super::status::{LostReason, Status};
 use super::tenure::Tenure;
 use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
@@ -29,7 +29,7 @@ use crate::updates::Updates;
 /// Dropping it does not resign: the nomination does, or [`Leadership::resign`].
 #[derive(Debug)]
 pub struct Leadership {
-    seat: Arc<Seat>,
+    nomination: Arc<NominationInner>,
     tenure: Arc<Tenure>,
     status: Updates<Status>,
 }
@@ -40,8 +40,12 @@ pub struct Leadership {
 pub struct LeaderLoss(pub LostReason);
 
 impl Leadership {
-    pub(super) fn new(seat: Arc<Seat>, tenure: Arc<Tenure>, status: Updates<Status>) -> Self {
-        Self { seat, tenure, status }
+    pub(super) fn new(
+        nomination: Arc<NominationInner>,
+        tenure: Arc<Tenure>,
+        status: Updates<Status>,
+    ) -> Self {
+        Self { nomination, tenure, status }
     }
 
     /// The fencing token: greater than that of every leader before, in this election. Hand it to
@@ -109,7 +113,7 @@ impl Leadership {
     /// Starts a transaction that is applied only while the candidate znode of this leadership
     /// stands, and is not even sent once the leadership is over.
     pub fn transaction(&self) -> GuardedTransaction {
-        let candidate = self.seat.site.client_child(self.candidate());
+        let candidate = self.nomination.site.client_child(self.candidate());
         GuardedTransaction {
             tenure: Arc::clone(&self.tenure),
             transaction: self.client().transaction().check(&candidate, Version::ANY),
@@ -140,17 +144,17 @@ impl Leadership {
     ///
     /// As [`Nomination::withdraw`](super::Nomination::withdraw).
     pub async fn resign(self) -> Result<Departure, WithdrawError> {
-        self.seat.withdraw();
+        self.nomination.withdraw();
         let mut status = self.status.clone();
         ended(&mut status).await
     }
 
     pub(super) fn client(&self) -> &Client {
-        &self.seat.client
+        &self.nomination.client
     }
 
-    pub(super) fn seat(&self) -> &Seat {
-        &self.seat
+    pub(super) fn nomination(&self) -> &NominationInner {
+        &self.nomination
     }
 }
 

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
-use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
+use super::inner::{NominationInner, WithdrawError, ended};
 use super::leadership::Leadership;
 use super::status::{EndReason, Role, Status};
-use super::tenure::PresentTenure;
-use crate::client::Client;
 use crate::updates::Updates;
 
 /// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
@@ -19,47 +17,18 @@ use crate::updates::Updates;
 #[derive(Debug)]
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {
-    seat: Arc<Seat>,
+    inner: Arc<NominationInner>,
     status: Updates<Status>,
 }
 
-/// A place in an election. Shared with the leaderships that come from it.
-#[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) client: Client,
-    pub(super) key: RecipeKey,
-    pub(super) id: NomineeId,
-    pub(super) site: Arc<Site>,
-    pub(super) tenure: PresentTenure,
-}
-
-impl Seat {
-    pub(super) fn withdraw(&self) {
-        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
-    }
-}
-
-/// The nomination is over as far as this client is concerned, but its candidate znode may still be
-/// there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WithdrawError {
-    /// The client ended before a server confirmed the deletion.
-    #[error("{0}; the candidate znode lives on until its session ends")]
-    Unconfirmed(SessionEnd),
-    /// The nomination had ended for another reason.
-    #[error("the nomination had ended: {0}")]
-    AlreadyEnded(EndReason),
-}
-
 impl Nomination {
-    pub(super) fn new(seat: Seat, status: Updates<Status>) -> Self {
-        Self { seat: Arc::new(seat), status }
+    pub(super) fn new(inner: NominationInner, status: Updates<Status>) -> Self {
+        Self { inner: Arc::new(inner), status }
     }
 
     /// The id in the name of every candidate znode of this nomination.
     pub fn id(&self) -> NomineeId {
-        self.seat.id
+        self.inner.id
     }
 
     /// What the nomination is doing now.
@@ -88,8 +57,12 @@ impl Nomination {
             match role {
                 Role::Ended(reason) => return Err(reason),
                 Role::Leading { .. } | Role::Suspended { .. } => {
-                    if let Some(tenure) = self.seat.tenure.get() {
-                        return Ok(Leadership::new(Arc::clone(&self.seat), tenure, self.updates()));
+                    if let Some(tenure) = self.inner.tenure.get() {
+                        return Ok(Leadership::new(
+                            Arc::clone(&self.inner),
+                            tenure,
+                            self.updates(),
+                        ));
                     }
                 }
                 Role::Connecting
@@ -117,7 +90,7 @@ impl Nomination {
     /// at most the session timeout, or for as long as the session goes on elsewhere after
     /// [`Client::detach`]. [`WithdrawError::AlreadyEnded`] if there was nothing left to end.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
-        self.seat.withdraw();
+        self.inner.withdraw();
         let mut status = self.status.clone();
         ended(&mut status).await
     }
@@ -125,22 +98,6 @@ impl Nomination {
 
 impl Drop for Nomination {
     fn drop(&mut self) {
-        self.seat.withdraw();
-    }
-}
-
-/// Waits until a nomination that was told to leave is over.
-pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
-    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
-    match ended {
-        Ok(Status { role: Role::Ended(reason), .. }) => match reason {
-            EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
-            EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
-                Ok(Departure::WithSession)
-            }
-            EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),
-            reason => Err(WithdrawError::AlreadyEnded(reason)),
-        },
-        _ => Err(WithdrawError::Unconfirmed(SessionEnd::Abandoned)),
+        self.inner.withdraw();
     }
 }

@@ -41,7 +41,7 @@ impl Hub {
                 }
                 Event::Over { mut recipe, site, end, .. } => {
                     recipe.over(end, &mut self.unlocked);
-                    self.unlocked.retired.push((*recipe, site));
+                    self.unlocked.retired.push(Box::new((recipe, site)));
                 }
                 Event::Requested { kind, outcome } => {
                     let outcome = Outcome::of(&outcome);

@@ -1,13 +1,14 @@
 //! What is to be done once the hub's lock is released, since it may run anything of a user's.
 
+use core::fmt;
 use core::task::Waker;
-use std::sync::Arc;
 
-use election_session::Site;
 use tracing::Span;
 
-use super::Seat;
 use crate::telemetry::Journal;
+
+/// What is dropped only.
+type Retired = Box<dyn fmt::Debug + Send>;
 
 /// What was put off until the lock is released.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub(crate) struct Unlocked {
     /// To be woken.
     pub(crate) wakers: Vec<Waker>,
     /// To be dropped: what a recipe stands with may be a caller's, such as its data.
-    pub(super) retired: Vec<(Box<dyn Seat>, Arc<Site>)>,
+    pub(super) retired: Vec<Retired>,
 }
 
 impl Unlocked {

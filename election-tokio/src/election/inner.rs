@@ -1,0 +1,56 @@
+//! What the handles of one nomination share, and how they end it.
+
+use election_core::{Departure, NomineeId};
+use election_session::{RecipeKey, Site};
+use std::sync::Arc;
+use zk_session::SessionEnd;
+
+use super::status::{EndReason, Role, Status};
+use super::tenure::PresentTenure;
+use crate::client::Client;
+use crate::updates::Updates;
+
+/// A nomination, as its handle and the leaderships that come from it share it.
+#[derive(Debug)]
+pub(super) struct NominationInner {
+    pub(super) client: Client,
+    pub(super) key: RecipeKey,
+    pub(super) id: NomineeId,
+    pub(super) site: Arc<Site>,
+    pub(super) tenure: PresentTenure,
+}
+
+impl NominationInner {
+    pub(super) fn withdraw(&self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+}
+
+/// The nomination is over as far as this client is concerned, but its candidate znode may still be
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WithdrawError {
+    /// The client ended before a server confirmed the deletion.
+    #[error("{0}; the candidate znode lives on until its session ends")]
+    Unconfirmed(SessionEnd),
+    /// The nomination had ended for another reason.
+    #[error("the nomination had ended: {0}")]
+    AlreadyEnded(EndReason),
+}
+
+/// Waits until a nomination that was told to leave is over.
+pub(super) async fn ended(status: &mut Updates<Status>) -> Result<Departure, WithdrawError> {
+    let ended = status.wait_for(|status| matches!(status.role, Role::Ended(_))).await;
+    match ended {
+        Ok(Status { role: Role::Ended(reason), .. }) => match reason {
+            EndReason::Resigned(departure) | EndReason::Withdrawn(departure) => Ok(departure),
+            EndReason::ClientClosed(SessionEnd::Closed | SessionEnd::Expired(_)) => {
+                Ok(Departure::WithSession)
+            }
+            EndReason::ClientClosed(end) => Err(WithdrawError::Unconfirmed(end)),
+            reason => Err(WithdrawError::AlreadyEnded(reason)),
+        },
+        _ => Err(WithdrawError::Unconfirmed(SessionEnd::Abandoned)),
+    }
+}
