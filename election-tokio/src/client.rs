@@ -24,7 +24,6 @@ use std::sync::Arc;
 use zk_jute::{OpCode, Request, SessionId};
 use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
-pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
 pub use connection::{CloseError, ConnectError, ConnectFailure, ConnectionState, NoServers};
 pub use create::{CreateMode, Created};

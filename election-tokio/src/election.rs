@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
-use zk_jute::records::{Acl, CreateMode};
+use zk_jute::records::CreateMode;
 
 pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
@@ -18,6 +18,7 @@ pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
 pub use nomination::{Nomination, WithdrawError};
 pub use status::{EndReason, LostReason, Role, Status};
 
+use crate::acl::{AclError, Acls};
 use crate::client::Client;
 use crate::error::SharedError;
 use crate::hub::{AclList, Target};
@@ -33,7 +34,7 @@ pub struct Election {
     client: Client,
     path: String,
     data: Bytes,
-    acl: AclList,
+    acls: Acls,
     policy: Policy,
     node_mode: CreateMode,
 }
@@ -51,6 +52,9 @@ pub enum ElectionError {
         #[source]
         error: PathError,
     },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
     /// The operating system gave no random numbers for the nominee's id.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
@@ -62,7 +66,7 @@ impl Election {
             client,
             path: path.to_owned(),
             data: Bytes::new(),
-            acl: AclList::new(&[Acl::OPEN]),
+            acls: Acls::open(),
             policy: Policy::default(),
             node_mode: CreateMode::PERSISTENT,
         }
@@ -75,9 +79,9 @@ impl Election {
     }
 
     /// The access list of the candidate znode, and of the election node and its ancestors where
-    /// they have to be created (default: everybody may do everything).
-    pub fn acl(mut self, acl: &[Acl<'_>]) -> Self {
-        self.acl = AclList::new(acl);
+    /// they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
         self
     }
 
@@ -105,13 +109,13 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`ElectionError`] if the path is invalid. What goes wrong later is the nomination's to
-    /// tell.
+    /// [`ElectionError`] if the path or the access list is invalid. What goes wrong later is the
+    /// nomination's to tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
-        self.check_path()?;
+        let target = self.target()?;
         let mut id = [0; 16];
         fill_at_random(&mut id)?;
-        Ok(self.stand(Nominee::new(NomineeId::from_bytes(id), self.policy)))
+        Ok(self.stand(target, Nominee::new(NomineeId::from_bytes(id), self.policy)))
     }
 
     /// Goes on with a nomination that another process has given up together with its session, by
@@ -126,28 +130,28 @@ impl Election {
     ///
     /// Those of [`Election::nominate`].
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
-        self.check_path()?;
+        let target = self.target()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
         let mut attempts = [0; 4];
         fill_at_random(&mut attempts)?;
         let attempts = u32::from_ne_bytes(attempts);
-        Ok(self.stand(Nominee::returning(id, attempts, self.policy)))
+        Ok(self.stand(target, Nominee::returning(id, attempts, self.policy)))
     }
 
-    fn check_path(&self) -> Result<(), ElectionError> {
+    fn target(&self) -> Result<Arc<Target>, ElectionError> {
         path::check_path(&self.path)
-            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })
+            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        Ok(Arc::new(Target::new(
+            &self.path,
+            &self.client.shared().chroot,
+            self.data.clone(),
+            AclList::new(&self.acls.checked()?),
+            self.node_mode,
+        )))
     }
 
-    fn stand(&self, nominee: Nominee) -> Nomination {
+    fn stand(&self, target: Arc<Target>, nominee: Nominee) -> Nomination {
         let shared = self.client.shared();
-        let target = Arc::new(Target::new(
-            &self.path,
-            &shared.chroot,
-            self.data.clone(),
-            self.acl.clone(),
-            self.node_mode,
-        ));
         let id = nominee.id();
         let (key, status) = shared.with(|hub, now| hub.nominate(now, nominee, Arc::clone(&target)));
         Nomination::new(self.client.clone(), key, id, target, Updates::new(status))

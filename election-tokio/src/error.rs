@@ -8,7 +8,8 @@ use core::fmt;
 use zk_jute::{DecodeError, ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
-use crate::client::{AclError, Release};
+use crate::acl::AclError;
+use crate::client::Release;
 use crate::path::PathError;
 
 pub use shared::SharedError;

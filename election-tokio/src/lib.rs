@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod acl;
 mod broadcast;
 mod client;
 mod clock;
@@ -22,11 +23,11 @@ mod transport;
 mod updates;
 
 pub use client::{
-    Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectFailure, ConnectionIdentity, ConnectionState, CreateMode, Created, EnsembleConfig,
-    IfGone, Member, MemberError, MemberRole, MultiRead, NoServers, NoSession, OneshotWatch,
-    OperationResult, PersistentWatch, ReadResult, Reconfiguration, Release, Transaction,
-    TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
+    Children, Client, ClientBuilder, CloseError, ConnectError, ConnectFailure, ConnectionIdentity,
+    ConnectionState, CreateMode, Created, EnsembleConfig, IfGone, Member, MemberError, MemberRole,
+    MultiRead, NoServers, NoSession, OneshotWatch, OperationResult, PersistentWatch, ReadResult,
+    Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent, WatchLost,
+    WatchUpdate,
 };
 pub use election::{
     AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
@@ -46,12 +47,13 @@ pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion}
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::{NoMoreUpdates, Updates};
 
+pub use acl::{Access, Acl, AclError, Acls, Permissions};
 pub use bytes::Bytes;
 pub use election_core::{
     CandidateName, Departure, ElectionNode, NameError, NominationError, NomineeId, OnLoss,
     ParseNomineeIdError, Sequence, Token,
 };
-pub use zk_jute::records::{Acl, EventType, Permissions, Stat, WatcherType};
+pub use zk_jute::records::{EventType, Stat, WatcherType};
 pub use zk_jute::{
     DecodeError, DecodeErrorKind, ErrorCode, FrameError, OpCode, SessionId, Version, Xid, Zxid,
 };

@@ -1,6 +1,6 @@
 //! Who a server takes a client for.
 
-use election_tokio::{AccessList, Client, CreateMode, Release, Version};
+use election_tokio::{Acls, Client, CreateMode, Release, Version};
 
 use crate::failure::TestFailure;
 use crate::zookeeper::unique_path;
@@ -31,8 +31,8 @@ pub async fn proved_by(
 
 async fn owners(client: &Client) -> Result<Vec<(String, String)>, TestFailure> {
     let path = unique_path("identities");
-    let mine = AccessList::creator_all();
-    client.create_with_acl(&path, b"", CreateMode::Persistent, &mine).await?;
+    let mine = Acls::creator_all();
+    client.create_with_acl(&path, "", CreateMode::Persistent, &mine).await?;
     let access = client.get_acl(&path).await?;
     let owners = access.iter().map(|entry| {
         // An identity of this scheme ends with a hash, which is no part of the name.

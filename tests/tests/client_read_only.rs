@@ -77,9 +77,9 @@ async fn wait_until_read_only(ensemble: &Ensemble, member: Member) -> TestResult
 
 async fn assert_writes_are_refused(client: &Client) -> TestResult {
     let errors = [
-        client.create("/b", b"", CreateMode::Persistent).await.unwrap_err(),
-        client.create("/b", b"", CreateMode::Ephemeral).await.unwrap_err(),
-        client.set_data("/a", b"", Version::ANY).await.unwrap_err(),
+        client.create("/b", "", CreateMode::Persistent).await.unwrap_err(),
+        client.create("/b", "", CreateMode::Ephemeral).await.unwrap_err(),
+        client.set_data("/a", "", Version::ANY).await.unwrap_err(),
         client.delete("/a", Version::ANY).await.unwrap_err(),
         client.sync("/a").await.unwrap_err(),
     ];
@@ -103,7 +103,7 @@ async fn assert_writes_are_refused(client: &Client) -> TestResult {
 async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResult {
     let ensemble = options().start_ensemble()?;
     let client = client(&ensemble.connect_string(), ReadOnlyServers::Accept).await?;
-    client.create("/a", b"kept", CreateMode::Persistent).await?;
+    client.create("/a", "kept", CreateMode::Persistent).await?;
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;
     let first = until_connected(&client, Access::Full).await?;
@@ -134,8 +134,8 @@ async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResu
     ensemble.start_all()?;
     let second = until_connected(&client, Access::Full).await?;
     assert!(second != makeshift || release < SINCE_SESSIONS_OF_ITS_OWN, "{release}");
-    client.create("/mine", b"", CreateMode::Ephemeral).await?;
-    client.set_data("/a", b"changed", Version::ANY).await?;
+    client.create("/mine", "", CreateMode::Ephemeral).await?;
+    client.set_data("/a", "changed", Version::ANY).await?;
     let watched = soon("the watch ends", watch).await?.map(|event| event.kind);
     // A session of the ensemble ends there while no other member hears of it.
     let lost = makeshift == first && second != first;
@@ -177,7 +177,7 @@ async fn a_client_leaves_a_read_only_server_for_one_that_takes_writes() -> TestR
     let session = until_connected(&accepting, Access::Full).await?;
     assert_ne!(session, makeshift);
     assert_eq!(ensemble.member(cut_off).mode()?, Mode::ReadOnly, "it would have stayed there");
-    accepting.create("/mine", b"", CreateMode::Ephemeral).await?;
+    accepting.create("/mine", "", CreateMode::Ephemeral).await?;
     let mut nomination = accepting.election(ELECTION).nominate()?;
     assert!(leads(&mut nomination).await?.is_valid());
     Ok(())

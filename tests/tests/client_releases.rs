@@ -69,11 +69,11 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
     let client = client(server, "since").await?;
     let before = session(&client);
     came_with(Release::new(3, 5, 0), release, async || {
-        client.create("/plain", b"", CreateMode::Persistent).await.map(drop)
+        client.create("/plain", "", CreateMode::Persistent).await.map(drop)
     })
     .await?;
     came_with(Release::new(3, 5, 1), release, async || {
-        client.create("/container", b"", CreateMode::Container).await.map(drop)
+        client.create("/container", "", CreateMode::Container).await.map(drop)
     })
     .await?;
     let since = Release::new(3, 6, 0);
@@ -93,10 +93,10 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
 async fn what_came_with_3_4_goes_everywhere(server: ServerKind) -> TestResult {
     let client = client(server, "everywhere").await?;
     create(&client, "/a").await?;
-    let stat = client.set_data("/a", b"one", Version::new(0)).await?;
+    let stat = client.set_data("/a", "one", Version::new(0)).await?;
     let (data, read) = client.get_data("/a").await?;
     assert_eq!((&*data, read), (&b"one"[..], stat));
-    let error = client.set_data("/a", b"two", Version::new(0)).await.expect_err("it is 1");
+    let error = client.set_data("/a", "two", Version::new(0)).await.expect_err("it is 1");
     assert_eq!(error.to_string(), "setData /a: BadVersion");
 
     let both = client.transaction().check("/a", Version::new(1));
@@ -129,7 +129,7 @@ async fn one_shot_watches_go_everywhere(server: ServerKind) -> TestResult {
     let (_, children) = client.get_children_and_watch("/a").await?;
     let (none, existence) = client.exists_and_watch("/b").await?;
     assert_eq!(none, None);
-    beside.set_data("/a", b"one", Version::ANY).await?;
+    beside.set_data("/a", "one", Version::ANY).await?;
     assert_eq!(soon("the data", data).await??.kind, EventType::NODE_DATA_CHANGED);
 
     // The others are set again on the next connection, and one of them has something to report.

@@ -127,9 +127,15 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode`; `BadVersion`; `NoAuth` without the permission to write the znode.
-    pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
+    pub async fn set_data(
+        &self,
+        path: &str,
+        data: impl Into<Bytes>,
+        version: Version,
+    ) -> Result<Stat, Error> {
         let server_path = self.server_path::<SetDataRequest<'_>>(path)?;
-        let request = SetDataRequest { path: &server_path, data: Some(data), version };
+        let data = data.into();
+        let request = SetDataRequest { path: &server_path, data: Some(&data), version };
         let answer = self.call(path, &request).await?;
         let response: SetDataResponse = decoded::<SetDataRequest<'_>, _>(path, &answer)?;
         Ok(response.stat)

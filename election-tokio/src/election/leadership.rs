@@ -8,11 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use election_core::{CandidateName, Departure, Token};
 use tokio::time::Instant;
-use zk_jute::records::Acl;
 use zk_jute::{ErrorCode, Version};
 
 use super::nomination::{Seat, WithdrawError, ended};
 use super::status::{LostReason, Status};
+use crate::acl::Acls;
 use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
 use crate::hub::Tenure;
 use crate::updates::Updates;
@@ -175,9 +175,9 @@ impl GuardedTransaction {
         path: &str,
         data: impl Into<Bytes>,
         mode: CreateMode,
-        acl: &[Acl<'_>],
+        acls: &Acls,
     ) -> Self {
-        Self { transaction: self.transaction.create_with_acl(path, data, mode, acl), ..self }
+        Self { transaction: self.transaction.create_with_acl(path, data, mode, acls), ..self }
     }
 
     /// Deletes a znode, if its data has this version.

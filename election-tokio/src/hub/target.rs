@@ -53,7 +53,7 @@ impl AclList {
     }
 }
 
-/// Without the identities, like [`AccessList`](crate::AccessList).
+/// Without the identities, like [`Acls`](crate::acl::Acls).
 impl fmt::Debug for AclList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|acl| (acl.permissions, &acl.scheme))).finish()

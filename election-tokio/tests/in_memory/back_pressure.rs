@@ -33,7 +33,7 @@ impl Wake for CountedWakes {
 async fn more_requests_than_there_is_room_for_all_complete() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "", CreateMode::Persistent).await.unwrap();
     let mut reads = JoinSet::new();
     for _ in 0..1000 {
         let client = client.clone();
@@ -61,13 +61,13 @@ async fn bounds_of_zero_let_one_request_through_at_a_time() {
 async fn requests_that_wait_for_room_are_sent_in_their_order() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "", CreateMode::Persistent).await.unwrap();
     let mut writes = JoinSet::new();
     for number in 0..100_i32 {
         let client = client.clone();
         writes.spawn(async move {
             let version = Version::new(number);
-            client.set_data("/znode", b"", version).await.map(|_| ())
+            client.set_data("/znode", "", version).await.map(|_| ())
         });
     }
     assert_eq!(writes.join_all().await, vec![Ok(()); 100]);

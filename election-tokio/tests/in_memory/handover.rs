@@ -46,7 +46,7 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
 async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commits() {
     let server = Server::new();
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/own", "", CreateMode::Ephemeral).await.unwrap();
     server.lie_about(OpCode::MULTI, Lie::Silence);
     let deleted = timeout(Duration::from_secs(2), client.delete_ephemerals("/", |_| true)).await;
     assert!(deleted.is_err(), "{deleted:?}");
@@ -70,7 +70,7 @@ async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commit
 async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_be_good() {
     let server = Server::new();
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/own", "", CreateMode::Ephemeral).await.unwrap();
     let mut cx = Context::from_waker(Waker::noop());
     {
         let mut deleted = pin!(client.delete_ephemerals("/", |_| true));
@@ -80,7 +80,10 @@ async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_b
         server.cut();
         wait(3).await;
         let mut connection = client.connection_updates();
-        connection.wait_for(|state| matches!(state, ConnectionState::Connected { .. })).await?;
+        connection
+            .wait_for(|state| matches!(state, ConnectionState::Connected { .. }))
+            .await
+            .unwrap();
         assert_eq!(server.state().accepted, 2);
         let error = deleted.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionLoss);

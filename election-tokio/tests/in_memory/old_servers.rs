@@ -16,7 +16,7 @@ async fn is_refused(
 ) {
     let server = Server::new();
     let client = server.client().await;
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
     server.lie_about(operation, Lie::TooNew);
     let error = call(&client).await.unwrap_err();
     assert_eq!(error.operation(), operation);
@@ -44,7 +44,7 @@ async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
     ];
     for (mode, operation, since) in cases {
         is_refused(operation, since, async |client| {
-            client.create("/znode", b"", mode).await.map(|_| ())
+            client.create("/znode", "", mode).await.map(|_| ())
         })
         .await;
     }

@@ -119,7 +119,8 @@ async fn a_client_has_a_span_and_each_request_another_one() {
     client
         .connection_updates()
         .wait_for(|state| format!("{state:?}").starts_with("Connected"))
-        .await?;
+        .await
+        .unwrap();
     assert_eq!(journal.of("span zk_client"), ["span zk_client"], "it has no parent");
     assert_eq!(journal.of("record zk_client").len(), 1);
     assert!(journal.last("record zk_client").starts_with("record zk_client session=0x"));
