@@ -44,5 +44,5 @@ pub use io::{Change, Command, DeleteVersion, Event, Failure, Op, Output, Reply, 
 pub use name::{CandidateName, CandidatePrefix, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Role};
-pub use policy::{ElectionNode, OnLoss, Policy};
+pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use ticket::{Incarnation, Ticket};

@@ -9,12 +9,12 @@ mod status;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
+use election_core::{ElectionNode, NodeKind, Nominee, NomineeId, OnLoss, Policy};
 use zk_jute::records::CreateMode;
 
 pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
-pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
+pub use leadership::{GuardedTransaction, Leadership};
 pub use nomination::{Nomination, WithdrawError};
 pub use status::{EndReason, LostReason, Role, Status};
 
@@ -36,7 +36,6 @@ pub struct Election {
     data: Bytes,
     acls: Acls,
     policy: Policy,
-    node_mode: CreateMode,
 }
 
 /// Why a nomination cannot be made.
@@ -68,7 +67,6 @@ impl Election {
             data: Bytes::new(),
             acls: Acls::open(),
             policy: Policy::default(),
-            node_mode: CreateMode::PERSISTENT,
         }
     }
 
@@ -91,16 +89,10 @@ impl Election {
         self
     }
 
-    /// What follows when the election node does not exist (default: it is created).
+    /// What follows when the election node does not exist (default: it is created as a persistent
+    /// znode).
     pub fn election_node(mut self, election_node: ElectionNode) -> Self {
         self.policy.election_node = election_node;
-        self
-    }
-
-    /// Creates a missing election node as a container, which servers (since 3.5.1) delete some
-    /// time after the last candidate has gone.
-    pub fn container(mut self) -> Self {
-        self.node_mode = CreateMode::CONTAINER;
         self
     }
 
@@ -141,12 +133,18 @@ impl Election {
     fn target(&self) -> Result<Arc<Target>, ElectionError> {
         path::check_path(&self.path)
             .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        let node_mode = match self.policy.election_node {
+            ElectionNode::Create(NodeKind::Container) => CreateMode::CONTAINER,
+            ElectionNode::Create(NodeKind::Persistent) | ElectionNode::MustExist => {
+                CreateMode::PERSISTENT
+            }
+        };
         Ok(Arc::new(Target::new(
             &self.path,
             &self.client.shared().chroot,
             self.data.clone(),
             AclList::new(&self.acls.checked()?),
-            self.node_mode,
+            node_mode,
         )))
     }
 

@@ -42,7 +42,7 @@ pub(crate) use tenure::Tenure;
 pub(crate) use watches::{Change, StreamItem, WatchKey, WatchOutcome, Watches};
 
 use crate::broadcast::Sender;
-use crate::client::{ConnectionState, IfGone};
+use crate::client::{ConnectionState, IfGone, OnExpiry};
 use crate::clock::Clock;
 use crate::error::SharedError;
 use crate::path::Chroot;
@@ -83,13 +83,6 @@ pub(crate) struct SessionWatch {
     /// Sessions before that one.
     session: u64,
     id: WatchId,
-}
-
-/// What becomes of the client when its session expires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnExpiry {
-    Renew,
-    Close,
 }
 
 /// An identity to present in every session.

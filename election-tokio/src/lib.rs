@@ -24,14 +24,14 @@ mod updates;
 
 pub use client::{
     Children, Client, ClientBuilder, CloseError, ConnectError, ConnectFailure, ConnectionIdentity,
-    ConnectionState, CreateMode, Created, EnsembleConfig, IfGone, Member, MemberError, MemberRole,
-    MultiRead, NoServers, NoSession, OneshotWatch, OperationResult, PersistentWatch, ReadResult,
-    Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent, WatchLost,
-    WatchUpdate,
+    ConnectionState, CreateMode, Created, EnsembleConfig, EnsembleMember, EnsembleMemberRole,
+    IfGone, MultiRead, NoServers, NoSession, OnExpiry, OneshotWatch, OperationOutcome,
+    ParseEnsembleMemberError, PersistentWatch, ReadOutcome, Reconfiguration, ServerVersion,
+    Transaction, TransactionError, Ttl, TtlError, WatchEvent, WatchLost, WatchUpdate,
 };
 pub use election::{
     AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
-    LeaderLoss, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+    Leadership, LostReason, Nomination, Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind, SharedError};
 #[cfg(feature = "sasl-gssapi")]
@@ -50,8 +50,8 @@ pub use updates::{NoMoreUpdates, Updates};
 pub use acl::{Access, Acl, AclError, Acls, Permissions};
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, NameError, NominationError, NomineeId, OnLoss,
-    ParseNomineeIdError, Sequence, Token,
+    CandidateName, Departure, ElectionNode, NameError, NodeKind, NominationError, NomineeId,
+    OnLoss, ParseNomineeIdError, Sequence, Token,
 };
 pub use zk_jute::records::{EventType, Stat, WatcherType};
 pub use zk_jute::{

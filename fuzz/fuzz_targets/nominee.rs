@@ -7,7 +7,7 @@
 
 use arbitrary::Arbitrary;
 use election_core::{
-    Change, ElectionNode, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op, Output, Policy,
+    Change, ElectionNode, NodeKind, Event, Failure, Nominee, NomineeId, Notice, OnLoss, Op, Output, Policy,
     Reply, Role, SessionId, Stat, Ticket,
 };
 use libfuzzer_sys::fuzz_target;
@@ -116,7 +116,7 @@ fuzz_target!(|script: Script| {
     let policy = Policy {
         on_loss: if script.stands_again { OnLoss::StandAgain } else { OnLoss::End },
         election_node: if script.creates_election_node {
-            ElectionNode::CreateIfMissing
+            ElectionNode::Create(NodeKind::Persistent)
         } else {
             ElectionNode::MustExist
         },

@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationResult, Release, SessionId,
+    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationOutcome, ServerVersion, SessionId,
     TransactionError, Ttl, Version,
 };
 use zk_embedded::ExtendedTypes;
@@ -50,7 +50,7 @@ async fn znodes_with_a_time_to_live_go_when_it_is_over(server: ServerKind) -> Te
     let goes = CreateMode::PersistentWithTtl(short);
     client.create("/goes", "", goes).await?;
     let results = client.transaction().create("/stays/goes", "", goes).commit().await?;
-    assert_eq!(results, [OperationResult::Created("/stays/goes".to_owned())]);
+    assert_eq!(results, [OperationOutcome::Created("/stays/goes".to_owned())]);
     for path in ["/goes", "/stays/goes"] {
         eventually_async(SOON, "it goes", async || matches!(client.exists(path).await, Ok(None)))
             .await?;
@@ -67,7 +67,7 @@ async fn a_time_to_live_that_the_server_does_not_allow_costs_nothing(
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let (path, mode) = (unique_path("ttl"), CreateMode::PersistentWithTtl(Ttl::MIN));
     let error = client.create(&path, "", mode).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported { since: Release::new(3, 5, 3) });
+    assert_eq!(error.kind(), ErrorKind::Unsupported { since: ServerVersion::new(3, 5, 3) });
     assert!(error.to_string().starts_with(&format!("createTTL {path}: ")), "{error}");
     assert!(!error.may_have_happened());
 

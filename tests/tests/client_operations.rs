@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Bytes, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationResult,
+    Acls, Bytes, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationOutcome,
     PathError, SessionId, TransactionError, Version, WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
@@ -187,12 +187,12 @@ async fn a_transaction_is_applied_as_a_whole(server: ServerKind) -> TestResult {
         .commit()
         .await?;
     let [
-        OperationResult::Checked,
-        OperationResult::DataSet(stat),
-        OperationResult::Created(log),
-        OperationResult::Created(container),
-        OperationResult::Created(short),
-        OperationResult::Deleted,
+        OperationOutcome::Checked,
+        OperationOutcome::DataSet(stat),
+        OperationOutcome::Created(log),
+        OperationOutcome::Created(container),
+        OperationOutcome::Created(short),
+        OperationOutcome::Deleted,
     ] = results.as_slice()
     else {
         panic!("{results:?}");
@@ -238,7 +238,7 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKi
     let write = || leadership.transaction().create("/work-", "", CreateMode::PersistentSequential);
     let results = write().commit().await?;
     assert!(
-        matches!(results.as_slice(), [OperationResult::Created(path)] if path.starts_with("/work-"))
+        matches!(results.as_slice(), [OperationOutcome::Created(path)] if path.starts_with("/work-"))
     );
 
     let error = leadership.transaction().delete("/missing", Version::ANY).commit().await;
@@ -259,7 +259,7 @@ async fn a_chroot_is_invisible_to_its_client(server: ServerKind) -> TestResult {
     assert_eq!(client.get_children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
     let created = client.transaction().create("/a/b-", "", CreateMode::PersistentSequential);
     let created = created.commit().await?;
-    assert_eq!(created, [OperationResult::Created("/a/b-0000000000".to_owned())]);
+    assert_eq!(created, [OperationOutcome::Created("/a/b-0000000000".to_owned())]);
     client.get_data("/").await?;
     client.sync("/").await?;
     Ok(())

@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, EventType,
-    NoMoreUpdates, ReadOnlyServers, Release, Role, SessionId, TransactionError, Version, WatchLost,
+    NoMoreUpdates, ReadOnlyServers, Role, ServerVersion, SessionId, TransactionError, Version,
+    WatchLost,
 };
 use tokio::time::timeout;
 use zk_tests::election::{ELECTION, leads, soon};
@@ -19,7 +20,7 @@ use zk_tests::zookeeper::{Ensemble, Lost, Member, Mode, Options};
 const SESSION: Duration = Duration::from_secs(3);
 
 /// Older members let a session of the ensemble go on while they serve reads only.
-const SINCE_SESSIONS_OF_ITS_OWN: Release = Release::new(3, 7, 0);
+const SINCE_SESSIONS_OF_ITS_OWN: ServerVersion = ServerVersion::new(3, 7, 0);
 
 /// Members that serve reads without a quorum. That takes sessions which a member makes by itself
 /// (since ZooKeeper 3.7), and those become sessions of the ensemble with their first ephemeral

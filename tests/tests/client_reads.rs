@@ -4,14 +4,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, ReadResult,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, ReadOutcome,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::server::ServerKind;
-use zk_tests::zookeeper::Release;
+use zk_tests::zookeeper::ServerVersion;
 
 on_both_servers! {
     #[tokio::test]
@@ -123,7 +123,7 @@ async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> Te
     let [
         Ok(data),
         Err(no_data),
-        Ok(ReadResult::Children(names)),
+        Ok(ReadOutcome::Children(names)),
         Ok(none),
         Err(no_list),
         Err(denied),
@@ -131,11 +131,11 @@ async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> Te
     else {
         panic!("{results:?}");
     };
-    assert_eq!(*data, ReadResult::Data("data".into(), created.stat));
+    assert_eq!(*data, ReadOutcome::Data("data".into(), created.stat));
     let mut names = names.clone();
     names.sort_unstable();
     assert_eq!(names, ["1", "2"]);
-    assert_eq!(*none, ReadResult::Children(Vec::new()));
+    assert_eq!(*none, ReadOutcome::Children(Vec::new()));
     assert_eq!(no_data.to_string(), "getData /missing: NoNode");
     assert_eq!(no_list.to_string(), "getChildren /missing: NoNode");
     assert_eq!(denied.to_string(), "getData /closed: NoAuth");
@@ -157,7 +157,7 @@ async fn an_empty_list_of_reads_sends_nothing(server: ServerKind) -> TestResult 
 
 async fn a_connection_is_known_by_its_address_and_identities(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "who-am-i").await?;
-    let since = Release::new(3, 7, 0);
+    let since = ServerVersion::new(3, 7, 0);
     if server.shared()?.release()? < since {
         let error = client.who_am_i().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported { since });

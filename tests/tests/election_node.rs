@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Client, CreateMode, ElectionNode, EndReason, ErrorCode, Nomination, NominationError,
-    Permissions, Role, Version,
+    Acls, Client, CreateMode, ElectionNode, EndReason, ErrorCode, NodeKind, Nomination,
+    NominationError, Permissions, Role, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -112,7 +112,8 @@ async fn a_container_that_comes_and_goes_stops_nobody(server: ServerKind) -> Tes
     let server = server.start_with(&settings)?;
     let arena = Arena::on(server.addr(), "container").await?;
     let client = arena.client().await?;
-    let election = client.election(ELECTION).container();
+    let election =
+        client.election(ELECTION).election_node(ElectionNode::Create(NodeKind::Container));
     let mut last = None;
     let mut restarted = 0;
     for round in 0..100 {

@@ -10,7 +10,7 @@ mod looking;
 
 use super::*;
 use crate::Change;
-use crate::{Cause, ElectionNode, End, NomineeId, OnLoss, Token, Version, Watch};
+use crate::{Cause, ElectionNode, End, NodeKind, NomineeId, OnLoss, Token, Version, Watch};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
@@ -20,8 +20,10 @@ const GHOST: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000002";
 const OTHER: &str = "_c_22222222-2222-2222-2222-222222222222-latch-0000000003";
 const SESSION: SessionId = SessionId::new(1);
 const NEXT_SESSION: SessionId = SessionId::new(2);
-const STAND_AGAIN: Policy =
-    Policy { on_loss: OnLoss::StandAgain, election_node: ElectionNode::CreateIfMissing };
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::Create(NodeKind::Persistent),
+};
 
 /// A nominee with what it last asked for.
 struct Script {

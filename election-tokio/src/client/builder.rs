@@ -10,10 +10,11 @@ use zk_session::{
 };
 
 use super::IfGone;
+use super::OnExpiry;
 use super::{Client, ConnectError, ConnectionState, Handle};
 use crate::driver::{Driver, Way};
 use crate::error::SharedError;
-use crate::hub::{Identity, OnExpiry, Resumption, Servers, Settings, Shared};
+use crate::hub::{Identity, Resumption, Servers, Settings, Shared};
 use crate::path::Chroot;
 use crate::sasl::SaslMechanism;
 use crate::source::ServerSource;
@@ -188,9 +189,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Ends the client when its session expires, instead of making a new session.
-    pub fn close_on_expiry(mut self) -> Self {
-        self.on_expiry = OnExpiry::Close;
+    /// What follows when the session expires (default: the client makes a new one).
+    pub fn on_expiry(mut self, on_expiry: OnExpiry) -> Self {
+        self.on_expiry = on_expiry;
         self
     }
 

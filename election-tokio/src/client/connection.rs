@@ -104,6 +104,17 @@ pub enum ConnectFailure {
     },
 }
 
+/// What follows when the session expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnExpiry {
+    /// The client makes a new session, and nominations go on in it by their policy
+    /// ([`OnLoss`](crate::OnLoss)).
+    #[default]
+    Renew,
+    /// The client is closed.
+    Close,
+}
+
 /// A list of servers without any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an empty list of servers: the last one stays")]

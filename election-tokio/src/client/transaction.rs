@@ -40,7 +40,7 @@ enum Kind {
 /// What one operation of a transaction did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OperationResult {
+pub enum OperationOutcome {
     /// A znode was created, with this path.
     Created(String),
     /// A znode was deleted.
@@ -197,7 +197,7 @@ impl Transaction {
     /// [`TransactionError::Request`] if the whole failed, in which case
     /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
     /// or an access list that no server would take, is of that kind: nothing is sent then.
-    pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+    pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         self.commit_if(|| Ok(())).await
     }
 
@@ -205,7 +205,7 @@ impl Transaction {
     pub(crate) async fn commit_if(
         self,
         admit: impl Fn() -> Result<(), TransactionError>,
-    ) -> Result<Vec<OperationResult>, TransactionError> {
+    ) -> Result<Vec<OperationOutcome>, TransactionError> {
         let first = self.operations.first().map_or("", |operation| &operation.path);
         let mut paths = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
@@ -221,8 +221,8 @@ impl Transaction {
         for ((operation, path), acl) in self.operations.iter().zip(&paths).zip(&acls) {
             operations.push(operation.wire(path, acl));
         }
-        let answer = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
-        let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
+        let reply = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
+        let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &reply)?;
         if let Some((index, code)) = response.error() {
             // A server that refuses one that is not there is taken to refuse the whole.
             let (operation, path) = match self.operations.get(index) {
@@ -232,7 +232,7 @@ impl Transaction {
             return Err(TransactionError::Refused { index, operation, path, code });
         }
         let results: Vec<_> =
-            response.iter().filter_map(|result| self.client.operation_result(result)).collect();
+            response.iter().filter_map(|result| self.client.operation_outcome(result)).collect();
         if results.len() == self.operations.len() {
             Ok(results)
         } else {
@@ -240,21 +240,21 @@ impl Transaction {
                 needed: self.operations.len(),
                 left: results.len(),
             };
-            let error = zk_jute::DecodeError { kind: end, offset: answer.body.len() };
+            let error = zk_jute::DecodeError { kind: end, offset: reply.body.len() };
             Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableReply(error)).into())
         }
     }
 }
 
 impl Client {
-    fn operation_result(&self, result: MultiResult<'_>) -> Option<OperationResult> {
+    fn operation_outcome(&self, result: MultiResult<'_>) -> Option<OperationOutcome> {
         let path = |path: &str| self.shared().chroot.leave(path).to_owned();
         match result {
-            MultiResult::Create(created) => Some(OperationResult::Created(path(created.path))),
-            MultiResult::Create2(created) => Some(OperationResult::Created(path(created.path))),
-            MultiResult::Delete => Some(OperationResult::Deleted),
-            MultiResult::SetData(set) => Some(OperationResult::DataSet(set.stat)),
-            MultiResult::Check => Some(OperationResult::Checked),
+            MultiResult::Create(created) => Some(OperationOutcome::Created(path(created.path))),
+            MultiResult::Create2(created) => Some(OperationOutcome::Created(path(created.path))),
+            MultiResult::Delete => Some(OperationOutcome::Deleted),
+            MultiResult::SetData(set) => Some(OperationOutcome::DataSet(set.stat)),
+            MultiResult::Check => Some(OperationOutcome::Checked),
             _ => None,
         }
     }

@@ -42,7 +42,7 @@ pub enum Role {
     },
     /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
     /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with
-    /// [`LeaseOutlook::RoundTripTooLong`] that is never, as long as answers take that long.
+    /// [`LeaseOutlook::RoundTripTooLong`] that is never, as long as replies take that long.
     AwaitingLease {
         /// What the lease waits for, and why.
         outlook: LeaseOutlook,

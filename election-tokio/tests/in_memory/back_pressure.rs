@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use election_tokio::{Client, CreateMode, ErrorKind, Limits, Version, WhileDisconnected};
+use election_tokio::{Client, CreateMode, ErrorKind, Limits, OnExpiry, Version, WhileDisconnected};
 use tokio::task::JoinSet;
 
 use crate::server::{Server, settle, wait};
@@ -166,7 +166,7 @@ async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
         .builder()
         .limits(limits)
         .while_disconnected(WhileDisconnected::Queue)
-        .close_on_expiry()
+        .on_expiry(OnExpiry::Close)
         .connect()
         .await
         .unwrap();

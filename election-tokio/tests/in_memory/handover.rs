@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use election_tokio::{
     ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, IfGone, LeaseGrade,
-    SessionEnd,
+    OnExpiry, SessionEnd,
 };
 use tokio::time::timeout;
 use zk_jute::OpCode;
@@ -24,7 +24,8 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     let fails = server.builder().resume(gone.clone(), IfGone::Fail).connect().await;
     assert!(matches!(fails, Err(ConnectError::SessionGone(Expiry::Refused))));
 
-    let builder = server.builder().resume(gone.clone(), IfGone::StartAnew).close_on_expiry();
+    let builder =
+        server.builder().resume(gone.clone(), IfGone::StartAnew).on_expiry(OnExpiry::Close);
     let anew = builder.connect().await.expect("a new session");
     server.expire();
     wait(1).await;

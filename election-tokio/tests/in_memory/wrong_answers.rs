@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, SessionEnd, Version,
+    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, OnExpiry, SessionEnd,
+    Version,
 };
 use zk_jute::OpCode;
 
@@ -87,7 +88,7 @@ async fn an_expired_session_is_followed_by_a_new_one() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_closes_on_expiry_closes() {
     let server = Server::new();
-    let client = server.builder().close_on_expiry().connect().await.unwrap();
+    let client = server.builder().on_expiry(OnExpiry::Close).connect().await.unwrap();
     server.expire();
     wait(1).await;
     let end = SessionEnd::Expired(Expiry::Refused);
