@@ -50,6 +50,6 @@ pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
 pub use name::{CandidateName, CandidatePrefix, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Role};
-pub use policy::{ElectionNode, OnLoss, Policy};
+pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use recipe::{Hold, Phase, Recipe};
 pub use ticket::{Incarnation, Ticket};

@@ -21,11 +21,27 @@ pub enum OnLoss {
 }
 
 /// What follows when the election node does not exist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElectionNode {
-    /// Create it.
-    #[default]
-    CreateIfMissing,
+    /// Create it, and its ancestors as persistent znodes. The kind is for the driver, which carries
+    /// the creation out.
+    Create(NodeKind),
     /// Fail with [`NominationError::NoElectionNode`](crate::NominationError::NoElectionNode).
     MustExist,
+}
+
+impl Default for ElectionNode {
+    fn default() -> Self {
+        Self::Create(NodeKind::Persistent)
+    }
+}
+
+/// The kind of an election node that has to be created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// It stays until it is deleted.
+    #[default]
+    Persistent,
+    /// Servers (since 3.5.1) delete it some time after the last candidate has gone.
+    Container,
 }

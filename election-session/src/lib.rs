@@ -31,6 +31,6 @@ pub use key::{CallerWatch, RecipeKey};
 pub use path::Chroot;
 pub use request::RequestKind;
 pub use settings::{Identity, IfGone, OnExpiry, Resumption, Settings};
-pub use site::{AclList, NodeKind, Site};
+pub use site::{AclList, Site};
 pub use status::{EndReason, LostReason, Role, Status};
 pub use view::View;

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use election_core::{
-    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, Op, Part, Ticket, Watch,
-    Znode,
+    Command, Create, CreateMode as Mode, ExpectedVersion, Failure, Multi, NodeKind, Op, Part,
+    Ticket, Watch, Znode,
 };
 use zk_jute::records::{
     Acl, CheckVersionRequest, Create2Request, CreateContainerRequest, CreateMode, CreateRequest,
@@ -19,7 +19,7 @@ use zk_session::{Instant, Session, SubmitError, WatchId, Watching};
 use crate::key::{ListKey, RecipeKey, Tag, Watcher};
 use crate::lists::{Lists, Reader};
 use crate::request::RequestKind;
-use crate::site::{NodeKind, Site};
+use crate::site::{Site, mode_of};
 
 /// A watch that a recipe has asked for.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +135,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
             } else {
                 (RequestKind::CreateAncestor, NodeKind::Persistent)
             };
-            let mode = node_kind.mode();
+            let mode = mode_of(node_kind);
             let request = CreateRequest { path, data: Some(&[]), acl, mode };
             match node_kind {
                 NodeKind::Container => {

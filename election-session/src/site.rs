@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
-use election_core::{NewZnode, Payload, Znode};
+use election_core::{NewZnode, NodeKind, Payload, Znode};
 use zk_jute::records::{Acl, CreateMode, Permissions};
 
 use crate::path::{Chroot, join};
@@ -25,22 +25,11 @@ pub struct Site {
     node_kind: NodeKind,
 }
 
-/// The kind of a recipe's node where it has to be created. Its ancestors are persistent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum NodeKind {
-    /// It stays until it is deleted.
-    #[default]
-    Persistent,
-    /// Servers (since 3.5.1) delete it some time after its last child has gone.
-    Container,
-}
-
-impl NodeKind {
-    pub(crate) const fn mode(self) -> CreateMode {
-        match self {
-            Self::Persistent => CreateMode::PERSISTENT,
-            Self::Container => CreateMode::CONTAINER,
-        }
+/// The mode in which a node of this kind is created.
+pub(crate) const fn mode_of(kind: NodeKind) -> CreateMode {
+    match kind {
+        NodeKind::Persistent => CreateMode::PERSISTENT,
+        NodeKind::Container => CreateMode::CONTAINER,
     }
 }
 

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, WatchMode,
+    Acls, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, WatchMode,
 };
 use tokio::sync::watch;
 use zk_embedded::Server;
@@ -49,22 +49,22 @@ async fn operate(
     own_server: Option<&Server>,
     mut value: watch::Receiver<Value>,
 ) -> Result<(), Box<dyn Error>> {
-    operator.create_with_parents(PATH, b"10", CreateMode::Persistent, &[Acl::OPEN]).await?;
+    operator.create_with_parents(PATH, "10", CreateMode::Persistent, &Acls::open()).await?;
     wait_for(&mut value, Some("10")).await?;
-    operator.set_data(PATH, b"20", Version::ANY).await?;
+    operator.set_data(PATH, "20", Version::ANY).await?;
     wait_for(&mut value, Some("20")).await?;
 
     if let Some(server) = own_server {
         server.drop_connections();
         println!("all connections are cut");
-        write(operator, b"30").await?;
+        write(operator, "30").await?;
         wait_for(&mut value, Some("30")).await?;
 
         if let ConnectionState::Connected { session, .. } = service.connection_updates().latest() {
             server.expire(session)?;
             println!("the session of the service is expired");
         }
-        write(operator, b"40").await?;
+        write(operator, "40").await?;
         wait_for(&mut value, Some("40")).await?;
     }
 
@@ -118,7 +118,7 @@ async fn connected(client: &Client) {
 }
 
 /// Writes, also if the connection is lost meanwhile: to write this twice does no harm.
-async fn write(client: &Client, data: &[u8]) -> Result<(), election_tokio::Error> {
+async fn write(client: &Client, data: &'static str) -> Result<(), election_tokio::Error> {
     loop {
         match client.set_data(PATH, data, Version::ANY).await {
             Ok(_) => return Ok(()),

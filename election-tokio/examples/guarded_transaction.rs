@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use election_tokio::{Acl, Client, CreateMode, Leadership, TransactionError, Version};
+use election_tokio::{Acls, Client, CreateMode, Leadership, TransactionError, Version};
 use zk_embedded::Server;
 
 const ROOT: &str = "/examples/guarded-transaction";
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let connect = async || Client::builder(&servers).connect().await;
     let operator = connect().await?;
     operator.delete_tree(ROOT).await?;
-    operator.create_with_parents(LEDGER, b"", CreateMode::Persistent, &[Acl::OPEN]).await?;
+    operator.create_with_parents(LEDGER, "", CreateMode::Persistent, &Acls::open()).await?;
 
     let (first, second) = (connect().await?, connect().await?);
     let mut nomination = first.election(ELECTION).data("first").nominate()?;

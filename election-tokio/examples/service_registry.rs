@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acl, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, WatchMode,
+    Acls, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, WatchMode,
 };
 use tokio::sync::{mpsc, watch};
 use zk_embedded::Server;
@@ -135,7 +135,7 @@ async fn register(
     let path = format!("{SERVICE}/{name}");
     loop {
         let mode = CreateMode::Ephemeral;
-        match client.create_with_parents(&path, address.as_bytes(), mode, &[Acl::OPEN]).await {
+        match client.create_with_parents(&path, address.to_owned(), mode, &Acls::open()).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_node_exists() => {}
             Err(error) => return Err(error),

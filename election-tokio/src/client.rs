@@ -12,9 +12,9 @@ mod multi_read;
 mod operations;
 mod parents;
 mod pipeline;
-mod release;
 mod transaction;
 mod ttl;
+mod version;
 mod watch;
 
 use core::future::{Future, poll_fn};
@@ -24,18 +24,19 @@ use std::sync::Arc;
 use zk_jute::{OpCode, Request, SessionId};
 use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
-pub use access::{Access, AccessList, AclError};
 pub use builder::ClientBuilder;
 pub use create::{CreateMode, Created};
-pub use ensemble::{EnsembleConfig, Member, MemberError, MemberRole, Reconfiguration};
+pub use ensemble::{
+    EnsembleConfig, EnsembleMember, EnsembleMemberRole, ParseEnsembleMemberError, Reconfiguration,
+};
 pub use failure::{CloseError, ConnectError, NoServers};
-pub use handover::{IfGone, NoSession};
+pub use handover::{IfGone, NoSession, OnExpiry};
 pub use inspect::ConnectionIdentity;
-pub use multi_read::{MultiRead, ReadResult};
+pub use multi_read::{MultiRead, ReadOutcome};
 pub use operations::Children;
-pub use release::Release;
-pub use transaction::{OperationResult, Transaction, TransactionError};
+pub use transaction::{OperationOutcome, Transaction, TransactionError};
 pub use ttl::{Ttl, TtlError};
+pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
 use crate::error::{Error, ErrorKind};
@@ -165,7 +166,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and waits for its answer; `path` is for the error.
+    /// Sends a request and waits for its reply; `path` is for the error.
     pub(crate) fn call<'a, Q: Request>(
         &'a self,
         path: &'a str,
@@ -251,7 +252,7 @@ impl<'a> PendingCall<'a> {
             self.stage = CallStage::Over;
             self.meter.finished(Outcome::of(outcome));
             if let Some(span) = span {
-                let zxid = outcome.as_ref().map(|answer| answer.zxid);
+                let zxid = outcome.as_ref().map(|reply| reply.zxid);
                 span.finished(zxid.map_err(|failure| *failure));
             }
         }

@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
-use election_session::{AclList, NodeKind, Site};
-use zk_jute::records::Acl;
+use election_session::{AclList, Site};
 
 pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
 pub use inner::WithdrawError;
-pub use leadership::{GuardedTransaction, LeaderLoss, Leadership};
+pub use leadership::{GuardedTransaction, Leadership};
 pub use nomination::Nomination;
 pub use status::{EndReason, LostReason, Role, Status};
 
 use self::face::NomineeFace;
 use self::inner::NominationInner;
+use crate::acl::{AclError, Acls};
 use crate::client::Client;
 use crate::error::SharedError;
 use crate::hub::Seat;
@@ -40,9 +40,8 @@ pub struct Election {
     client: Client,
     path: String,
     data: Bytes,
-    acl: AclList,
+    acls: Acls,
     policy: Policy,
-    node_kind: NodeKind,
 }
 
 /// Why a nomination cannot be made.
@@ -58,6 +57,9 @@ pub enum ElectionError {
         #[source]
         error: PathError,
     },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
     /// The operating system gave no random numbers for the nominee's id.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
@@ -76,9 +78,8 @@ impl Election {
             client,
             path: path.to_owned(),
             data: Bytes::new(),
-            acl: AclList::new(&[Acl::OPEN]),
+            acls: Acls::open(),
             policy: Policy::default(),
-            node_kind: NodeKind::Persistent,
         }
     }
 
@@ -89,9 +90,9 @@ impl Election {
     }
 
     /// The access list of the candidate znode, and of the election node and its ancestors where
-    /// they have to be created (default: everybody may do everything).
-    pub fn acl(mut self, acl: &[Acl<'_>]) -> Self {
-        self.acl = AclList::new(acl);
+    /// they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
         self
     }
 
@@ -101,16 +102,10 @@ impl Election {
         self
     }
 
-    /// What follows when the election node does not exist (default: it is created).
+    /// What follows when the election node does not exist (default: it is created as a persistent
+    /// znode).
     pub fn election_node(mut self, election_node: ElectionNode) -> Self {
         self.policy.election_node = election_node;
-        self
-    }
-
-    /// Creates a missing election node as a container, which servers (since 3.5.1) delete some
-    /// time after the last candidate has gone.
-    pub fn container(mut self) -> Self {
-        self.node_kind = NodeKind::Container;
         self
     }
 
@@ -119,13 +114,13 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`ElectionError`] if the path is invalid. What goes wrong later is the nomination's to
-    /// tell.
+    /// [`ElectionError`] if the path or the access list is invalid. What goes wrong later is the
+    /// nomination's to tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
-        self.check_path()?;
+        let site = self.site()?;
         let mut id = [0; 16];
         fill_at_random(&mut id)?;
-        Ok(self.stand(Nominee::new(NomineeId::from_bytes(id), self.policy)))
+        Ok(self.stand(site, Nominee::new(NomineeId::from_bytes(id), self.policy)))
     }
 
     /// Goes on with a nomination that another process has given up together with its session, by
@@ -140,26 +135,28 @@ impl Election {
     ///
     /// Those of [`Election::nominate`].
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
-        self.check_path()?;
+        let site = self.site()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
         let mut attempts = [0; 4];
         fill_at_random(&mut attempts)?;
         let attempts = u32::from_ne_bytes(attempts);
-        Ok(self.stand(Nominee::returning(id, attempts, self.policy)))
+        Ok(self.stand(site, Nominee::returning(id, attempts, self.policy)))
     }
 
-    fn check_path(&self) -> Result<(), ElectionError> {
+    fn site(&self) -> Result<Arc<Site>, ElectionError> {
         path::check_path(&self.path)
-            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })
+            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        let site = Site::new(&self.path, &self.client.shared().chroot)
+            .payload(self.data.clone())
+            .acl(AclList::new(&self.acls.checked()?));
+        Ok(Arc::new(match self.policy.election_node {
+            ElectionNode::Create(kind) => site.node_kind(kind),
+            ElectionNode::MustExist => site,
+        }))
     }
 
-    fn stand(&self, nominee: Nominee) -> Nomination {
+    fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Nomination {
         let shared = self.client.shared();
-        let site = Site::new(&self.path, &shared.chroot)
-            .payload(self.data.clone())
-            .acl(self.acl.clone())
-            .node_kind(self.node_kind);
-        let site = Arc::new(site);
         let id = nominee.id();
         let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(nominee, face);

@@ -8,7 +8,8 @@ use core::fmt;
 use zk_jute::{DecodeError, ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
-use crate::client::{AclError, Release};
+use crate::acl::AclError;
+use crate::client::ServerVersion;
 use crate::path::PathError;
 
 pub use shared::SharedError;
@@ -50,8 +51,8 @@ pub enum ErrorKind {
     /// again in this session: further calls fail at once, on whatever server.
     #[error("the server does not offer this: it came with ZooKeeper {since}, if it is switched on")]
     Unsupported {
-        /// The first release that offers the operation.
-        since: Release,
+        /// The first version that offers the operation.
+        since: ServerVersion,
     },
     /// The server is cut off from its ensemble and answers reads only: the operation did not
     /// happen. The client goes to another server as soon as one takes writes.
@@ -103,7 +104,7 @@ impl Error {
     pub(crate) fn new(operation: OpCode, path: &str, kind: ErrorKind) -> Self {
         let kind = match kind {
             ErrorKind::Refused(ErrorCode::UNIMPLEMENTED) => {
-                ErrorKind::Unsupported { since: Release::that_brought(operation) }
+                ErrorKind::Unsupported { since: ServerVersion::that_brought(operation) }
             }
             ErrorKind::Refused(ErrorCode::NOT_READ_ONLY) => ErrorKind::ReadOnlyServer,
             kind => kind,
@@ -241,7 +242,7 @@ impl From<SubmitError> for ErrorKind {
             SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
             SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },
             SubmitError::Unsupported(operation) => {
-                Self::Unsupported { since: Release::that_brought(operation) }
+                Self::Unsupported { since: ServerVersion::that_brought(operation) }
             }
             SubmitError::Closed => Self::Closed,
         }

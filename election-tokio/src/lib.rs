@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod acl;
 mod broadcast;
 mod client;
 mod clock;
@@ -23,15 +24,15 @@ mod transport;
 mod updates;
 
 pub use client::{
-    Access, AccessList, AclError, Children, Client, ClientBuilder, CloseError, ConnectError,
-    ConnectionIdentity, CreateMode, Created, EnsembleConfig, IfGone, Member, MemberError,
-    MemberRole, MultiRead, NoServers, NoSession, OneshotWatch, OperationResult, PersistentWatch,
-    ReadResult, Reconfiguration, Release, Transaction, TransactionError, Ttl, TtlError, WatchEvent,
-    WatchLost, WatchUpdate,
+    Children, Client, ClientBuilder, CloseError, ConnectError, ConnectionIdentity, CreateMode,
+    Created, EnsembleConfig, EnsembleMember, EnsembleMemberRole, IfGone, MultiRead, NoServers,
+    NoSession, OnExpiry, OneshotWatch, OperationOutcome, ParseEnsembleMemberError, PersistentWatch,
+    ReadOutcome, Reconfiguration, ServerVersion, Transaction, TransactionError, Ttl, TtlError,
+    WatchEvent, WatchLost, WatchUpdate,
 };
 pub use election::{
     AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
-    LeaderLoss, Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+    Leadership, LostReason, Nomination, Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind, SharedError};
 #[cfg(feature = "sasl-gssapi")]
@@ -48,12 +49,13 @@ pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion}
 pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::{NoMoreUpdates, Updates};
 
+pub use acl::{Access, Acl, AclError, Acls, Permissions};
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, NameError, NominationError, NomineeId, OnLoss,
-    ParseNomineeIdError, Sequence, Token,
+    CandidateName, Departure, ElectionNode, NameError, NodeKind, NominationError, NomineeId,
+    OnLoss, ParseNomineeIdError, Sequence, Token,
 };
-pub use zk_jute::records::{Acl, EventType, Permissions, Stat, WatcherType};
+pub use zk_jute::records::{EventType, Stat, WatcherType};
 pub use zk_jute::{
     DecodeError, DecodeErrorKind, ErrorCode, FrameError, OpCode, SessionId, Version, Xid, Zxid,
 };

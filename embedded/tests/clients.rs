@@ -40,20 +40,20 @@ fn session_of(client: &Client) -> SessionId {
 async fn a_client_reads_what_it_wrote() -> Outcome {
     let server = Server::bind("127.0.0.1:0").await?;
     let client = connect(&server).await?;
-    let created = client.create("/a", b"1", CreateMode::Persistent).await?;
+    let created = client.create("/a", "1", CreateMode::Persistent).await?;
     assert_eq!(created.path, "/a");
     let (data, stat) = client.get_data("/a").await?;
     assert_eq!((&data[..], stat.version), (&b"1"[..], Version::new(0)));
     let (_, _, watch) = client.get_data_and_watch("/a").await?;
-    client.set_data("/a", b"22", Version::new(0)).await?;
+    client.set_data("/a", "22", Version::new(0)).await?;
     assert_eq!(soon(watch).await?.kind, EventType::NODE_DATA_CHANGED);
-    let refused = client.set_data("/a", b"3", Version::new(0)).await;
+    let refused = client.set_data("/a", "3", Version::new(0)).await;
     let refused = refused.expect_err("the version is another one");
     assert_eq!(refused.code(), Some(ErrorCode::BAD_VERSION));
     let names = ["n-0000000000", "n-0000000001"];
     for name in names {
         let mode = CreateMode::EphemeralSequential;
-        let created = client.create("/a/n-", b"", mode).await?;
+        let created = client.create("/a/n-", "", mode).await?;
         assert_eq!(created.path, format!("/a/{name}"));
     }
     assert!(client.get_children("/a").await?.iter().eq(names));

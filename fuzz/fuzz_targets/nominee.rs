@@ -7,8 +7,9 @@
 
 use arbitrary::Arbitrary;
 use election_core::{
-    Applied, Change, Delete, ElectionNode, Event, Failure, Hold, Nominee, NomineeId, Notice,
-    OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Watch, Znode,
+    Applied, Change, Delete, ElectionNode, Event, Failure, Hold, NodeKind, Nominee, NomineeId,
+    Notice, OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Watch,
+    Znode,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -178,7 +179,7 @@ fuzz_target!(|script: Script| {
     let policy = Policy {
         on_loss: if script.stands_again { OnLoss::StandAgain } else { OnLoss::End },
         election_node: if script.creates_election_node {
-            ElectionNode::CreateIfMissing
+            ElectionNode::Create(NodeKind::Persistent)
         } else {
             ElectionNode::MustExist
         },

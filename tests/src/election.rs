@@ -58,7 +58,7 @@ impl Arena {
     /// Creates the election node, so that the first create of a nominee is that of its candidate.
     pub async fn create_election_node(&self) -> TestResult {
         let mode = CreateMode::Persistent;
-        self.admin.create(ELECTION, b"", mode).await?;
+        self.admin.create(ELECTION, "", mode).await?;
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! Who a server takes a client for.
 
-use election_tokio::{AccessList, Client, CreateMode, Release, Version};
+use election_tokio::{Acls, Client, CreateMode, ServerVersion, Version};
 
 use crate::failure::TestFailure;
 use crate::zookeeper::unique_path;
 
 /// The request that asks for it.
-const SINCE_WHO_AM_I: Release = Release::new(3, 7, 0);
+const SINCE_WHO_AM_I: ServerVersion = ServerVersion::new(3, 7, 0);
 
 /// Scheme and user of each identity that a client has proved, in order; its address is none. Servers
 /// before 3.7 are not asked: it is read from the access list of a znode that is its creator's alone.
@@ -16,7 +16,7 @@ const SINCE_WHO_AM_I: Release = Release::new(3, 7, 0);
 /// Those of the requests; a server that knows no identity refuses that list.
 pub async fn proved_by(
     client: &Client,
-    release: Release,
+    release: ServerVersion,
 ) -> Result<Vec<(String, String)>, TestFailure> {
     let mut proved = if release >= SINCE_WHO_AM_I {
         let known = client.who_am_i().await?.into_iter();
@@ -31,8 +31,8 @@ pub async fn proved_by(
 
 async fn owners(client: &Client) -> Result<Vec<(String, String)>, TestFailure> {
     let path = unique_path("identities");
-    let mine = AccessList::creator_all();
-    client.create_with_acl(&path, b"", CreateMode::Persistent, &mine).await?;
+    let mine = Acls::creator_all();
+    client.create_with_acl(&path, "", CreateMode::Persistent, &mine).await?;
     let access = client.get_acl(&path).await?;
     let owners = access.iter().map(|entry| {
         // An identity of this scheme ends with a hash, which is no part of the name.

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    AccessList, Acl, AclError, Client, CreateMode, ErrorCode, ErrorKind, OpCode, Permissions,
+    Acl, AclError, Acls, Client, CreateMode, ErrorCode, ErrorKind, OpCode, Permissions,
     TransactionError, Version,
 };
 use zk_tests::failure::{TestFailure, TestResult};
@@ -37,20 +37,20 @@ async fn an_access_list_is_read_and_replaced_by_its_version(server: ServerKind) 
     let chroot = server.shared()?.fresh_chroot("acl")?;
     let servers = format!("{}{chroot}", server.shared()?.connect_string());
     let client = Client::builder(&servers).connect().await?;
-    client.create("/znode", b"", CreateMode::Persistent).await?;
+    client.create("/znode", "", CreateMode::Persistent).await?;
     let access = client.get_acl("/znode").await?;
-    assert_eq!(access.to_list(), AccessList::open());
+    assert_eq!(access.to_acls(), Acls::open());
     assert_eq!(access.acl_version(), Version::new(0));
     assert_eq!(Some(*access.stat()), client.exists("/znode").await?);
 
-    let more = access.to_list().digest(Permissions::READ | Permissions::ADMIN, BOB);
+    let more = access.to_acls().digest(Permissions::READ | Permissions::ADMIN, BOB);
     let stat = client.set_acl("/znode", &more, access.acl_version()).await?;
     assert_eq!((stat.aversion, stat.version), (Version::new(1), Version::new(0)));
-    assert_eq!(client.get_acl("/znode").await?.to_list(), more);
+    assert_eq!(client.get_acl("/znode").await?.to_acls(), more);
 
     let error = client.set_acl("/znode", &more, Version::new(0)).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::BAD_VERSION));
-    client.set_acl("/znode", &AccessList::read_only(), Version::ANY).await?;
+    client.set_acl("/znode", &Acls::read_only(), Version::ANY).await?;
     assert_eq!(client.get_acl("/znode").await?.iter().collect::<Vec<_>>(), [Acl::READ_ONLY]);
     // Nobody may administer it any more.
     let error = client.set_acl("/znode", &more, Version::ANY).await.unwrap_err();
@@ -66,25 +66,25 @@ async fn an_access_list_is_read_and_replaced_by_its_version(server: ServerKind) 
 async fn a_znode_of_its_creator_is_closed_to_others(server: ServerKind) -> TestResult {
     let (bob, stranger) = (bob(server).await?, stranger(server).await?);
     let path = unique_path("private");
-    let list = AccessList::creator_all();
-    bob.create_with_acl(&path, b"data", CreateMode::Persistent, &list).await?;
+    let list = Acls::creator_all();
+    bob.create_with_acl(&path, "data", CreateMode::Persistent, &list).await?;
     let access = bob.get_acl(&path).await?;
-    assert_eq!(access.to_list(), AccessList::new().digest(Permissions::ALL, BOB));
+    assert_eq!(access.to_acls(), Acls::new().digest(Permissions::ALL, BOB));
     assert!(!format!("{access:?}").contains("fyVm"));
     for error in [
         stranger.get_acl(&path).await.unwrap_err(),
         stranger.get_data(&path).await.unwrap_err(),
-        stranger.set_acl(&path, &AccessList::open(), Version::ANY).await.unwrap_err(),
+        stranger.set_acl(&path, &Acls::open(), Version::ANY).await.unwrap_err(),
     ] {
         assert_eq!(error.code(), Some(ErrorCode::NO_AUTH), "{error}");
     }
 
     // Who may read sees who has access, and not by what digest.
-    let readable = access.to_list().world(Permissions::READ);
+    let readable = access.to_acls().world(Permissions::READ);
     bob.set_acl(&path, &readable, access.acl_version()).await?;
     let seen = stranger.get_acl(&path).await?;
-    let redacted = AccessList::new().digest(Permissions::ALL, "bob:x").world(Permissions::READ);
-    assert_eq!(seen.to_list(), redacted);
+    let redacted = Acls::new().digest(Permissions::ALL, "bob:x").world(Permissions::READ);
+    assert_eq!(seen.to_acls(), redacted);
     assert_eq!(stranger.get_data(&path).await?.0, "data");
     Ok(())
 }
@@ -92,12 +92,12 @@ async fn a_znode_of_its_creator_is_closed_to_others(server: ServerKind) -> TestR
 async fn a_transaction_creates_znodes_with_access_lists(server: ServerKind) -> TestResult {
     let bob = bob(server).await?;
     let (open, closed) = (unique_path("open"), unique_path("closed"));
-    let (mode, creator) = (CreateMode::Ephemeral, AccessList::creator_all());
+    let (mode, creator) = (CreateMode::Ephemeral, Acls::creator_all());
     let created = bob.transaction().create(&open, "", mode);
     created.create_with_acl(&closed, "", mode, &creator).commit().await?;
-    assert_eq!(bob.get_acl(&open).await?.to_list(), AccessList::open());
-    let list = AccessList::new().digest(Permissions::ALL, BOB);
-    assert_eq!(bob.get_acl(&closed).await?.to_list(), list);
+    assert_eq!(bob.get_acl(&open).await?.to_acls(), Acls::open());
+    let list = Acls::new().digest(Permissions::ALL, BOB);
+    assert_eq!(bob.get_acl(&closed).await?.to_acls(), list);
 
     let refused = stranger(server).await?.transaction().check("/", Version::ANY);
     let refused = refused.create_with_acl("/x", "", mode, &creator).commit().await.unwrap_err();
@@ -110,14 +110,14 @@ async fn a_transaction_creates_znodes_with_access_lists(server: ServerKind) -> T
 async fn an_access_list_that_the_server_refuses_changes_nothing(server: ServerKind) -> TestResult {
     let stranger = stranger(server).await?;
     let path = unique_path("invalid-acl");
-    stranger.create(&path, b"", CreateMode::Ephemeral).await?;
-    let unknown = Acl { permissions: Permissions::ALL, scheme: "no-such-scheme", id: "x" };
-    for list in [AccessList::creator_all(), AccessList::open().entry(unknown)] {
+    stranger.create(&path, "", CreateMode::Ephemeral).await?;
+    let unknown = Acls::open().with(Permissions::ALL, "no-such-scheme", "x");
+    for list in [Acls::creator_all(), unknown] {
         let error = stranger.set_acl(&path, &list, Version::ANY).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused(ErrorCode::INVALID_ACL), "{list:?}");
     }
     let access = stranger.get_acl(&path).await?;
-    assert_eq!((access.acl_version(), access.to_list()), (Version::new(0), AccessList::open()));
+    assert_eq!((access.acl_version(), access.to_acls()), (Version::new(0), Acls::open()));
     Ok(())
 }
 
@@ -125,18 +125,17 @@ async fn an_access_list_that_no_server_takes_is_not_sent(server: ServerKind) -> 
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let all = Permissions::ALL;
-    let somebody = Acl { permissions: all, scheme: "world", id: "somebody" };
     let cases = [
-        (AccessList::new(), AclError::Empty),
-        (AccessList::open().digest(all, "bob"), AclError::DigestForm),
-        (AccessList::new().entry(somebody), AclError::NotAnyone),
+        (Acls::new(), AclError::Empty),
+        (Acls::open().digest(all, "bob:secret"), AclError::DigestForm),
+        (Acls::new().with(all, "world", "somebody"), AclError::NotAnyone),
     ];
     for (list, reason) in cases {
         let kind = ErrorKind::InvalidAcl(reason);
         let error = client.set_acl("/znode", &list, Version::ANY).await.unwrap_err();
         assert_eq!(error.kind(), kind);
         assert!(!error.may_have_happened());
-        let created = client.create_with_acl("/znode", b"", CreateMode::Container, &list).await;
+        let created = client.create_with_acl("/znode", "", CreateMode::Container, &list).await;
         assert_eq!(created.unwrap_err().kind(), kind);
         let transaction =
             client.transaction().create_with_acl("/z", "", CreateMode::Container, &list);
@@ -144,7 +143,7 @@ async fn an_access_list_that_no_server_takes_is_not_sent(server: ServerKind) -> 
         assert!(matches!(&error, TransactionError::Request(error) if error.kind() == kind));
     }
     client.get_acl("a").await.unwrap_err();
-    client.set_acl("a", &AccessList::open(), Version::ANY).await.unwrap_err();
+    client.set_acl("a", &Acls::open(), Version::ANY).await.unwrap_err();
     client.exists("/").await?;
     let counters = proxy.counters();
     assert_eq!(counters.all_requests() - counters.requests(Opcode::PING), 1);

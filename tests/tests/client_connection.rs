@@ -136,12 +136,12 @@ async fn requests_in_flight_at_a_cut_end_and_are_sent_once(server: ServerKind) -
     let client =
         Client::builder(&proxy.connect_string()).session_timeout(SESSION).connect().await?;
     let path = unique_path("counter");
-    client.create(&path, b"", CreateMode::Persistent).await?;
+    client.create(&path, "", CreateMode::Persistent).await?;
     let cut = proxy.cut_when(Cut::instead_of_reply_to(Opcode::SET_DATA).skipping(50));
     let mut writes = JoinSet::new();
     for _ in 0..WRITES {
         let (client, path) = (client.clone(), path.clone());
-        writes.spawn(async move { client.set_data(&path, b"", Version::ANY).await });
+        writes.spawn(async move { client.set_data(&path, "", Version::ANY).await });
     }
     let (mut done, mut open, mut not_sent) = (0, 0, 0);
     while let Some(outcome) = writes.join_next().await {
@@ -264,7 +264,7 @@ async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -
     let proxy = Proxy::to(server.addr())?;
     let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(2));
     let client = builder.connect().await?;
-    client.create("/mine", b"", CreateMode::Ephemeral).await?;
+    client.create("/mine", "", CreateMode::Ephemeral).await?;
     let first = until_connected(&client).await?;
     proxy.refuse();
     proxy.cut();
@@ -278,7 +278,7 @@ async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -
         matches!(state, ConnectionState::Connected { .. }) && *state != first
     };
     until(&client, second).await?;
-    client.create("/mine", b"", CreateMode::Ephemeral).await?;
+    client.create("/mine", "", CreateMode::Ephemeral).await?;
     Ok(())
 }
 
@@ -289,7 +289,7 @@ async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
     let servers = server.shared()?.connect_string();
     let builder = || Client::builder(&servers).session_timeout(SESSION);
     let client = builder().connect().await?;
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     let clone = client.clone();
     client.close().await?;
     assert!(!observer.exists(&path)?);
@@ -297,7 +297,7 @@ async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
     assert_eq!(clone.close().await, Ok(()));
 
     let client = builder().connect().await?;
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     let clone = client.clone();
     drop(client);
     clone.sync("/").await?;

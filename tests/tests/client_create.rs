@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationResult, Release, SessionId,
+    Client, CreateMode, ErrorCode, ErrorKind, OpCode, OperationOutcome, ServerVersion, SessionId,
     TransactionError, Ttl, Version,
 };
 use zk_embedded::ExtendedTypes;
@@ -37,20 +37,20 @@ async fn znodes_with_a_time_to_live_go_when_it_is_over(server: ServerKind) -> Te
     let server = with_ttl(server)?;
     let client = Client::builder(&server.connect_string()).connect().await?;
     let (short, long) = (Ttl::MIN, Ttl::MAX);
-    let stays = client.create("/stays", b"data", CreateMode::PersistentWithTtl(long)).await?;
+    let stays = client.create("/stays", "data", CreateMode::PersistentWithTtl(long)).await?;
     assert_eq!(stays.path, "/stays");
     assert_eq!(client.get_data("/stays").await?, ("data".into(), stays.stat));
     assert_eq!(stays.stat.ephemeral_owner, SessionId::NONE);
 
     let numbered = CreateMode::PersistentSequentialWithTtl(long);
-    let first = client.create("/stays/n-", b"", numbered).await?.path;
-    let second = client.create("/stays/", b"", numbered).await?.path;
+    let first = client.create("/stays/n-", "", numbered).await?.path;
+    let second = client.create("/stays/", "", numbered).await?.path;
     assert_eq!((first.as_str(), second.as_str()), ("/stays/n-0000000000", "/stays/0000000001"));
 
     let goes = CreateMode::PersistentWithTtl(short);
-    client.create("/goes", b"", goes).await?;
+    client.create("/goes", "", goes).await?;
     let results = client.transaction().create("/stays/goes", "", goes).commit().await?;
-    assert_eq!(results, [OperationResult::Created("/stays/goes".to_owned())]);
+    assert_eq!(results, [OperationOutcome::Created("/stays/goes".to_owned())]);
     for path in ["/goes", "/stays/goes"] {
         eventually_async(SOON, "it goes", async || matches!(client.exists(path).await, Ok(None)))
             .await?;
@@ -66,8 +66,8 @@ async fn a_time_to_live_that_the_server_does_not_allow_costs_nothing(
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let (path, mode) = (unique_path("ttl"), CreateMode::PersistentWithTtl(Ttl::MIN));
-    let error = client.create(&path, b"", mode).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported { since: Release::new(3, 5, 3) });
+    let error = client.create(&path, "", mode).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported { since: ServerVersion::new(3, 5, 3) });
     assert!(error.to_string().starts_with(&format!("createTTL {path}: ")), "{error}");
     assert!(!error.may_have_happened());
 

@@ -4,7 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, EnsembleConfig, Error, ErrorCode, ErrorKind, EventType, Member, Reconfiguration, Zxid,
+    Client, EnsembleConfig, EnsembleMember, Error, ErrorCode, ErrorKind, EventType,
+    Reconfiguration, Zxid,
 };
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};
@@ -37,7 +38,7 @@ fn code<T>(outcome: Result<T, Error>) -> Option<ErrorCode> {
 }
 
 fn ids(config: &EnsembleConfig) -> Vec<u64> {
-    let mut ids: Vec<u64> = config.members.iter().map(Member::id).collect();
+    let mut ids: Vec<u64> = config.members.iter().map(EnsembleMember::id).collect();
     ids.sort_unstable();
     ids
 }
@@ -100,7 +101,7 @@ async fn a_server_that_stands_alone_has_no_members_to_change() -> TestResult {
     let client = Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
     let config = client.get_config().await?;
     assert_eq!((config.members.len(), config.version), (0, None));
-    let member: Member = "server.4=127.0.0.1:1:2:observer;3".parse()?;
+    let member: EnsembleMember = "server.4=127.0.0.1:1:2:observer;3".parse()?;
     let join = Reconfiguration::incremental().joining(member).only_from(Zxid::new(1));
     let error = client.reconfigure(&join).await.err();
     let refused = error.as_ref().map(Error::kind);

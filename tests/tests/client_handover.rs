@@ -46,7 +46,7 @@ async fn a_session_goes_on_in_another_client_and_keeps_its_ephemerals(
     let arena = Arena::new(server, "handover").await?;
     let first = arena.client().await?;
     for path in ["/a", "/b", "/c"] {
-        first.create(path, b"", CreateMode::Ephemeral).await?;
+        first.create(path, "", CreateMode::Ephemeral).await?;
     }
     let id = session(&first).await?;
     let clone = first.clone();
@@ -83,7 +83,7 @@ async fn a_session_that_is_gone_is_refused_or_replaced(server: ServerKind) -> Te
     let arena = Arena::new(server, "gone").await?;
     let builder = Client::builder(&arena.servers()).session_timeout(Duration::from_secs(1));
     let first = builder.connect_timeout(SOON).connect().await?;
-    first.create("/mine", b"", CreateMode::Ephemeral).await?;
+    first.create("/mine", "", CreateMode::Ephemeral).await?;
     let ticket = first.detach()?;
     let gone = async || arena.admin.exists("/mine").await.is_ok_and(|stat| stat.is_none());
     eventually_async(SOON, "the session expires", gone).await?;
@@ -96,7 +96,7 @@ async fn a_session_that_is_gone_is_refused_or_replaced(server: ServerKind) -> Te
     let old = ticket.session();
     let anew = resuming(&arena.servers(), ticket, IfGone::StartAnew).connect().await?;
     assert_ne!(session(&anew).await?, old);
-    anew.create("/mine", b"", CreateMode::Ephemeral).await?;
+    anew.create("/mine", "", CreateMode::Ephemeral).await?;
     Ok(())
 }
 
@@ -106,7 +106,7 @@ async fn a_wrong_password_is_refused_and_costs_the_session_its_connection(
 ) -> TestResult {
     let arena = Arena::new(server, "forged").await?;
     let first = arena.client().await?;
-    first.create("/mine", b"", CreateMode::Ephemeral).await?;
+    first.create("/mine", "", CreateMode::Ephemeral).await?;
     let text = first.detach()?.expose();
     let password = text.split('.').nth(4).unwrap();
     let forged = text.replace(password, &"00".repeat(password.len() / 2)).parse()?;

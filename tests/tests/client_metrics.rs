@@ -74,7 +74,7 @@ async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> Te
     let _recording = metrics::set_default_local_recorder(&recorder);
     let client = Client::builder(&server.shared()?.connect_string()).connect().await?;
     let path = unique_path("metrics");
-    client.create(&path, b"", CreateMode::Persistent).await?;
+    client.create(&path, "", CreateMode::Persistent).await?;
     for _ in 0..3 {
         client.get_data(&path).await?;
     }
@@ -111,7 +111,7 @@ async fn bytes_are_those_on_the_wire(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let path = unique_path("metrics");
-    client.create(&path, &[0; 10_000], CreateMode::Ephemeral).await?;
+    client.create(&path, vec![0; 10_000], CreateMode::Ephemeral).await?;
     client.get_data(&path).await?;
     client.close().await?;
     let figures = Figures::of(&recorder.snapshotter());
@@ -131,7 +131,7 @@ async fn connections_and_watches_are_counted(server: ServerKind) -> TestResult {
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let path = unique_path("metrics");
     let (_, created) = client.exists_and_watch(&path).await?;
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     assert_eq!(created.await?.kind, EventType::NODE_CREATED);
     for _ in 0..2 {
         let accepted = proxy.counters().accepted;

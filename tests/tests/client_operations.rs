@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acl, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationResult, PathError,
-    Permissions, SessionId, TransactionError, Version, WatcherType,
+    Acls, Bytes, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationOutcome,
+    PathError, SessionId, TransactionError, Version, WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -48,47 +48,47 @@ async fn client(server: ServerKind, label: &str) -> Result<(Client, String), Tes
 
 async fn znodes_of_each_kind_are_created(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "create").await?;
-    let persistent = client.create("/plain", b"data", CreateMode::Persistent).await?;
+    let persistent = client.create("/plain", "data", CreateMode::Persistent).await?;
     assert_eq!(persistent.path, "/plain");
     assert_eq!(persistent.stat.data_length, 4);
     assert_eq!(persistent.stat.ephemeral_owner, SessionId::NONE);
 
-    let ephemeral = client.create("/ephemeral", b"", CreateMode::Ephemeral).await?;
+    let ephemeral = client.create("/ephemeral", "", CreateMode::Ephemeral).await?;
     assert_ne!(ephemeral.stat.ephemeral_owner, SessionId::NONE);
 
     for mode in [CreateMode::PersistentSequential, CreateMode::EphemeralSequential] {
-        let first = client.create("/plain/n-", b"", mode).await;
+        let first = client.create("/plain/n-", "", mode).await;
         let (path, number) = (first?.path, "/plain/n-".len());
         assert_eq!(path.get(number..).map(str::len), Some(10), "{path}");
-        let second = client.create("/plain/n-", b"", mode).await?.path;
+        let second = client.create("/plain/n-", "", mode).await?.path;
         assert!(path < second, "{path} {second}");
     }
     // A sequential name may be the number alone.
-    let bare = client.create("/plain/", b"", CreateMode::PersistentSequential).await?;
+    let bare = client.create("/plain/", "", CreateMode::PersistentSequential).await?;
     assert_eq!(bare.path.len(), "/plain/0123456789".len());
 
-    client.create("/container", b"", CreateMode::Container).await?;
-    let nested = client.create("/container/child", b"", CreateMode::Persistent).await?;
+    client.create("/container", "", CreateMode::Container).await?;
+    let nested = client.create("/container/child", "", CreateMode::Persistent).await?;
     assert!(nested.stat.czxid > persistent.stat.czxid);
 
-    let error = client.create("/plain", b"", CreateMode::Persistent).await.unwrap_err();
+    let error = client.create("/plain", "", CreateMode::Persistent).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NODE_EXISTS));
-    let error = client.create("/ephemeral/x", b"", CreateMode::Persistent).await.unwrap_err();
+    let error = client.create("/ephemeral/x", "", CreateMode::Persistent).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NO_CHILDREN_FOR_EPHEMERALS));
-    let error = client.create("/a/b", b"", CreateMode::Persistent).await.unwrap_err();
+    let error = client.create("/a/b", "", CreateMode::Persistent).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NO_NODE));
     Ok(())
 }
 
 async fn data_is_written_and_read_by_version(server: ServerKind) -> TestResult {
     let (client, chroot) = client(server, "data").await?;
-    let created = client.create("/znode", b"one", CreateMode::Persistent).await?;
+    let created = client.create("/znode", "one", CreateMode::Persistent).await?;
     assert_eq!(client.get_data("/znode").await?, ("one".into(), created.stat));
-    let stat = client.set_data("/znode", b"two", Version::new(0)).await?;
+    let stat = client.set_data("/znode", "two", Version::new(0)).await?;
     assert_eq!(stat.version, Version::new(1));
-    let error = client.set_data("/znode", b"three", Version::new(0)).await.unwrap_err();
+    let error = client.set_data("/znode", "three", Version::new(0)).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::BAD_VERSION));
-    client.set_data("/znode", b"", Version::ANY).await?;
+    client.set_data("/znode", "", Version::ANY).await?;
     assert_eq!(client.get_data("/znode").await?.0, "");
 
     // No data at all reads as empty.
@@ -112,9 +112,9 @@ async fn data_is_written_and_read_by_version(server: ServerKind) -> TestResult {
 async fn znodes_are_looked_for_and_deleted(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "delete").await?;
     assert_eq!(client.exists("/znode").await?, None);
-    let created = client.create("/znode", b"", CreateMode::Persistent).await?;
+    let created = client.create("/znode", "", CreateMode::Persistent).await?;
     assert_eq!(client.exists("/znode").await?, Some(created.stat));
-    client.create("/znode/child", b"", CreateMode::Persistent).await?;
+    client.create("/znode/child", "", CreateMode::Persistent).await?;
     let error = client.delete("/znode", Version::ANY).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NOT_EMPTY));
     client.delete("/znode/child", Version::new(0)).await?;
@@ -131,10 +131,10 @@ async fn an_error_names_its_operation_and_path(server: ServerKind) -> TestResult
     let missing = "/there/is/none";
     let create = CreateMode::Persistent;
     let errors = [
-        ("create2", client.create(missing, b"", create).await.unwrap_err()),
+        ("create2", client.create(missing, "", create).await.unwrap_err()),
         ("delete", client.delete(missing, Version::ANY).await.unwrap_err()),
         ("getData", client.get_data(missing).await.unwrap_err()),
-        ("setData", client.set_data(missing, b"", Version::ANY).await.unwrap_err()),
+        ("setData", client.set_data(missing, "", Version::ANY).await.unwrap_err()),
         ("getChildren2", client.get_children(missing).await.unwrap_err()),
         ("getData", client.get_data_and_watch(missing).await.unwrap_err()),
         ("getChildren2", client.get_children_and_watch(missing).await.unwrap_err()),
@@ -175,7 +175,7 @@ async fn ten_thousand_children_come_in_one_reply(server: ServerKind) -> TestResu
 
 async fn a_transaction_is_applied_as_a_whole(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "multi").await?;
-    client.create("/counter", b"0", CreateMode::Persistent).await?;
+    client.create("/counter", "0", CreateMode::Persistent).await?;
     let results = client
         .transaction()
         .check("/counter", Version::new(0))
@@ -187,12 +187,12 @@ async fn a_transaction_is_applied_as_a_whole(server: ServerKind) -> TestResult {
         .commit()
         .await?;
     let [
-        OperationResult::Checked,
-        OperationResult::DataSet(stat),
-        OperationResult::Created(log),
-        OperationResult::Created(container),
-        OperationResult::Created(short),
-        OperationResult::Deleted,
+        OperationOutcome::Checked,
+        OperationOutcome::DataSet(stat),
+        OperationOutcome::Created(log),
+        OperationOutcome::Created(container),
+        OperationOutcome::Created(short),
+        OperationOutcome::Deleted,
     ] = results.as_slice()
     else {
         panic!("{results:?}");
@@ -238,7 +238,7 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKi
     let write = || leadership.transaction().create("/work-", "", CreateMode::PersistentSequential);
     let results = write().commit().await?;
     assert!(
-        matches!(results.as_slice(), [OperationResult::Created(path)] if path.starts_with("/work-"))
+        matches!(results.as_slice(), [OperationOutcome::Created(path)] if path.starts_with("/work-"))
     );
 
     let error = leadership.transaction().delete("/missing", Version::ANY).commit().await;
@@ -254,12 +254,12 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKi
 async fn a_chroot_is_invisible_to_its_client(server: ServerKind) -> TestResult {
     let (client, chroot) = client(server, "chroot").await?;
     let mut outside = RawClient::connect(server.shared()?.addr(), SESSION)?;
-    assert_eq!(client.create("/a", b"", CreateMode::Persistent).await?.path, "/a");
+    assert_eq!(client.create("/a", "", CreateMode::Persistent).await?.path, "/a");
     assert!(outside.exists(&format!("{chroot}/a"))?);
     assert_eq!(client.get_children("/").await?.iter().collect::<Vec<_>>(), ["a"]);
     let created = client.transaction().create("/a/b-", "", CreateMode::PersistentSequential);
     let created = created.commit().await?;
-    assert_eq!(created, [OperationResult::Created("/a/b-0000000000".to_owned())]);
+    assert_eq!(created, [OperationOutcome::Created("/a/b-0000000000".to_owned())]);
     client.get_data("/").await?;
     client.sync("/").await?;
     Ok(())
@@ -272,7 +272,7 @@ async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations(
     let missing = unique_path("missing");
     let servers = format!("{}{missing}", server.shared()?.connect_string());
     let client = Client::builder(&servers).connect().await?;
-    let error = client.create("/a", b"", CreateMode::Persistent).await.unwrap_err();
+    let error = client.create("/a", "", CreateMode::Persistent).await.unwrap_err();
     assert_eq!(error.to_string(), "create2 /a: NoNode");
     assert_eq!(client.exists("/").await?, None);
     Ok(())
@@ -295,9 +295,9 @@ async fn an_invalid_path_is_refused_before_anything_is_sent(server: ServerKind) 
         assert_eq!(client.get_data(path).await.unwrap_err().kind(), kind);
         assert_eq!(client.get_children(path).await.unwrap_err().kind(), kind);
         assert_eq!(client.sync(path).await.unwrap_err().kind(), kind);
-        assert_eq!(client.set_data(path, b"", Version::ANY).await.unwrap_err().kind(), kind);
+        assert_eq!(client.set_data(path, "", Version::ANY).await.unwrap_err().kind(), kind);
         assert_eq!(client.delete(path, Version::ANY).await.unwrap_err().kind(), kind);
-        let created = client.create(path, b"", CreateMode::Persistent).await;
+        let created = client.create(path, "", CreateMode::Persistent).await;
         assert_eq!(created.unwrap_err().kind(), kind);
         assert_eq!(client.exists_and_watch(path).await.unwrap_err().kind(), kind);
         let transaction = client.transaction().check("/", Version::ANY);
@@ -318,8 +318,8 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_sent(
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let limit = Limits::default().max_frame;
-    let data = vec![0; limit];
-    let error = client.set_data("/znode", &data, Version::ANY).await.unwrap_err();
+    let data = Bytes::from(vec![0; limit]);
+    let error = client.set_data("/znode", data.clone(), Version::ANY).await.unwrap_err();
     let ErrorKind::TooLarge { length, limit: named } = error.kind() else {
         panic!("{error:?}");
     };
@@ -330,9 +330,9 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_sent(
     // The largest that fits goes through.
     let path = unique_path("large");
     let overhead = length - limit + path.len() + "/znode".len();
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
-    let data = data.get(..limit - overhead).unwrap_or_default();
-    client.set_data(&path, data, Version::ANY).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
+    let data = data.slice(..limit - overhead);
+    client.set_data(&path, data.clone(), Version::ANY).await?;
     assert_eq!(client.get_data(&path).await?.0, data);
     Ok(())
 }
@@ -347,7 +347,7 @@ async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
     let builder = Client::builder(&proxy.connect_string()).max_reply(LIMIT);
     let client = builder.session_timeout(SESSION).connect().await?;
     let path = unique_path("large");
-    client.create(&path, &vec![7; 3 * LIMIT], CreateMode::Ephemeral).await?;
+    client.create(&path, vec![7; 3 * LIMIT], CreateMode::Ephemeral).await?;
     for _ in 0..3 {
         let (read, exists) = tokio::join!(client.get_data_and_watch(&path), client.exists(&path));
         let error = read.map(|_| ()).unwrap_err();
@@ -360,7 +360,7 @@ async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
         assert!(exists?.is_some());
     }
     assert!(!client.check_watches(&path, WatcherType::ANY).await?, "no watch is left");
-    let stat = client.set_data(&path, b"small", Version::ANY).await?;
+    let stat = client.set_data(&path, "small", Version::ANY).await?;
     assert_eq!(client.get_data(&path).await?, ("small".into(), stat));
     assert_eq!(proxy.counters().accepted, 1);
     Ok(())
@@ -373,8 +373,7 @@ async fn an_identity_opens_what_it_owns_also_after_a_reconnect(server: ServerKin
         Client::builder(&proxy.connect_string()).auth("digest", b"user:secret").connect().await?;
     let stranger = Client::builder(&server.shared()?.connect_string()).connect().await?;
     let path = unique_path("private");
-    let creator = Acl { permissions: Permissions::ALL, scheme: "auth", id: "" };
-    owner.create_with_acl(&path, b"data", CreateMode::Persistent, &[creator]).await?;
+    owner.create_with_acl(&path, "data", CreateMode::Persistent, &Acls::creator_all()).await?;
     let error = stranger.get_data(&path).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NO_AUTH));
     for cuts in 0..3 {

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, Error, ErrorKind, EventType, PersistentWatch, Version,
-    WatchLost, WatchMode, WatchUpdate, WatcherType,
+    Acls, Client, ConnectionState, CreateMode, Error, ErrorKind, EventType, PersistentWatch,
+    Version, WatchLost, WatchMode, WatchUpdate, WatcherType,
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -66,10 +66,10 @@ async fn a_watch_sees_every_change_of_its_znode(server: ServerKind) -> TestResul
     let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
     assert_eq!(watch.path(), path);
     for _ in 0..3 {
-        client.create(&path, b"", CreateMode::Persistent).await?;
-        client.set_data(&path, b"1", Version::ANY).await?;
-        client.create(&child, b"", CreateMode::Persistent).await?;
-        client.set_data(&child, b"1", Version::ANY).await?;
+        client.create(&path, "", CreateMode::Persistent).await?;
+        client.set_data(&path, "1", Version::ANY).await?;
+        client.create(&child, "", CreateMode::Persistent).await?;
+        client.set_data(&child, "1", Version::ANY).await?;
         client.delete(&child, Version::ANY).await?;
         client.delete(&path, Version::ANY).await?;
         let seen = [CREATED, WRITTEN, CHILDREN, CHILDREN, DELETED];
@@ -83,9 +83,9 @@ async fn a_recursive_watch_sees_a_whole_tree(server: ServerKind) -> TestResult {
     let path = unique_path("recursive");
     let inner = format!("{path}/a/b");
     let mut watch = client.add_watch(&path, WatchMode::PersistentRecursive).await?;
-    client.create_with_parents(&inner, b"", CreateMode::Persistent, &OPEN).await?;
-    client.set_data(&inner, b"1", Version::ANY).await?;
-    client.create(&format!("{path}x"), b"", CreateMode::Ephemeral).await?;
+    client.create_with_parents(&inner, "", CreateMode::Persistent, &Acls::open()).await?;
+    client.set_data(&inner, "1", Version::ANY).await?;
+    client.create(&format!("{path}x"), "", CreateMode::Ephemeral).await?;
     client
         .transaction()
         .delete(&inner, Version::ANY)
@@ -104,15 +104,13 @@ async fn a_recursive_watch_sees_a_whole_tree(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-const OPEN: [election_tokio::Acl<'static>; 1] = [election_tokio::Acl::OPEN];
-
 /// Servers before 3.9 keep one watch for each path and connection, the last one (ZOOKEEPER-4466).
 async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult {
     let client = direct(server.shared()?).await?;
     for order in 0..6 {
         let path = unique_path("kinds");
         let child = format!("{path}/child");
-        client.create(&path, b"", CreateMode::Persistent).await?;
+        client.create(&path, "", CreateMode::Persistent).await?;
         let exact = async || client.add_watch(&path, WatchMode::Persistent).await;
         let tree = async || client.add_watch(&path, WatchMode::PersistentRecursive).await;
         let data = async || Ok::<_, Error>(client.get_data_and_watch(&path).await?.2);
@@ -141,9 +139,9 @@ async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult
         };
         drop(client.exists_and_watch(&path).await?);
         let (_, children) = client.get_children_and_watch(&path).await?;
-        client.create(&child, b"", CreateMode::Persistent).await?;
+        client.create(&child, "", CreateMode::Persistent).await?;
         assert_eq!(timeout(SOON, children).await??.kind, CHILDREN, "order {order}");
-        client.set_data(&path, b"1", Version::ANY).await?;
+        client.set_data(&path, "1", Version::ANY).await?;
         assert_eq!(timeout(SOON, once).await??.kind, WRITTEN, "order {order}");
         client.delete(&child, Version::ANY).await?;
         client.delete(&path, Version::ANY).await?;
@@ -162,17 +160,17 @@ async fn a_reconnect_is_reported_as_a_gap_and_the_watch_stands(server: ServerKin
     let client = Client::builder(&proxy.connect_string()).connect().await?;
     let other = direct(server.shared()?).await?;
     let path = unique_path("gap");
-    other.create(&path, b"", CreateMode::Persistent).await?;
+    other.create(&path, "", CreateMode::Persistent).await?;
     let mut exact = client.add_watch(&path, WatchMode::Persistent).await?;
     let mut recursive = client.add_watch(&path, WatchMode::PersistentRecursive).await?;
     for _ in 0..3 {
         proxy.refuse();
         proxy.cut();
-        other.set_data(&path, b"missed", Version::ANY).await?;
+        other.set_data(&path, "missed", Version::ANY).await?;
         proxy.accept()?;
         assert_eq!(next(&mut exact).await?, WatchUpdate::ChangesMissed);
         assert_eq!(next(&mut recursive).await?, WatchUpdate::ChangesMissed);
-        other.set_data(&path, b"seen", Version::ANY).await?;
+        other.set_data(&path, "seen", Version::ANY).await?;
         for watch in [&mut exact, &mut recursive] {
             assert_eq!(changes(watch).await?, [(path.clone(), WRITTEN)]);
         }
@@ -192,7 +190,7 @@ async fn a_gap_is_open_until_the_watches_are_set_again(server: ServerKind) -> Te
     cut.wait(SOON)?;
     assert!(proxy.counters().accepted >= 3, "after the second reconnect, not after the first");
     let other = direct(server.shared()?).await?;
-    other.create(&path, b"", CreateMode::Ephemeral).await?;
+    other.create(&path, "", CreateMode::Ephemeral).await?;
     assert_eq!(changes(&mut watch).await?, [(path.clone(), CREATED)]);
     Ok(())
 }
@@ -203,8 +201,8 @@ async fn paths_are_those_of_the_client_below_a_chroot(server: ServerKind) -> Tes
     let address = format!("{}{chroot}", server.connect_string());
     let client = Client::builder(&address).connect().await?;
     let mut whole = client.add_watch("/", WatchMode::PersistentRecursive).await?;
-    client.create("/a", b"", CreateMode::Persistent).await?;
-    client.set_data("/", b"1", Version::ANY).await?;
+    client.create("/a", "", CreateMode::Persistent).await?;
+    client.set_data("/", "1", Version::ANY).await?;
     let seen = [("/a".to_owned(), CREATED), ("/".to_owned(), WRITTEN)];
     assert_eq!(changes(&mut whole).await?, seen);
     Ok(())
@@ -248,7 +246,7 @@ async fn a_watch_is_lost_with_its_session(server: ServerKind) -> TestResult {
     let client = builder.session_timeout(Duration::from_secs(1)).connect().await?;
     let path = unique_path("lost");
     let mut watch = client.add_watch(&path, WatchMode::Persistent).await?;
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     let mut connection = client.connection_updates();
     proxy.refuse();
     proxy.cut();

@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use election_tokio::{
     Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, EventType,
-    NoMoreUpdates, ReadOnlyServers, Release, Role, SessionId, TransactionError, Version, WatchLost,
+    NoMoreUpdates, ReadOnlyServers, Role, ServerVersion, SessionId, TransactionError, Version,
+    WatchLost,
 };
 use tokio::time::timeout;
 use zk_tests::election::{ELECTION, leads, soon};
@@ -19,7 +20,7 @@ use zk_tests::zookeeper::{Ensemble, Lost, Member, Mode, Options};
 const SESSION: Duration = Duration::from_secs(3);
 
 /// Older members let a session of the ensemble go on while they serve reads only.
-const SINCE_SESSIONS_OF_ITS_OWN: Release = Release::new(3, 7, 0);
+const SINCE_SESSIONS_OF_ITS_OWN: ServerVersion = ServerVersion::new(3, 7, 0);
 
 /// Members that serve reads without a quorum. That takes sessions which a member makes by itself
 /// (since ZooKeeper 3.7), and those become sessions of the ensemble with their first ephemeral
@@ -77,9 +78,9 @@ async fn wait_until_read_only(ensemble: &Ensemble, member: Member) -> TestResult
 
 async fn assert_writes_are_refused(client: &Client) -> TestResult {
     let errors = [
-        client.create("/b", b"", CreateMode::Persistent).await.unwrap_err(),
-        client.create("/b", b"", CreateMode::Ephemeral).await.unwrap_err(),
-        client.set_data("/a", b"", Version::ANY).await.unwrap_err(),
+        client.create("/b", "", CreateMode::Persistent).await.unwrap_err(),
+        client.create("/b", "", CreateMode::Ephemeral).await.unwrap_err(),
+        client.set_data("/a", "", Version::ANY).await.unwrap_err(),
         client.delete("/a", Version::ANY).await.unwrap_err(),
         client.sync("/a").await.unwrap_err(),
     ];
@@ -103,7 +104,7 @@ async fn assert_writes_are_refused(client: &Client) -> TestResult {
 async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResult {
     let ensemble = options().start_ensemble()?;
     let client = client(&ensemble.connect_string(), ReadOnlyServers::Accept).await?;
-    client.create("/a", b"kept", CreateMode::Persistent).await?;
+    client.create("/a", "kept", CreateMode::Persistent).await?;
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;
     let first = until_connected(&client, Access::Full).await?;
@@ -134,8 +135,8 @@ async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResu
     ensemble.start_all()?;
     let second = until_connected(&client, Access::Full).await?;
     assert!(second != makeshift || release < SINCE_SESSIONS_OF_ITS_OWN, "{release}");
-    client.create("/mine", b"", CreateMode::Ephemeral).await?;
-    client.set_data("/a", b"changed", Version::ANY).await?;
+    client.create("/mine", "", CreateMode::Ephemeral).await?;
+    client.set_data("/a", "changed", Version::ANY).await?;
     let watched = soon("the watch ends", watch).await?.map(|event| event.kind);
     // A session of the ensemble ends there while no other member hears of it.
     let lost = makeshift == first && second != first;
@@ -176,7 +177,7 @@ async fn a_client_leaves_a_read_only_server_for_one_that_takes_writes() -> TestR
     let session = until_connected(&accepting, Access::Full).await?;
     assert_ne!(session, makeshift);
     assert_eq!(ensemble.member(cut_off).mode()?, Mode::ReadOnly, "it would have stayed there");
-    accepting.create("/mine", b"", CreateMode::Ephemeral).await?;
+    accepting.create("/mine", "", CreateMode::Ephemeral).await?;
     let mut nomination = accepting.election(ELECTION).nominate()?;
     assert!(leads(&mut nomination).await?.is_valid());
     Ok(())

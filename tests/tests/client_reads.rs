@@ -4,14 +4,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    AccessList, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, ReadResult,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, ReadOutcome,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::server::ServerKind;
-use zk_tests::zookeeper::Release;
+use zk_tests::zookeeper::ServerVersion;
 
 on_both_servers! {
     #[tokio::test]
@@ -45,10 +45,10 @@ async fn ephemeral_znodes_are_listed_by_prefix(server: ServerKind) -> TestResult
     let (client, chroot) = client(server, "ephemerals").await?;
     assert!(client.get_ephemerals("/").await?.is_empty());
     for path in ["/a", "/b"] {
-        client.create(path, b"", PERSISTENT).await?;
+        client.create(path, "", PERSISTENT).await?;
     }
     for path in ["/a/1", "/a/2", "/ab", "/b/1"] {
-        client.create(path, b"", EPHEMERAL).await?;
+        client.create(path, "", EPHEMERAL).await?;
     }
     assert_eq!(ephemerals(&client, "/").await?, ["/a/1", "/a/2", "/ab", "/b/1"]);
     assert_eq!(ephemerals(&client, "/a").await?, ["/a/1", "/a/2", "/ab"]);
@@ -67,19 +67,19 @@ async fn a_chroot_is_invisible_in_a_list_of_ephemeral_znodes(server: ServerKind)
     let servers = server.shared()?.connect_string();
     let outside = Client::builder(&servers).connect().await?;
     let mine = format!("{chroot}/mine");
-    outside.create(&mine, b"", EPHEMERAL).await?;
+    outside.create(&mine, "", EPHEMERAL).await?;
     assert_eq!(ephemerals(&outside, "/").await?, [mine.as_str()]);
     assert_eq!(ephemerals(&outside, &chroot).await?, [mine.as_str()]);
 
     let inside = Client::builder(&format!("{servers}{chroot}")).connect().await?;
-    inside.create("/x", b"", EPHEMERAL).await?;
+    inside.create("/x", "", EPHEMERAL).await?;
     assert_eq!(ephemerals(&inside, "/").await?, ["/x"]);
     assert_eq!(ephemerals(&inside, "/x").await?, ["/x"]);
     assert_eq!(ephemerals(&inside, &chroot).await?, [""; 0]);
 
     // The chroot itself may be an ephemeral znode.
     let root = Client::builder(&format!("{servers}{chroot}/root")).connect().await?;
-    root.create("/", b"", EPHEMERAL).await?;
+    root.create("/", "", EPHEMERAL).await?;
     assert_eq!(ephemerals(&root, "/").await?, ["/"]);
     Ok(())
 }
@@ -88,15 +88,15 @@ async fn the_descendants_of_a_znode_are_counted(server: ServerKind) -> TestResul
     let (client, _) = client(server, "descendants").await?;
     assert_eq!(client.get_all_children_number("/").await?, 0);
     for path in ["/a", "/a/b", "/a/b/c", "/ab"] {
-        client.create(path, b"", PERSISTENT).await?;
+        client.create(path, "", PERSISTENT).await?;
     }
     for (path, count) in [("/", 4), ("/a", 2), ("/a/b", 1), ("/a/b/c", 0), ("/ab", 0)] {
         assert_eq!(client.get_all_children_number(path).await?, count, "{path}");
     }
     let error = client.get_all_children_number("/missing").await.unwrap_err();
     assert_eq!(error.to_string(), "getAllChildrenNumber /missing: NoNode");
-    let closed = AccessList::new().world(Permissions::WRITE | Permissions::DELETE);
-    client.create_with_acl("/closed", b"", PERSISTENT, &closed).await?;
+    let closed = Acls::new().world(Permissions::WRITE | Permissions::DELETE);
+    client.create_with_acl("/closed", "", PERSISTENT, &closed).await?;
     let error = client.get_all_children_number("/closed").await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::NO_AUTH));
     Ok(())
@@ -104,12 +104,12 @@ async fn the_descendants_of_a_znode_are_counted(server: ServerKind) -> TestResul
 
 async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "multi-read").await?;
-    let closed = AccessList::new().world(Permissions::WRITE);
-    client.create_with_acl("/closed", b"", PERSISTENT, &closed).await?;
-    let created = client.create("/a", b"data", PERSISTENT).await?;
-    client.create("/b", b"", PERSISTENT).await?;
+    let closed = Acls::new().world(Permissions::WRITE);
+    client.create_with_acl("/closed", "", PERSISTENT, &closed).await?;
+    let created = client.create("/a", "data", PERSISTENT).await?;
+    client.create("/b", "", PERSISTENT).await?;
     for name in ["/b/1", "/b/2"] {
-        client.create(name, b"", PERSISTENT).await?;
+        client.create(name, "", PERSISTENT).await?;
     }
     let read = client
         .multi_read()
@@ -123,7 +123,7 @@ async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> Te
     let [
         Ok(data),
         Err(no_data),
-        Ok(ReadResult::Children(names)),
+        Ok(ReadOutcome::Children(names)),
         Ok(none),
         Err(no_list),
         Err(denied),
@@ -131,11 +131,11 @@ async fn each_of_several_reads_succeeds_or_fails_alone(server: ServerKind) -> Te
     else {
         panic!("{results:?}");
     };
-    assert_eq!(*data, ReadResult::Data("data".into(), created.stat));
+    assert_eq!(*data, ReadOutcome::Data("data".into(), created.stat));
     let mut names = names.clone();
     names.sort_unstable();
     assert_eq!(names, ["1", "2"]);
-    assert_eq!(*none, ReadResult::Children(Vec::new()));
+    assert_eq!(*none, ReadOutcome::Children(Vec::new()));
     assert_eq!(no_data.to_string(), "getData /missing: NoNode");
     assert_eq!(no_list.to_string(), "getChildren /missing: NoNode");
     assert_eq!(denied.to_string(), "getData /closed: NoAuth");
@@ -157,7 +157,7 @@ async fn an_empty_list_of_reads_sends_nothing(server: ServerKind) -> TestResult 
 
 async fn a_connection_is_known_by_its_address_and_identities(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "who-am-i").await?;
-    let since = Release::new(3, 7, 0);
+    let since = ServerVersion::new(3, 7, 0);
     if server.shared()?.release()? < since {
         let error = client.who_am_i().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported { since });

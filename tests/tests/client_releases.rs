@@ -5,7 +5,7 @@
 
 use election_tokio::{
     Client, ConnectionState, CreateMode, EndReason, Error, ErrorKind, EventType, NominationError,
-    OperationResult, Release, SessionId, TransactionError, Version,
+    OperationOutcome, ServerVersion, SessionId, TransactionError, Version,
 };
 use zk_tests::election::{ELECTION, LASTING, connect, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -23,7 +23,7 @@ on_both_servers! {
 }
 
 /// With `create2`: a server that knows no other create than the first tells no `Stat`.
-const SINCE_ELECTIONS: Release = Release::new(3, 5, 0);
+const SINCE_ELECTIONS: ServerVersion = ServerVersion::new(3, 5, 0);
 
 async fn client(server: ServerKind, label: &str) -> Result<Client, TestFailure> {
     let server = server.shared()?;
@@ -34,7 +34,7 @@ async fn client(server: ServerKind, label: &str) -> Result<Client, TestFailure> 
 /// Creates without `create2`.
 async fn create(client: &Client, path: &str) -> Result<(), TransactionError> {
     let created = client.transaction().create(path, "", CreateMode::Persistent).commit().await?;
-    assert_eq!(created, [OperationResult::Created(path.to_owned())]);
+    assert_eq!(created, [OperationOutcome::Created(path.to_owned())]);
     Ok(())
 }
 
@@ -42,8 +42,8 @@ async fn create(client: &Client, path: &str) -> Result<(), TransactionError> {
 ///
 /// What a server does not know costs the connection, and with it what was asked next.
 async fn came_with(
-    since: Release,
-    release: Release,
+    since: ServerVersion,
+    release: ServerVersion,
     mut operation: impl AsyncFnMut() -> Result<(), Error>,
 ) -> TestResult {
     let mut outcome = Ok(());
@@ -68,22 +68,22 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
     let release = server.shared()?.release()?;
     let client = client(server, "since").await?;
     let before = session(&client);
-    came_with(Release::new(3, 5, 0), release, async || {
-        client.create("/plain", b"", CreateMode::Persistent).await.map(drop)
+    came_with(ServerVersion::new(3, 5, 0), release, async || {
+        client.create("/plain", "", CreateMode::Persistent).await.map(drop)
     })
     .await?;
-    came_with(Release::new(3, 5, 1), release, async || {
-        client.create("/container", b"", CreateMode::Container).await.map(drop)
+    came_with(ServerVersion::new(3, 5, 1), release, async || {
+        client.create("/container", "", CreateMode::Container).await.map(drop)
     })
     .await?;
-    let since = Release::new(3, 6, 0);
+    let since = ServerVersion::new(3, 6, 0);
     came_with(since, release, async || client.get_ephemerals("/").await.map(drop)).await?;
     came_with(since, release, async || client.get_all_children_number("/").await.map(drop)).await?;
     came_with(since, release, async || {
         client.multi_read().get_children("/").send().await.map(drop)
     })
     .await?;
-    let since = Release::new(3, 7, 0);
+    let since = ServerVersion::new(3, 7, 0);
     came_with(since, release, async || client.who_am_i().await.map(drop)).await?;
     eventually_async(SOON, "the session goes on", async || session(&client) == before).await?;
     assert!(before.is_some());
@@ -93,16 +93,16 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
 async fn what_came_with_3_4_goes_everywhere(server: ServerKind) -> TestResult {
     let client = client(server, "everywhere").await?;
     create(&client, "/a").await?;
-    let stat = client.set_data("/a", b"one", Version::new(0)).await?;
+    let stat = client.set_data("/a", "one", Version::new(0)).await?;
     let (data, read) = client.get_data("/a").await?;
     assert_eq!((&*data, read), (&b"one"[..], stat));
-    let error = client.set_data("/a", b"two", Version::new(0)).await.expect_err("it is 1");
+    let error = client.set_data("/a", "two", Version::new(0)).await.expect_err("it is 1");
     assert_eq!(error.to_string(), "setData /a: BadVersion");
 
     let both = client.transaction().check("/a", Version::new(1));
     let both = both.create("/a/n-", "", CreateMode::EphemeralSequential).commit().await?;
     let path = "/a/n-0000000000".to_owned();
-    assert_eq!(both, [OperationResult::Checked, OperationResult::Created(path)]);
+    assert_eq!(both, [OperationOutcome::Checked, OperationOutcome::Created(path)]);
     let refused = client.transaction().delete("/a/n-0000000000", Version::ANY);
     let refused =
         refused.check("/none", Version::ANY).commit().await.expect_err("there is no such znode");
@@ -129,7 +129,7 @@ async fn one_shot_watches_go_everywhere(server: ServerKind) -> TestResult {
     let (_, children) = client.get_children_and_watch("/a").await?;
     let (none, existence) = client.exists_and_watch("/b").await?;
     assert_eq!(none, None);
-    beside.set_data("/a", b"one", Version::ANY).await?;
+    beside.set_data("/a", "one", Version::ANY).await?;
     assert_eq!(soon("the data", data).await??.kind, EventType::NODE_DATA_CHANGED);
 
     // The others are set again on the next connection, and one of them has something to report.

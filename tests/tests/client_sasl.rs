@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use election_tokio::{
-    Acl, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, EventType,
+    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, EventType,
     Permissions, Role, SaslFailure, SessionEnd, Version,
 };
 use zk_tests::election::{LASTING, follows_this, is_suspended, leads, reaches, soon};
@@ -99,8 +99,8 @@ async fn a_znode_can_be_for_one_user_alone() -> TestResult {
     let ann = builder(&servers, ANN).connect().await?;
     let nobody = Client::builder(&servers).connect().await?;
     let path = unique_path("sasl-acl");
-    let acl = Acl { permissions: Permissions::ALL, scheme: "sasl", id: "bob" };
-    bob.create_with_acl(&path, b"for bob", CreateMode::Persistent, &[acl]).await?;
+    let acls = Acls::new().with(Permissions::ALL, "sasl", "bob");
+    bob.create_with_acl(&path, "for bob", CreateMode::Persistent, &acls).await?;
     assert_eq!(bob.get_data(&path).await?.0, "for bob");
     for other in [ann, nobody] {
         let refused = other.get_data(&path).await.map_err(|error| error.code());
@@ -120,8 +120,8 @@ async fn every_connection_begins_with_the_exchange() -> TestResult {
         .connect()
         .await?;
     let path = unique_path("sasl-reconnect");
-    let acl = Acl { permissions: Permissions::ALL, scheme: "sasl", id: "bob" };
-    client.create_with_acl(&path, b"", CreateMode::Persistent, &[acl]).await?;
+    let acls = Acls::new().with(Permissions::ALL, "sasl", "bob");
+    client.create_with_acl(&path, "", CreateMode::Persistent, &acls).await?;
     let (_, _, watch) = client.get_data_and_watch(&path).await?;
     for cuts in 1..=3 {
         proxy.cut();
@@ -139,7 +139,7 @@ async fn every_connection_begins_with_the_exchange() -> TestResult {
     }
     let known = [("digest", "carol"), ("digest", "dave"), ("sasl", "bob")];
     assert_eq!(proved_by(&client, offering()?.release()?).await?, pairs(&known));
-    client.set_data(&path, b"x", Version::ANY).await?;
+    client.set_data(&path, "x", Version::ANY).await?;
     assert_eq!(soon("the watch fires", watch).await??.kind, EventType::NODE_DATA_CHANGED);
     Ok(())
 }
@@ -216,10 +216,9 @@ async fn a_server_that_demands_sasl_keeps_a_client_that_only_pings() -> TestResu
 async fn an_election_is_held_where_sasl_is_demanded() -> TestResult {
     let proxy = Proxy::to(demanding()?.addr())?;
     let election = unique_path("sasl-election");
-    let creator = Acl { permissions: Permissions::ALL, scheme: "auth", id: "" };
     let nominee = async |servers: &str| -> Result<_, TestFailure> {
         let client = builder(servers, BOB).session_timeout(LASTING).connect().await?;
-        Ok((client.election(&election).acl(&[creator]).nominate()?, client))
+        Ok((client.election(&election).acls(Acls::creator_all()).nominate()?, client))
     };
     let (mut leader, leaders_client) = nominee(&proxy.connect_string()).await?;
     let leadership = leads(&mut leader).await?;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    AccessList, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, Version,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, Version,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -35,20 +35,20 @@ async fn client(server: ServerKind, label: &str) -> Result<(Client, String), Tes
 
 async fn a_znode_is_created_with_its_parents(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "parents").await?;
-    let open = AccessList::open();
-    let created = client.create_with_parents("/a/b/c", b"data", PERSISTENT, &open).await?;
+    let open = Acls::open();
+    let created = client.create_with_parents("/a/b/c", "data", PERSISTENT, &open).await?;
     assert_eq!(client.get_data("/a/b/c").await?, ("data".into(), created.stat));
     assert_eq!(client.get_data("/a/b").await?.0, "");
 
     // Some are there, or all.
     let mode = CreateMode::EphemeralSequential;
-    let created = client.create_with_parents("/a/x/n-", b"", mode, &open).await?;
+    let created = client.create_with_parents("/a/x/n-", "", mode, &open).await?;
     assert_eq!(created.path, "/a/x/n-0000000000");
-    let created = client.create_with_parents("/a/x/", b"", mode, &open).await?;
+    let created = client.create_with_parents("/a/x/", "", mode, &open).await?;
     assert_eq!(created.path, "/a/x/0000000001");
     assert_eq!(client.get_all_children_number("/").await?, 6);
 
-    let error = client.create_with_parents("/a/b/c", b"", PERSISTENT, &open).await.unwrap_err();
+    let error = client.create_with_parents("/a/b/c", "", PERSISTENT, &open).await.unwrap_err();
     assert_eq!(error.to_string(), "create2 /a/b/c: NodeExists");
     Ok(())
 }
@@ -57,25 +57,25 @@ async fn an_error_of_a_creation_with_parents_names_the_znode_that_is_in_the_way(
     server: ServerKind,
 ) -> TestResult {
     let (client, chroot) = client(server, "parents-errors").await?;
-    let open = AccessList::open();
-    client.create("/ephemeral", b"", CreateMode::Ephemeral).await?;
-    let created = client.create_with_parents("/ephemeral/b/c/d", b"", PERSISTENT, &open).await;
+    let open = Acls::open();
+    client.create("/ephemeral", "", CreateMode::Ephemeral).await?;
+    let created = client.create_with_parents("/ephemeral/b/c/d", "", PERSISTENT, &open).await;
     let text = "create2 /ephemeral/b: NoChildrenForEphemerals";
     assert_eq!(created.unwrap_err().to_string(), text);
 
-    let closed = AccessList::read_only();
-    client.create_with_acl("/closed", b"", PERSISTENT, &closed).await?;
-    let created = client.create_with_parents("/closed/b/c/d", b"", PERSISTENT, &open).await;
+    let closed = Acls::read_only();
+    client.create_with_acl("/closed", "", PERSISTENT, &closed).await?;
+    let created = client.create_with_parents("/closed/b/c/d", "", PERSISTENT, &open).await;
     assert_eq!(created.unwrap_err().to_string(), "create2 /closed/b: NoAuth");
     // The list has to let the client create children.
-    let created = client.create_with_parents("/new/b/c", b"", PERSISTENT, &closed).await;
+    let created = client.create_with_parents("/new/b/c", "", PERSISTENT, &closed).await;
     assert_eq!(created.unwrap_err().to_string(), "create2 /new/b: NoAuth");
 
     // A chroot is not the client's to create.
     let servers = format!("{}{chroot}/missing", server.shared()?.connect_string());
     let outside = Client::builder(&servers).connect().await?;
     for path in ["/a", "/a/b"] {
-        let created = outside.create_with_parents(path, b"", PERSISTENT, &open).await;
+        let created = outside.create_with_parents(path, "", PERSISTENT, &open).await;
         assert_eq!(created.unwrap_err().to_string(), format!("create2 {path}: NoNode"));
     }
     assert_eq!(client.exists("/missing").await?, None);
@@ -87,14 +87,14 @@ async fn the_parents_of_a_znode_get_its_access_list(server: ServerKind) -> TestR
     let (others, chroot) = client(server, "parents-acl").await?;
     let servers = format!("{}{chroot}", server.shared()?.connect_string());
     let owner = Client::builder(&servers).auth("digest", b"bob:secret").connect().await?;
-    let list = AccessList::creator_all();
-    owner.create("/top", b"", PERSISTENT).await?;
-    others.set_acl("/", &AccessList::read_only(), Version::ANY).await?;
-    owner.create_with_parents("/top/a/b/c", b"", PERSISTENT, &list).await?;
+    let list = Acls::creator_all();
+    owner.create("/top", "", PERSISTENT).await?;
+    others.set_acl("/", &Acls::read_only(), Version::ANY).await?;
+    owner.create_with_parents("/top/a/b/c", "", PERSISTENT, &list).await?;
     for path in ["/top/a", "/top/a/b", "/top/a/b/c"] {
         let error = others.get_data(path).await.unwrap_err();
         assert_eq!(error.code(), Some(ErrorCode::NO_AUTH), "{path}");
-        let own = owner.get_acl(path).await?.to_list().first().map(|entry| entry.permissions);
+        let own = owner.get_acl(path).await?.iter().next().map(|entry| entry.permissions);
         assert_eq!(own, Some(Permissions::ALL), "{path}");
     }
     Ok(())
@@ -103,12 +103,12 @@ async fn the_parents_of_a_znode_get_its_access_list(server: ServerKind) -> TestR
 async fn a_tree_is_deleted_from_the_leaves(server: ServerKind) -> TestResult {
     const WIDE: usize = 500;
     let (client, chroot) = client(server, "tree").await?;
-    let open = AccessList::open();
-    client.create_with_parents("/tree/a/b/c", b"", PERSISTENT, &open).await?;
-    client.set_data("/tree/a", b"a version", Version::ANY).await?;
-    client.create("/tree/ephemeral", b"", CreateMode::Ephemeral).await?;
-    client.create("/tree/container", b"", CreateMode::Container).await?;
-    client.create("/tree-top", b"", PERSISTENT).await?;
+    let open = Acls::open();
+    client.create_with_parents("/tree/a/b/c", "", PERSISTENT, &open).await?;
+    client.set_data("/tree/a", "a version", Version::ANY).await?;
+    client.create("/tree/ephemeral", "", CreateMode::Ephemeral).await?;
+    client.create("/tree/container", "", CreateMode::Container).await?;
+    client.create("/tree-top", "", PERSISTENT).await?;
     let wide = (0..WIDE).fold(client.transaction(), |transaction, _| {
         transaction.create("/tree/a/n-", "", CreateMode::PersistentSequential)
     });
@@ -126,15 +126,15 @@ async fn a_tree_is_deleted_from_the_leaves(server: ServerKind) -> TestResult {
 
 async fn a_tree_with_what_may_not_be_deleted_is_left_in_part(server: ServerKind) -> TestResult {
     let (client, _) = client(server, "tree-closed").await?;
-    client.create("/tree", b"", PERSISTENT).await?;
-    let list = AccessList::new().world(Permissions::READ | Permissions::CREATE);
-    client.create_with_acl("/tree/closed", b"", PERSISTENT, &list).await?;
-    client.create("/tree/closed/a", b"", PERSISTENT).await?;
+    client.create("/tree", "", PERSISTENT).await?;
+    let list = Acls::new().world(Permissions::READ | Permissions::CREATE);
+    client.create_with_acl("/tree/closed", "", PERSISTENT, &list).await?;
+    client.create("/tree/closed/a", "", PERSISTENT).await?;
     let error = client.delete_tree("/tree").await.unwrap_err();
     assert_eq!(error.to_string(), "delete /tree/closed/a: NoAuth");
 
-    let hidden = AccessList::new().world(Permissions::DELETE);
-    client.create_with_acl("/hidden", b"", PERSISTENT, &hidden).await?;
+    let hidden = Acls::new().world(Permissions::DELETE);
+    client.create_with_acl("/hidden", "", PERSISTENT, &hidden).await?;
     let error = client.delete_tree("/hidden").await.unwrap_err();
     assert_eq!(error.to_string(), "getChildren2 /hidden: NoAuth");
     assert!(client.exists("/tree/closed/a").await?.is_some());
@@ -146,7 +146,7 @@ async fn a_tree_that_two_delete_is_deleted_once(server: ServerKind) -> TestResul
     let (one, chroot) = client(server, "tree-twice").await?;
     let servers = format!("{}{chroot}", server.shared()?.connect_string());
     let other = Client::builder(&servers).connect().await?;
-    one.create("/tree", b"", PERSISTENT).await?;
+    one.create("/tree", "", PERSISTENT).await?;
     let wide = (0..WIDE).fold(one.transaction(), |transaction, index| {
         let path = format!("/tree/{index}");
         transaction.create(&path, "", PERSISTENT).create(&format!("{path}/x"), "", PERSISTENT)
@@ -160,7 +160,7 @@ async fn a_tree_that_two_delete_is_deleted_once(server: ServerKind) -> TestResul
 
 async fn a_chroot_is_deleted_as_the_root_of_its_client(server: ServerKind) -> TestResult {
     let (inside, chroot) = client(server, "tree-chroot").await?;
-    inside.create("/a", b"", PERSISTENT).await?;
+    inside.create("/a", "", PERSISTENT).await?;
     assert_eq!(inside.delete_tree("/").await?, 2);
     let outside = Client::builder(&server.shared()?.connect_string()).connect().await?;
     assert_eq!(outside.exists(&chroot).await?, None);
@@ -170,7 +170,7 @@ async fn a_chroot_is_deleted_as_the_root_of_its_client(server: ServerKind) -> Te
 async fn bad_input_is_refused_before_anything_is_sent(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
-    let open = AccessList::open();
+    let open = Acls::open();
     let cases = [
         ("", PathError::NotAbsolute),
         ("a", PathError::NotAbsolute),
@@ -181,7 +181,7 @@ async fn bad_input_is_refused_before_anything_is_sent(server: ServerKind) -> Tes
     for (path, reason) in cases {
         let kind = ErrorKind::InvalidPath(reason);
         assert_eq!(client.delete_tree(path).await.unwrap_err().kind(), kind);
-        let created = client.create_with_parents(path, b"", PERSISTENT, &open).await;
+        let created = client.create_with_parents(path, "", PERSISTENT, &open).await;
         assert_eq!(created.unwrap_err().kind(), kind);
     }
     for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"] {
@@ -189,7 +189,7 @@ async fn bad_input_is_refused_before_anything_is_sent(server: ServerKind) -> Tes
         assert_eq!(client.delete_tree(path).await.unwrap_err().kind(), kind);
     }
     let path = format!("{}/a", unique_path("no-acl"));
-    let created = client.create_with_parents(&path, b"", PERSISTENT, &AccessList::new()).await;
+    let created = client.create_with_parents(&path, "", PERSISTENT, &Acls::new()).await;
     assert!(matches!(created.unwrap_err().kind(), ErrorKind::InvalidAcl(_)));
     client.exists("/").await?;
     let counters = proxy.counters();

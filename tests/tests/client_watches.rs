@@ -58,16 +58,16 @@ async fn each_kind_of_change_fires_the_watches_on_it(server: ServerKind) -> Test
 
     let (none, created) = client.exists_and_watch(&path).await?;
     assert_eq!(none, None);
-    client.create(&path, b"", CreateMode::Persistent).await?;
+    client.create(&path, "", CreateMode::Persistent).await?;
     assert_eq!(fired(created).await?, EventType::NODE_CREATED);
 
     let (_, _, data) = client.get_data_and_watch(&path).await?;
     let (_, exists) = client.exists_and_watch(&path).await?;
     let (_, children) = client.get_children_and_watch(&path).await?;
-    client.set_data(&path, b"new", Version::ANY).await?;
+    client.set_data(&path, "new", Version::ANY).await?;
     assert_eq!(fired(data).await?, EventType::NODE_DATA_CHANGED);
     assert_eq!(fired(exists).await?, EventType::NODE_DATA_CHANGED);
-    client.create(&child, b"", CreateMode::Persistent).await?;
+    client.create(&child, "", CreateMode::Persistent).await?;
     assert_eq!(fired(children).await?, EventType::NODE_CHILDREN_CHANGED);
 
     let (_, children) = client.get_children_and_watch(&child).await?;
@@ -83,13 +83,13 @@ async fn watches_on_one_znode_share_one_notification(server: ServerKind) -> Test
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let path = unique_path("shared");
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     let mut watches = Vec::new();
     for _ in 0..10 {
         watches.push(client.get_data_and_watch(&path).await?.2);
     }
-    client.set_data(&path, b"1", Version::ANY).await?;
-    client.set_data(&path, b"2", Version::ANY).await?;
+    client.set_data(&path, "1", Version::ANY).await?;
+    client.set_data(&path, "2", Version::ANY).await?;
     for watch in watches {
         assert_eq!(fired(watch).await?, EventType::NODE_DATA_CHANGED);
     }
@@ -106,7 +106,7 @@ async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestRes
     let (deleted, created) = (unique_path("deleted"), unique_path("created"));
     let (written, parent) = (unique_path("written"), unique_path("parent"));
     for path in [&deleted, &written, &parent] {
-        other.create(path, b"", CreateMode::Persistent).await?;
+        other.create(path, "", CreateMode::Persistent).await?;
     }
     let (_, _, on_deleted) = client.get_data_and_watch(&deleted).await?;
     let (_, on_created) = client.exists_and_watch(&created).await?;
@@ -115,9 +115,9 @@ async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestRes
     proxy.refuse();
     proxy.cut();
     other.delete(&deleted, Version::ANY).await?;
-    other.create(&created, b"", CreateMode::Ephemeral).await?;
-    other.set_data(&written, b"x", Version::ANY).await?;
-    other.create(&format!("{parent}/child"), b"", CreateMode::Ephemeral).await?;
+    other.create(&created, "", CreateMode::Ephemeral).await?;
+    other.set_data(&written, "x", Version::ANY).await?;
+    other.create(&format!("{parent}/child"), "", CreateMode::Ephemeral).await?;
     proxy.accept()?;
     assert_eq!(fired(on_deleted).await?, EventType::NODE_DELETED);
     assert_eq!(fired(on_created).await?, EventType::NODE_CREATED);
@@ -130,14 +130,14 @@ async fn a_watch_outlives_its_connection(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
     let path = unique_path("outlives");
-    client.create(&path, b"", CreateMode::Persistent).await?;
+    client.create(&path, "", CreateMode::Persistent).await?;
     let (_, _, mut watch) = client.get_data_and_watch(&path).await?;
     for cuts in 1..=3 {
         proxy.cut();
         reconnected(&proxy, &client, cuts).await?;
         assert!(timeout(Duration::ZERO, &mut watch).await.is_err(), "nothing has changed");
     }
-    client.set_data(&path, b"x", Version::ANY).await?;
+    client.set_data(&path, "x", Version::ANY).await?;
     assert_eq!(fired(watch).await?, EventType::NODE_DATA_CHANGED);
     client.sync("/").await?;
     let counters = proxy.counters();
@@ -173,7 +173,7 @@ async fn fifty_thousand_watches_are_set_again_in_pieces(server: ServerKind) -> T
     let requests = proxy.counters().requests(Opcode::SET_WATCHES);
     assert!((40..60).contains(&requests), "{requests}");
     for (watch, path) in watches.into_iter().step_by(4999) {
-        client.create(&path, b"", CreateMode::Ephemeral).await?;
+        client.create(&path, "", CreateMode::Ephemeral).await?;
         assert_eq!(fired(watch).await?, EventType::NODE_CREATED);
     }
     Ok(())
@@ -189,7 +189,7 @@ async fn a_dropped_watch_is_taken_down(server: ServerKind) -> TestResult {
     for number in 0..100 {
         let path = format!("/dropped-{number}");
         let (_, watch) = client.exists_and_watch(&path).await?;
-        let created = other.create(&path, b"", CreateMode::Ephemeral);
+        let created = other.create(&path, "", CreateMode::Ephemeral);
         let (created, ()) = tokio::join!(created, async { drop(watch) });
         created?;
     }
@@ -197,7 +197,7 @@ async fn a_dropped_watch_is_taken_down(server: ServerKind) -> TestResult {
     eventually(SOON, "the server keeps one watch", || {
         server.watch_count().is_ok_and(|watches| watches == 1)
     })?;
-    client.create("/kept", b"", CreateMode::Ephemeral).await?;
+    client.create("/kept", "", CreateMode::Ephemeral).await?;
     assert_eq!(fired(kept).await?, EventType::NODE_CREATED);
     Ok(())
 }
@@ -222,7 +222,7 @@ async fn a_lost_watch_is_dropped_without_harm_to_those_of_the_next_session(
     let path = unique_path("new");
     let (_, new) = client.exists_and_watch(&path).await?;
     drop(old);
-    client.create(&path, b"", CreateMode::Ephemeral).await?;
+    client.create(&path, "", CreateMode::Ephemeral).await?;
     assert_eq!(fired(new).await?, EventType::NODE_CREATED);
     Ok(())
 }

@@ -5,7 +5,7 @@ use zk_embedded::ExtendedTypes;
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::server::{ServerKind, Settings, TestServer};
-use zk_tests::zookeeper::{CommandLine, Release};
+use zk_tests::zookeeper::{CommandLine, ServerVersion};
 
 on_both_servers! {
     #[test]
@@ -216,7 +216,7 @@ fn access_lists_are_shown_set_and_obeyed(server: ServerKind) -> TestResult {
     let mut stranger = CommandLine::connect(&servers)?;
     // Older clients do not know the command, and print all that they know.
     let whoami = |known| match owner_release {
-        Some(release) if release >= Release::new(3, 7, 0) => known,
+        Some(release) if release >= ServerVersion::new(3, 7, 0) => known,
         _ => "addauth scheme auth",
     };
     prints(

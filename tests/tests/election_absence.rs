@@ -4,7 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectError, ConnectionState, Departure, EndReason, LostReason, Nomination, Role,
+    Client, ConnectError, ConnectionState, Departure, EndReason, LostReason, Nomination, OnExpiry,
+    Role,
 };
 use zk_tests::election::{
     Arena, ELECTION, LASTING, connect, follows_this, is_suspended, leads, reaches, soon,
@@ -87,7 +88,7 @@ async fn without_a_server_nobody_leads_and_everybody_may_leave(server: ServerKin
     follows_this(&follower, leadership.candidate()).await?;
     let ending = Client::builder(&arena.servers())
         .session_timeout(SHORT)
-        .close_on_expiry()
+        .on_expiry(OnExpiry::Close)
         .connect()
         .await?;
     let mut ended = ending.election(ELECTION).nominate()?;

@@ -47,7 +47,7 @@ async fn a_leader_keeps_its_lease_beside_a_hundred_mebibytes_of_replies() -> Tes
     let client = connect(&arena.servers(), LONG).await?;
     let paths: Vec<_> = (0..10).map(|number| format!("/large-{number}")).collect();
     for path in &paths {
-        arena.admin.create(path, &vec![b'x'; LARGE], CreateMode::Persistent).await?;
+        arena.admin.create(path, vec![b'x'; LARGE], CreateMode::Persistent).await?;
     }
     let mut nomination = client.election(ELECTION).nominate()?;
     let leadership = leads(&mut nomination).await?;

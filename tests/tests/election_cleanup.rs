@@ -3,7 +3,9 @@
 
 use core::time::Duration;
 
-use election_tokio::{Acl, Client, CreateMode, EndReason, ErrorCode, NominationError, Permissions};
+use election_tokio::{
+    Acls, Client, CreateMode, EndReason, ErrorCode, NominationError, Permissions,
+};
 use zk_tests::election::{Arena, ELECTION, LASTING, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -25,10 +27,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 async fn unreadable_election(arena: &Arena) -> Result<Client, TestFailure> {
     let reader = Client::builder(&arena.servers()).auth("digest", b"reader:secret");
     let reader = reader.session_timeout(LASTING).connect_timeout(SOON).connect().await?;
-    let blind = Permissions::CREATE.get() | Permissions::DELETE.get();
-    let blind = Acl { permissions: Permissions::new(blind), ..Acl::OPEN };
+    let blind = Acls::creator_all().world(Permissions::CREATE | Permissions::DELETE);
     let mode = CreateMode::Persistent;
-    reader.create_with_acl(ELECTION, b"", mode, &[blind, Acl::CREATOR_ALL]).await?;
+    reader.create_with_acl(ELECTION, "", mode, &blind).await?;
     Ok(reader)
 }
 

@@ -147,7 +147,7 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
     for candidate in [leadership.candidate(), &own, leadership.candidate(), &own] {
         let before = proxy.counters();
         let path = format!("{ELECTION}/{candidate}");
-        arena.admin.set_data(&path, b"written", Version::ANY).await?;
+        arena.admin.set_data(&path, "written", Version::ANY).await?;
         let after = proxy.wait_for(SOON, "the watch is set anew", |counters| {
             counters.replies(Opcode::GET_DATA) > before.replies(Opcode::GET_DATA)
         })?;
@@ -179,7 +179,7 @@ async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
         ("_c_not-an-id-lock-", CreateMode::EphemeralSequential),
         ("größe", CreateMode::Container),
     ] {
-        arena.admin.create(&format!("{ELECTION}/{name}"), b"", mode).await?;
+        arena.admin.create(&format!("{ELECTION}/{name}"), "", mode).await?;
     }
     let mut nominations = queue_behind(&arena, 7).await?;
     let leadership = leads(&mut nominations[0]).await?;

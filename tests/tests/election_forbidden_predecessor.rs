@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acl, CandidateName, Client, ClientBuilder, EndReason, ErrorCode, NominationError, Permissions,
+    Acls, CandidateName, Client, ClientBuilder, EndReason, ErrorCode, NominationError, Permissions,
     Role, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, follows_this, leads, reaches, soon};
@@ -35,8 +35,8 @@ async fn client(arena: &Arena) -> Result<Client, TestFailure> {
 /// Leaves a candidate to its session alone.
 async fn close(arena: &Arena, candidate: &CandidateName) -> TestResult {
     let path = format!("{ELECTION}/{candidate}");
-    let other = Acl { permissions: Permissions::ALL, scheme: "digest", id: "another:user" };
-    Ok(arena.admin.set_acl(&path, &[other], Version::ANY).await.map(drop)?)
+    let other = Acls::new().digest_password(Permissions::ALL, "another", "secret");
+    Ok(arena.admin.set_acl(&path, &other, Version::ANY).await.map(drop)?)
 }
 
 async fn a_follower_finds_that_its_predecessor_has_gone_unseen(server: ServerKind) -> TestResult {

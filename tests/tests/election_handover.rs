@@ -282,7 +282,7 @@ async fn the_last_nomination_takes_the_session_along(server: ServerKind) -> Test
     arena.wait_until_empty().await?;
     drop(leadership);
     let path = format!("{ELECTION}/of-the-next");
-    arena.admin.create(&path, b"", election_tokio::CreateMode::Ephemeral).await?;
+    arena.admin.create(&path, "", election_tokio::CreateMode::Ephemeral).await?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Elections whose znodes are for users alone.
 #![forbid(unsafe_code)]
 
-use election_tokio::{Acl, Client, Role};
+use election_tokio::{Acls, Client, Role};
 use zk_tests::election::{
     Arena, ELECTION, LASTING, follows_this, is_suspended, leads, reaches, soon,
 };
@@ -34,7 +34,7 @@ async fn an_election_among_users_survives_reconnects(server: ServerKind) -> Test
     let arena = Arena::new(server, "users").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let (first, second) = (user_by(&arena, &proxy).await?, user_by(&arena, &proxy).await?);
-    let election = |client: &Client| client.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
+    let election = |client: &Client| client.election(ELECTION).acls(Acls::creator_all());
     let mut leader = election(&first).nominate()?;
     let leadership = leads(&mut leader).await?;
     let mut heir = election(&second).nominate()?;
@@ -58,7 +58,7 @@ async fn an_election_among_users_survives_reconnects(server: ServerKind) -> Test
     let candidate = format!("{ELECTION}/{}", leadership.candidate());
     let of_candidate = second.get_acl(&candidate).await?;
     let acknowledgement = second.get_acl(&format!("{ELECTION}.acknowledged")).await?;
-    assert_eq!(acknowledgement.to_list(), of_candidate.to_list());
+    assert_eq!(acknowledgement.to_acls(), of_candidate.to_acls());
     soon("the leader resigns", leadership.resign()).await??;
     leads(&mut heir).await?;
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use election_tokio::{
-    Acl, Client, ErrorCode, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination,
+    Acls, Client, ErrorCode, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination,
     NominationError, OnLoss, Permissions, TransactionError, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
@@ -199,9 +199,8 @@ async fn a_candidate_that_cannot_be_checked_proves_nothing(server: ServerKind) -
     let mut nomination = client.election(ELECTION).on_loss(OnLoss::End).nominate()?;
     let leadership = leads(&mut nomination).await?;
     let candidate = format!("{ELECTION}/{}", leadership.candidate());
-    let somebody_else =
-        Acl { permissions: Permissions::ALL, scheme: "digest", id: "somebody:else" };
-    arena.admin.set_acl(&candidate, &[somebody_else], Version::ANY).await?;
+    let somebody_else = Acls::new().digest_password(Permissions::ALL, "somebody", "else");
+    arena.admin.set_acl(&candidate, &somebody_else, Version::ANY).await?;
     let lost = soon("the leadership is lost", leadership.lost()).await?;
     let no_auth = NominationError::Rejected(ErrorCode::NO_AUTH.get());
     assert_eq!(lost, LostReason::Failed(no_auth));

@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acl, Client, CreateMode, ElectionNode, EndReason, ErrorCode, Nomination, NominationError,
-    Permissions, Role, Version,
+    Acls, Client, CreateMode, ElectionNode, EndReason, ErrorCode, NodeKind, Nomination,
+    NominationError, Permissions, Role, Version,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -111,7 +111,8 @@ async fn a_container_that_comes_and_goes_stops_nobody(server: ServerKind) -> Tes
     let server = server.start_with(&settings)?;
     let arena = Arena::on(server.addr(), "container").await?;
     let client = arena.client().await?;
-    let election = client.election(ELECTION).container();
+    let election =
+        client.election(ELECTION).election_node(ElectionNode::Create(NodeKind::Container));
     let mut last = None;
     let mut restarted = 0;
     for round in 0..100 {
@@ -146,7 +147,7 @@ async fn connect_as(servers: &str, user: &str) -> Result<Client, TestFailure> {
 async fn a_nominee_without_permission_ends_with_that_error(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "forbidden").await?;
     let insider = connect_as(&arena.servers(), "insider:secret").await?;
-    let election = insider.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
+    let election = insider.election(ELECTION).acls(Acls::creator_all());
     let mut leader = election.nominate()?;
     let leadership = leads(&mut leader).await?;
 
@@ -159,13 +160,10 @@ async fn a_nominee_without_permission_ends_with_that_error(server: ServerKind) -
 
     // A nominee that may create a candidate, and not read those of the others, follows by looks.
     let half = "/half";
-    let may_create = Acl {
-        permissions: Permissions::new(Permissions::CREATE.get() | Permissions::READ.get()),
-        ..Acl::OPEN
-    };
+    let may_create = Acls::creator_all().world(Permissions::CREATE | Permissions::READ);
     let mode = CreateMode::Persistent;
-    insider.create_with_acl(half, b"", mode, &[may_create, Acl::CREATOR_ALL]).await?;
-    let secret = insider.election(half).acl(&[Acl::CREATOR_ALL]);
+    insider.create_with_acl(half, "", mode, &may_create).await?;
+    let secret = insider.election(half).acls(Acls::creator_all());
     let mut secret = secret.nominate()?;
     let in_secret = leads(&mut secret).await?;
     let blind = arena.client().await?.election(half).nominate()?;
@@ -180,7 +178,7 @@ async fn a_reconnected_nominee_is_who_it_was(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "identity").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = connect_as(&arena.servers_by(&proxy), "insider:secret").await?;
-    let election = client.election(ELECTION).acl(&[Acl::CREATOR_ALL]);
+    let election = client.election(ELECTION).acls(Acls::creator_all());
     let mut leader = election.nominate()?;
     let leadership = leads(&mut leader).await?;
     let heir = election.nominate()?;

@@ -56,7 +56,7 @@ async fn a_guarded_write_that_waited_for_room_is_not_applied_after_one_with_a_ne
 ) -> TestResult {
     const WORK: &str = "/work";
     let arena = Arena::new(server, "room").await?;
-    arena.admin.create(WORK, b"", CreateMode::Persistent).await?;
+    arena.admin.create(WORK, "", CreateMode::Persistent).await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(LASTING);
     let builder = builder.limits(Limits { max_in_flight: 1, ..Limits::default() });

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::raw::{CreateMode, Created, RawClient, RawError};
-use zk_tests::zookeeper::{Options, Release, Server, Snapshot};
+use zk_tests::zookeeper::{Options, Server, ServerVersion, Snapshot};
 
 const LAST: i32 = i32::MAX;
 
@@ -32,7 +32,7 @@ impl Bench {
 
     /// Whether the stored count stays where the numbers end.
     fn count_sticks(&self) -> Result<bool, TestFailure> {
-        Ok(self.server.release()? >= Release::new(3, 6, 0))
+        Ok(self.server.release()? >= ServerVersion::new(3, 6, 0))
     }
 
     fn create(&mut self, prefix: &str) -> Result<Created, TestFailure> {

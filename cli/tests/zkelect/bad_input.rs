@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 
-use election_tokio::{Acl, Client, CreateMode, Permissions};
+use election_tokio::{Acls, Client, CreateMode};
 use rustix::process::Signal;
 
 use crate::support::{BEATING, Folder, Plan, Run, output, servers, text, touch};
@@ -77,9 +77,8 @@ fn a_chroot_that_does_not_exist_is_named() {
 async fn a_lack_of_permission_is_told() {
     let servers = servers("permission");
     let client = Client::builder(&servers).connect().await.expect("a session");
-    let only_read = Acl { permissions: Permissions::READ, ..Acl::OPEN };
     client
-        .create_with_acl("/closed", b"", CreateMode::Persistent, &[only_read])
+        .create_with_acl("/closed", "", CreateMode::Persistent, &Acls::read_only())
         .await
         .expect("it is created");
     let run = output(&["run", "--servers", &servers, "--election", "/closed", "--", "true"]);

@@ -60,9 +60,7 @@ impl Nominee {
 
     fn election_node_missing(&mut self) -> Option<Notice> {
         match (&mut self.stage, self.policy.election_node) {
-            (Stage::Entering(entering), ElectionNode::CreateIfMissing)
-                if entering.rounds < ROUNDS =>
-            {
+            (Stage::Entering(entering), ElectionNode::Create(_)) if entering.rounds < ROUNDS => {
                 entering.rounds += 1;
                 entering.step = Entry::CreateElectionNode;
                 None

@@ -11,8 +11,8 @@ mod looking;
 
 use super::*;
 use crate::Change;
-use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, OnLoss, Payload};
-use crate::{Token, Version};
+use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
+use crate::{Payload, Token, Version};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
@@ -22,8 +22,10 @@ const GHOST: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000002";
 const OTHER: &str = "_c_22222222-2222-2222-2222-222222222222-latch-0000000003";
 const SESSION: SessionId = SessionId::new(1);
 const NEXT_SESSION: SessionId = SessionId::new(2);
-const STAND_AGAIN: Policy =
-    Policy { on_loss: OnLoss::StandAgain, election_node: ElectionNode::CreateIfMissing };
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::Create(NodeKind::Persistent),
+};
 
 /// A nominee with what it last asked for.
 struct Script {

@@ -12,10 +12,12 @@ mod standing;
 use common::server::Request;
 use common::step::Step;
 use common::{Budget, World};
-use election_core::{ElectionNode, OnLoss, Policy};
+use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
 
-const STAND_AGAIN: Policy =
-    Policy { on_loss: OnLoss::StandAgain, election_node: ElectionNode::CreateIfMissing };
+const STAND_AGAIN: Policy = Policy {
+    on_loss: OnLoss::StandAgain,
+    election_node: ElectionNode::Create(NodeKind::Persistent),
+};
 const END: Policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
 
 /// A client that lost its connection after its create was sent.

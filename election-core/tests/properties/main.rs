@@ -9,7 +9,7 @@ mod common;
 use bench::{Bench, any_input};
 use common::client::Client;
 use common::{Budget, World};
-use election_core::{ElectionNode, Event, Failure, Notice, OnLoss, Policy, Recipe};
+use election_core::{ElectionNode, Event, Failure, NodeKind, Notice, OnLoss, Policy, Recipe};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -33,8 +33,7 @@ const BUDGET: Budget = Budget {
 
 fn policy() -> impl Strategy<Value = Policy> {
     let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
-    let election_node =
-        prop_oneof![4 => Just(ElectionNode::CreateIfMissing), 1 => Just(ElectionNode::MustExist)];
+    let election_node = prop_oneof![4 => Just(ElectionNode::Create(NodeKind::Persistent)), 1 => Just(ElectionNode::MustExist)];
     (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy { on_loss, election_node })
 }
 

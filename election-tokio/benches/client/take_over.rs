@@ -65,7 +65,7 @@ async fn measure_with(
         let newcomer = election.nominate()?;
         settled(&newcomer).await?;
         queue.push_back(newcomer);
-        client.create("/take-over-floor", b"", CreateMode::Ephemeral).await?;
+        client.create("/take-over-floor", "", CreateMode::Ephemeral).await?;
         let start = Instant::now();
         client.delete("/take-over-floor", Version::ANY).await?;
         deletes.push(start.elapsed());

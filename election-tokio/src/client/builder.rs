@@ -190,9 +190,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Ends the client when its session expires, instead of making a new session.
-    pub fn close_on_expiry(mut self) -> Self {
-        self.on_expiry = OnExpiry::Close;
+    /// What follows when the session expires (default: the client makes a new one).
+    pub fn on_expiry(mut self, on_expiry: OnExpiry) -> Self {
+        self.on_expiry = on_expiry;
         self
     }
 

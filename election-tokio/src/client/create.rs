@@ -1,14 +1,16 @@
 //! Creating znodes.
 
+use bytes::Bytes;
 use zk_jute::records::{
     Acl, Create2Request, Create2Response, CreateContainerRequest, CreateMode as WireMode,
     CreateRequest, CreateTtlRequest, Stat, TtlMode,
 };
 use zk_jute::{OpCode, Vector};
 
-use super::access::checked_acl;
+use super::access::checked_acls;
 use super::operations::decoded_as;
 use super::{Client, Ttl};
+use crate::acl::Acls;
 use crate::error::Error;
 use crate::path;
 
@@ -125,10 +127,10 @@ impl Client {
     pub async fn create(
         &self,
         path: &str,
-        data: &[u8],
+        data: impl Into<Bytes>,
         mode: CreateMode,
     ) -> Result<Created, Error> {
-        self.create_with_acl(path, data, mode, &[Acl::OPEN]).await
+        self.create_checked(path, &data.into(), mode, &[Acl::OPEN]).await
     }
 
     /// Creates a znode with an access list.
@@ -141,21 +143,32 @@ impl Client {
     pub async fn create_with_acl(
         &self,
         path: &str,
+        data: impl Into<Bytes>,
+        mode: CreateMode,
+        acls: &Acls,
+    ) -> Result<Created, Error> {
+        let acl = checked_acls(mode.operation(), path, acls)?;
+        self.create_checked(path, &data.into(), mode, &acl).await
+    }
+
+    /// Creates a znode with an access list that was checked.
+    pub(super) async fn create_checked(
+        &self,
+        path: &str,
         data: &[u8],
         mode: CreateMode,
         acl: &[Acl<'_>],
     ) -> Result<Created, Error> {
         let operation = mode.operation();
         let server_path = self.checked_path(operation, path, mode.validate(path))?;
-        let acl = checked_acl(operation, path, acl)?;
-        let answer = match mode.record(&server_path, data, acl) {
+        let reply = match mode.record(&server_path, data, Vector::new(acl)) {
             CreateRecord::Plain(create) => self.call(path, &Create2Request(create)).await?,
             CreateRecord::Container(create) => {
                 self.call(path, &CreateContainerRequest(create)).await?
             }
             CreateRecord::Ttl(create) => self.call(path, &create).await?,
         };
-        let response: Create2Response<'_> = decoded_as(operation, path, &answer)?;
+        let response: Create2Response<'_> = decoded_as(operation, path, &reply)?;
         let created = self.shared().chroot.leave(response.path).to_owned();
         Ok(Created { path: created, stat: response.stat })
     }

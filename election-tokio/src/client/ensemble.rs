@@ -21,7 +21,7 @@ const CONFIG: &str = "/zookeeper/config";
 #[non_exhaustive]
 pub struct EnsembleConfig {
     /// The members; none on a server that stands alone.
-    pub members: Vec<Member>,
+    pub members: Vec<EnsembleMember>,
     /// The transaction that made it so, or `None` on a server that stands alone.
     pub version: Option<Zxid>,
 }
@@ -31,14 +31,14 @@ pub struct EnsembleConfig {
 /// Displayed and parsed as in a server's configuration:
 /// `server.1=host:2888:3888:participant;2181`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Member {
+pub struct EnsembleMember {
     id: u64,
     place: String,
 }
 
 /// As what a member takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MemberRole {
+pub enum EnsembleMemberRole {
     /// It votes.
     Participant,
     /// It does not vote.
@@ -48,7 +48,7 @@ pub enum MemberRole {
 /// Text that is no member of an ensemble: nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no member of an ensemble: write server.N=host:port:port[:role][;[host:]port]")]
-pub struct MemberError {
+pub struct ParseEnsembleMemberError {
     text: String,
 }
 
@@ -62,8 +62,8 @@ pub struct Reconfiguration {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
-    Members { joining: Vec<Member>, leaving: Vec<u64> },
-    All(Vec<Member>),
+    Members { joining: Vec<EnsembleMember>, leaving: Vec<u64> },
+    All(Vec<EnsembleMember>),
 }
 
 impl Client {
@@ -77,8 +77,8 @@ impl Client {
     /// `NoNode` before ZooKeeper 3.5.0; [`ErrorKind::UnreadableConfig`].
     pub async fn get_config(&self) -> Result<EnsembleConfig, Error> {
         let request = GetDataRequest { path: CONFIG, watch: false };
-        let answer = self.call(CONFIG, &request).await?;
-        config(OpCode::GET_DATA, &answer)
+        let reply = self.call(CONFIG, &request).await?;
+        config(OpCode::GET_DATA, &reply)
     }
 
     /// Like [`Client::get_config`], with a watch that fires when the members change.
@@ -121,24 +121,26 @@ impl Client {
             new_members: members.as_deref(),
             current_config: change.only_from.unwrap_or(Zxid::new(-1)),
         };
-        let answer = self.call(CONFIG, &request).await?;
-        config(OpCode::RECONFIG, &answer)
+        let reply = self.call(CONFIG, &request).await?;
+        config(OpCode::RECONFIG, &reply)
     }
 }
 
 impl EnsembleConfig {
     /// Where clients are served, as `host:port,host:port`, by those members that say so.
     pub fn connect_string(&self) -> String {
-        let addresses: Vec<&str> = self.members.iter().filter_map(Member::client_address).collect();
+        let addresses: Vec<&str> =
+            self.members.iter().filter_map(EnsembleMember::client_address).collect();
         addresses.join(",")
     }
 
-    fn parse(text: &str) -> Result<Self, MemberError> {
+    fn parse(text: &str) -> Result<Self, ParseEnsembleMemberError> {
         let mut config = Self { members: Vec::new(), version: None };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             if let Some(version) = line.strip_prefix("version=") {
                 let zxid = i64::from_str_radix(version, 16);
-                config.version = Some(Zxid::new(zxid.map_err(|_| MemberError::new(line))?));
+                config.version =
+                    Some(Zxid::new(zxid.map_err(|_| ParseEnsembleMemberError::new(line))?));
             } else if !line.starts_with("group.") && !line.starts_with("weight.") {
                 config.members.push(line.parse()?);
             }
@@ -147,18 +149,18 @@ impl EnsembleConfig {
     }
 }
 
-impl Member {
+impl EnsembleMember {
     /// The member's number (`myid`).
     pub const fn id(&self) -> u64 {
         self.id
     }
 
     /// As what it takes part; a member of which nothing is said votes.
-    pub fn role(&self) -> MemberRole {
+    pub fn role(&self) -> EnsembleMemberRole {
         let peers = self.place.split(';').next().unwrap_or_default();
         match peers.rsplit(':').next() {
-            Some("observer") => MemberRole::Observer,
-            _ => MemberRole::Participant,
+            Some("observer") => EnsembleMemberRole::Observer,
+            _ => EnsembleMemberRole::Participant,
         }
     }
 
@@ -169,17 +171,17 @@ impl Member {
     }
 }
 
-impl fmt::Display for Member {
+impl fmt::Display for EnsembleMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "server.{}={}", self.id, self.place)
     }
 }
 
-impl FromStr for Member {
-    type Err = MemberError;
+impl FromStr for EnsembleMember {
+    type Err = ParseEnsembleMemberError;
 
     /// The servers check the addresses; here it is only seen to that one member stays one.
-    fn from_str(text: &str) -> Result<Self, MemberError> {
+    fn from_str(text: &str) -> Result<Self, ParseEnsembleMemberError> {
         let member = text.strip_prefix("server.").and_then(|rest| {
             let (id, place) = rest.split_once('=')?;
             let digits = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
@@ -187,11 +189,11 @@ impl FromStr for Member {
             (digits && place.contains(':') && place.chars().all(sound))
                 .then(|| Some(Self { id: id.parse().ok()?, place: place.to_owned() }))?
         });
-        member.ok_or_else(|| MemberError::new(text))
+        member.ok_or_else(|| ParseEnsembleMemberError::new(text))
     }
 }
 
-impl MemberError {
+impl ParseEnsembleMemberError {
     fn new(text: &str) -> Self {
         Self { text: text.to_owned() }
     }
@@ -205,12 +207,12 @@ impl Reconfiguration {
     }
 
     /// These members, and no others.
-    pub const fn to(members: Vec<Member>) -> Self {
+    pub const fn to(members: Vec<EnsembleMember>) -> Self {
         Self { change: Change::All(members), only_from: None }
     }
 
     /// A member comes, or is changed.
-    pub fn joining(mut self, member: Member) -> Self {
+    pub fn joining(mut self, member: EnsembleMember) -> Self {
         match &mut self.change {
             Change::Members { joining: members, .. } | Change::All(members) => members.push(member),
         }
@@ -233,8 +235,8 @@ impl Reconfiguration {
     }
 }
 
-fn config(operation: OpCode, answer: &Completion) -> Result<EnsembleConfig, Error> {
-    let response: GetDataResponse<'_> = decoded_as(operation, CONFIG, answer)?;
+fn config(operation: OpCode, reply: &Completion) -> Result<EnsembleConfig, Error> {
+    let response: GetDataResponse<'_> = decoded_as(operation, CONFIG, reply)?;
     let unreadable = || Error::new(operation, CONFIG, ErrorKind::UnreadableConfig);
     let text = core::str::from_utf8(response.data.unwrap_or_default());
     let text = text.map_err(|_| unreadable())?;
@@ -252,14 +254,14 @@ mod tests {
                     server.3=a:1:2|b:1:2\n\
                     version=100000007";
         let config = EnsembleConfig::parse(text).unwrap();
-        let ids: Vec<_> = config.members.iter().map(Member::id).collect();
+        let ids: Vec<_> = config.members.iter().map(EnsembleMember::id).collect();
         assert_eq!(ids, [1, 12, 3]);
-        let roles: Vec<_> = config.members.iter().map(Member::role).collect();
-        let (votes, looks_on) = (MemberRole::Participant, MemberRole::Observer);
+        let roles: Vec<_> = config.members.iter().map(EnsembleMember::role).collect();
+        let (votes, looks_on) = (EnsembleMemberRole::Participant, EnsembleMemberRole::Observer);
         assert_eq!(roles, [votes, looks_on, votes]);
         assert_eq!(config.connect_string(), "0.0.0.0:2181");
         assert_eq!(config.version, Some(Zxid::new(0x1_0000_0007)));
-        let written: Vec<_> = config.members.iter().map(Member::to_string).collect();
+        let written: Vec<_> = config.members.iter().map(EnsembleMember::to_string).collect();
         assert_eq!(written.join("\n"), text.rsplit_once('\n').unwrap().0);
         let alone = EnsembleConfig { members: vec![], version: None };
         assert_eq!(EnsembleConfig::parse(""), Ok(alone));
@@ -273,7 +275,7 @@ mod tests {
                     weight.1=1\n\
                     version=100000007";
         let config = EnsembleConfig::parse(text).unwrap();
-        assert_eq!(config.members.iter().map(Member::id).collect::<Vec<_>>(), [1]);
+        assert_eq!(config.members.iter().map(EnsembleMember::id).collect::<Vec<_>>(), [1]);
         assert_eq!(config.version, Some(Zxid::new(0x1_0000_0007)));
     }
 
@@ -293,7 +295,7 @@ mod tests {
             "1=a:1:2",
         ];
         for text in cases {
-            assert_eq!(text.parse::<Member>(), Err(MemberError::new(text)));
+            assert_eq!(text.parse::<EnsembleMember>(), Err(ParseEnsembleMemberError::new(text)));
         }
         assert!(EnsembleConfig::parse("version=xyz").is_err());
         assert!(EnsembleConfig::parse("nonsense").is_err());

@@ -3,7 +3,7 @@
 use zk_jute::{OpCode, Version};
 use zk_session::SessionTicket;
 
-pub use election_session::IfGone;
+pub use election_session::{IfGone, OnExpiry};
 
 use super::Client;
 use crate::error::{Error, ErrorKind};

@@ -37,9 +37,9 @@ impl Client {
         let checked = path::check_path(&[prefix, "x"].concat());
         let server_prefix = self.checked_path(OpCode::GET_EPHEMERALS, prefix, checked)?;
         let request = GetEphemeralsRequest { prefix_path: Some(&server_prefix) };
-        let answer = self.call(prefix, &request).await?;
+        let reply = self.call(prefix, &request).await?;
         let response: GetEphemeralsResponse<'_> =
-            decoded::<GetEphemeralsRequest<'_>, _>(prefix, &answer)?;
+            decoded::<GetEphemeralsRequest<'_>, _>(prefix, &reply)?;
         let chroot = &self.shared().chroot;
         // A chroot is a prefix of its siblings' paths, too.
         let inside = response.ephemerals.iter().filter_map(|path| chroot.strip(path));
@@ -57,9 +57,9 @@ impl Client {
     pub async fn get_all_children_number(&self, path: &str) -> Result<u32, Error> {
         let server_path = self.server_path::<GetAllChildrenNumberRequest<'_>>(path)?;
         let request = GetAllChildrenNumberRequest { path: &server_path };
-        let answer = self.call(path, &request).await?;
+        let reply = self.call(path, &request).await?;
         let GetAllChildrenNumberResponse { total_number } =
-            decoded::<GetAllChildrenNumberRequest<'_>, _>(path, &answer)?;
+            decoded::<GetAllChildrenNumberRequest<'_>, _>(path, &reply)?;
         u32::try_from(total_number).map_err(|_| {
             let kind = DecodeErrorKind::NegativeLength(total_number);
             let error = ErrorKind::UnreadableReply(DecodeError { kind, offset: 0 });
@@ -76,8 +76,8 @@ impl Client {
     ///
     /// [`ErrorKind::Unsupported`] before ZooKeeper 3.7.0.
     pub async fn who_am_i(&self) -> Result<Vec<ConnectionIdentity>, Error> {
-        let answer = self.call("/", &WhoAmI).await?;
-        let response: WhoAmIResponse<'_> = decoded_as(OpCode::WHO_AM_I, "/", &answer)?;
+        let reply = self.call("/", &WhoAmI).await?;
+        let response: WhoAmIResponse<'_> = decoded_as(OpCode::WHO_AM_I, "/", &reply)?;
         let owned = |info: zk_jute::records::ClientInfo<'_>| ConnectionIdentity {
             scheme: info.auth_scheme.to_owned(),
             user: info.user.to_owned(),

@@ -38,7 +38,7 @@ enum Kind {
 /// What one read of a [`MultiRead`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ReadResult {
+pub enum ReadOutcome {
     /// A znode's data, a slice of the read buffer, and metadata. Null data reads as empty.
     Data(Bytes, Stat),
     /// The names of a znode's children, in no order.
@@ -77,8 +77,8 @@ impl MultiRead {
     ///
     /// Of a single read, in its place: `NoNode`; `NoAuth`. Of the whole:
     /// [`ErrorKind::InvalidPath`] for any of the paths; [`ErrorKind::Unsupported`] before ZooKeeper
-    /// 3.6.0; [`ErrorKind::UnreadableReply`] for an answer to other reads than these.
-    pub async fn send(self) -> Result<Vec<Result<ReadResult, Error>>, Error> {
+    /// 3.6.0; [`ErrorKind::UnreadableReply`] for a reply to other reads than these.
+    pub async fn send(self) -> Result<Vec<Result<ReadOutcome, Error>>, Error> {
         let Some(first) = self.reads.first() else {
             return Ok(Vec::new());
         };
@@ -89,16 +89,16 @@ impl MultiRead {
         }
         let reads: Vec<_> =
             self.reads.iter().zip(&paths).map(|(read, path)| read.kind.wire(path)).collect();
-        let answer = self.client.call(&first.path, &MultiReadRequest::new(&reads)).await?;
+        let reply = self.client.call(&first.path, &MultiReadRequest::new(&reads)).await?;
         let response: MultiReadResponse<'_> =
-            decoded::<MultiReadRequest<'_>, _>(&first.path, &answer)?;
+            decoded::<MultiReadRequest<'_>, _>(&first.path, &reply)?;
         let unreadable = |kind| {
-            let error = DecodeError { kind, offset: answer.body.len() };
+            let error = DecodeError { kind, offset: reply.body.len() };
             Error::new(OpCode::MULTI_READ, &first.path, ErrorKind::UnreadableReply(error))
         };
         let results = self.reads.iter().zip(response);
         let results = results
-            .map(|(read, result)| read.result(result, &answer).map_err(unreadable))
+            .map(|(read, result)| read.result(result, &reply).map_err(unreadable))
             .collect::<Result<Vec<_>, _>>()?;
         if results.len() == self.reads.len() {
             return Ok(results);
@@ -111,19 +111,19 @@ impl MultiRead {
 impl Read {
     /// # Errors
     ///
-    /// What the answer has in the place of this read is that of another one.
+    /// What the reply has in the place of this read is that of another one.
     fn result(
         &self,
         result: MultiReadResult<'_>,
-        answer: &Completion,
-    ) -> Result<Result<ReadResult, Error>, DecodeErrorKind> {
+        reply: &Completion,
+    ) -> Result<Result<ReadOutcome, Error>, DecodeErrorKind> {
         match (self.kind, result) {
             (Kind::Data, MultiReadResult::GetData(read)) => {
-                let data = read.data.map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
-                Ok(Ok(ReadResult::Data(data, read.stat)))
+                let data = read.data.map_or_else(Bytes::new, |data| reply.body.slice_ref(data));
+                Ok(Ok(ReadOutcome::Data(data, read.stat)))
             }
             (Kind::Children, MultiReadResult::GetChildren(read)) => {
-                Ok(Ok(ReadResult::Children(read.children.iter().map(str::to_owned).collect())))
+                Ok(Ok(ReadOutcome::Children(read.children.iter().map(str::to_owned).collect())))
             }
             (kind, MultiReadResult::Error(code)) => {
                 Ok(Err(Error::new(kind.operation(), &self.path, ErrorKind::Refused(code))))

@@ -13,22 +13,22 @@ use super::watch::Asked;
 use super::{Client, OneshotWatch};
 use crate::error::{Error, ErrorKind};
 
-/// The names of a znode's children, in no order: a view of the server's answer.
+/// The names of a znode's children, in no order: a view of the server's reply.
 #[derive(Clone, Debug)]
 pub struct Children {
-    answer: Bytes,
+    reply: Bytes,
     stat: Stat,
 }
 
 impl Children {
-    fn new(answer: Bytes) -> Result<Self, zk_jute::DecodeError> {
-        let stat = GetChildren2Response::decode_prefix(&answer)?.stat;
-        Ok(Self { answer, stat })
+    fn new(reply: Bytes) -> Result<Self, zk_jute::DecodeError> {
+        let stat = GetChildren2Response::decode_prefix(&reply)?.stat;
+        Ok(Self { reply, stat })
     }
 
     /// The names, without the parent's path.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        GetChildren2Response::decode_prefix(&self.answer)
+        GetChildren2Response::decode_prefix(&self.reply)
             .ok()
             .into_iter()
             .flat_map(|response| response.children)
@@ -97,8 +97,8 @@ impl Client {
     pub async fn get_data(&self, path: &str) -> Result<(Bytes, Stat), Error> {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
         let request = GetDataRequest { path: &server_path, watch: false };
-        let answer = self.call(path, &request).await?;
-        data(path, &answer)
+        let reply = self.call(path, &request).await?;
+        data(path, &reply)
     }
 
     /// Like [`Client::get_data`], with a watch that fires when the znode is deleted or its data
@@ -127,11 +127,17 @@ impl Client {
     /// # Errors
     ///
     /// `NoNode`; `BadVersion`; `NoAuth` without the permission to write the znode.
-    pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
+    pub async fn set_data(
+        &self,
+        path: &str,
+        data: impl Into<Bytes>,
+        version: Version,
+    ) -> Result<Stat, Error> {
         let server_path = self.server_path::<SetDataRequest<'_>>(path)?;
-        let request = SetDataRequest { path: &server_path, data: Some(data), version };
-        let answer = self.call(path, &request).await?;
-        let response: SetDataResponse = decoded::<SetDataRequest<'_>, _>(path, &answer)?;
+        let data = data.into();
+        let request = SetDataRequest { path: &server_path, data: Some(&data), version };
+        let reply = self.call(path, &request).await?;
+        let response: SetDataResponse = decoded::<SetDataRequest<'_>, _>(path, &reply)?;
         Ok(response.stat)
     }
 
@@ -145,8 +151,8 @@ impl Client {
     pub async fn get_children(&self, path: &str) -> Result<Children, Error> {
         let server_path = self.server_path::<GetChildren2Request<'_>>(path)?;
         let request = GetChildren2Request { path: &server_path, watch: false };
-        let answer = self.call(path, &request).await?;
-        children(path, answer)
+        let reply = self.call(path, &request).await?;
+        children(path, reply)
     }
 
     /// Like [`Client::get_children`], with a watch that fires when a child is created or deleted, or
@@ -196,28 +202,28 @@ impl Client {
     }
 }
 
-/// The answer's body, as the one that belongs to the request `Q`.
+/// The reply's body, as the one that belongs to the request `Q`.
 pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     path: &str,
-    answer: &'a Completion,
+    reply: &'a Completion,
 ) -> Result<T, Error> {
-    decoded_as(Q::OPCODE, path, answer)
+    decoded_as(Q::OPCODE, path, reply)
 }
 
-/// The answer's body, as the one that belongs to this operation.
+/// The reply's body, as the one that belongs to this operation.
 pub(super) fn decoded_as<'a, T: Decode<'a>>(
     operation: OpCode,
     path: &str,
-    answer: &'a Completion,
+    reply: &'a Completion,
 ) -> Result<T, Error> {
-    T::decode_prefix(&answer.body)
+    T::decode_prefix(&reply.body)
         .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableReply(error)))
 }
 
 fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {
     match outcome {
-        Ok(answer) => {
-            let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &answer)?;
+        Ok(reply) => {
+            let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &reply)?;
             Ok(Some(response.stat))
         }
         Err(error) if error.is_no_node() => Ok(None),
@@ -225,14 +231,14 @@ fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<St
     }
 }
 
-fn data(path: &str, answer: &Completion) -> Result<(Bytes, Stat), Error> {
-    let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, answer)?;
-    let data = response.data.map_or_else(Bytes::new, |data| answer.body.slice_ref(data));
+fn data(path: &str, reply: &Completion) -> Result<(Bytes, Stat), Error> {
+    let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, reply)?;
+    let data = response.data.map_or_else(Bytes::new, |data| reply.body.slice_ref(data));
     Ok((data, response.stat))
 }
 
-fn children(path: &str, answer: Completion) -> Result<Children, Error> {
-    Children::new(answer.body).map_err(|error| {
+fn children(path: &str, reply: Completion) -> Result<Children, Error> {
+    Children::new(reply.body).map_err(|error| {
         Error::new(GetChildren2Request::OPCODE, path, ErrorKind::UnreadableReply(error))
     })
 }

@@ -1,9 +1,12 @@
 //! Creating a znode with the znodes above it.
 
+use bytes::Bytes;
 use zk_jute::ErrorCode;
 use zk_jute::records::Acl;
 
+use super::access::checked_acls;
 use super::{Client, CreateMode, Created, pipeline};
+use crate::acl::Acls;
 use crate::error::Error;
 
 /// How often the parents are created because they are missing, again.
@@ -27,14 +30,15 @@ impl Client {
     pub async fn create_with_parents(
         &self,
         path: &str,
-        data: &[u8],
+        data: impl Into<Bytes>,
         mode: CreateMode,
-        acl: &[Acl<'_>],
+        acls: &Acls,
     ) -> Result<Created, Error> {
+        let (data, acl) = (data.into(), checked_acls(mode.operation(), path, acls)?);
         let mut obstacle = None;
         let mut round = 0;
         loop {
-            let missing = match self.create_with_acl(path, data, mode, acl).await {
+            let missing = match self.create_checked(path, &data, mode, &acl).await {
                 Err(error) if error.is_no_node() => error,
                 outcome => return outcome,
             };
@@ -45,7 +49,7 @@ impl Client {
                 return Err(missing);
             }
             round += 1;
-            obstacle = self.create_parents(path, acl).await?;
+            obstacle = self.create_parents(path, &acl).await?;
         }
     }
 
@@ -61,7 +65,7 @@ impl Client {
         let mut obstacle = None;
         let mut parents = ancestors(path).collect::<Vec<_>>().into_iter();
         let mode = CreateMode::Persistent;
-        let next = || parents.next().map(|parent| self.create_with_acl(parent, b"", mode, acl));
+        let next = || parents.next().map(|parent| self.create_checked(parent, b"", mode, acl));
         pipeline::run(next, |outcome| {
             match outcome.map_err(|error| (error.code(), error)) {
                 Ok(_) | Err((Some(ErrorCode::NODE_EXISTS), _)) => obstacle = None,

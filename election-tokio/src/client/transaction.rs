@@ -5,15 +5,15 @@ use zk_jute::records::{
     Acl, CheckVersionRequest, DeleteRequest, MultiOp, MultiRequest, MultiResponse, MultiResult,
     SetDataRequest, Stat,
 };
-use zk_jute::{ErrorCode, OpCode, Version};
+use zk_jute::{ErrorCode, OpCode, Vector, Version};
 
 use super::Client;
-use super::access::checked_acl;
+use super::access::checked_acls;
 use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
+use crate::acl::Acls;
 use crate::error::{self, Error, ErrorKind};
 use crate::path;
-use election_session::AclList;
 
 /// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ struct Operation {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Create { data: Bytes, mode: CreateMode, acl: AclList },
+    Create { data: Bytes, mode: CreateMode, acls: Acls },
     Delete { version: Version },
     SetData { data: Bytes, version: Version },
     Check { version: Version },
@@ -40,7 +40,7 @@ enum Kind {
 /// What one operation of a transaction did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OperationResult {
+pub enum OperationOutcome {
     /// A znode was created, with this path.
     Created(String),
     /// A znode was deleted.
@@ -149,7 +149,7 @@ impl Client {
 impl Transaction {
     /// Creates a znode that everybody may do everything with.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
-        self.create_with_acl(path, data, mode, &[Acl::OPEN])
+        self.create_with_acl(path, data, mode, &Acls::open())
     }
 
     /// Creates a znode with an access list.
@@ -158,10 +158,9 @@ impl Transaction {
         path: &str,
         data: impl Into<Bytes>,
         mode: CreateMode,
-        acl: &[Acl<'_>],
+        acls: &Acls,
     ) -> Self {
-        let acl = AclList::new(acl);
-        self.with(path, Kind::Create { data: data.into(), mode, acl })
+        self.with(path, Kind::Create { data: data.into(), mode, acls: acls.clone() })
     }
 
     /// Deletes a znode, if its data has this version.
@@ -198,7 +197,7 @@ impl Transaction {
     /// [`TransactionError::Request`] if the whole failed, in which case
     /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
     /// or an access list that no server would take, is of that kind: nothing is sent then.
-    pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+    pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         self.commit_if(|| Ok(())).await
     }
 
@@ -206,7 +205,7 @@ impl Transaction {
     pub(crate) async fn commit_if(
         self,
         admit: impl Fn() -> Result<(), TransactionError>,
-    ) -> Result<Vec<OperationResult>, TransactionError> {
+    ) -> Result<Vec<OperationOutcome>, TransactionError> {
         let first = self.operations.first().map_or("", |operation| &operation.path);
         let mut paths = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
@@ -216,13 +215,14 @@ impl Transaction {
             };
             paths.push(self.client.checked_path(OpCode::MULTI, &operation.path, checked)?);
         }
-        let acls: Vec<_> = self.operations.iter().map(|operation| operation.kind.acl()).collect();
+        let acls: Vec<_> =
+            self.operations.iter().map(Operation::acl).collect::<Result<_, Error>>()?;
         let mut operations = Vec::with_capacity(self.operations.len());
         for ((operation, path), acl) in self.operations.iter().zip(&paths).zip(&acls) {
-            operations.push(operation.wire(path, acl)?);
+            operations.push(operation.wire(path, acl));
         }
-        let answer = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
-        let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &answer)?;
+        let reply = self.client.call_if(first, &MultiRequest::new(&operations), admit).await?;
+        let response: MultiResponse<'_> = decoded::<MultiRequest<'_>, _>(first, &reply)?;
         if let Some((index, code)) = response.error() {
             // A server that refuses one that is not there is taken to refuse the whole.
             let (operation, path) = match self.operations.get(index) {
@@ -232,7 +232,7 @@ impl Transaction {
             return Err(TransactionError::Refused { index, operation, path, code });
         }
         let results: Vec<_> =
-            response.iter().filter_map(|result| self.client.operation_result(result)).collect();
+            response.iter().filter_map(|result| self.client.operation_outcome(result)).collect();
         if results.len() == self.operations.len() {
             Ok(results)
         } else {
@@ -240,40 +240,46 @@ impl Transaction {
                 needed: self.operations.len(),
                 left: results.len(),
             };
-            let error = zk_jute::DecodeError { kind: end, offset: answer.body.len() };
+            let error = zk_jute::DecodeError { kind: end, offset: reply.body.len() };
             Err(Error::new(OpCode::MULTI, first, ErrorKind::UnreadableReply(error)).into())
         }
     }
 }
 
 impl Client {
-    fn operation_result(&self, result: MultiResult<'_>) -> Option<OperationResult> {
+    fn operation_outcome(&self, result: MultiResult<'_>) -> Option<OperationOutcome> {
         let path = |path: &str| self.shared().chroot.leave(path).to_owned();
         match result {
-            MultiResult::Create(created) => Some(OperationResult::Created(path(created.path))),
-            MultiResult::Create2(created) => Some(OperationResult::Created(path(created.path))),
-            MultiResult::Delete => Some(OperationResult::Deleted),
-            MultiResult::SetData(set) => Some(OperationResult::DataSet(set.stat)),
-            MultiResult::Check => Some(OperationResult::Checked),
+            MultiResult::Create(created) => Some(OperationOutcome::Created(path(created.path))),
+            MultiResult::Create2(created) => Some(OperationOutcome::Created(path(created.path))),
+            MultiResult::Delete => Some(OperationOutcome::Deleted),
+            MultiResult::SetData(set) => Some(OperationOutcome::DataSet(set.stat)),
+            MultiResult::Check => Some(OperationOutcome::Checked),
             _ => None,
         }
     }
 }
 
 impl Operation {
+    /// The entries of the access list of what is to be created.
+    ///
     /// # Errors
     ///
     /// The access list is one that no server would take.
-    fn wire<'a>(&'a self, path: &'a str, acl: &'a [Acl<'a>]) -> Result<MultiOp<'a>, Error> {
-        Ok(match &self.kind {
-            Kind::Create { data, mode, .. } => {
-                let acl = checked_acl(OpCode::MULTI, &self.path, acl)?;
-                match mode.record(path, data, acl) {
-                    CreateRecord::Plain(create) => MultiOp::Create(create),
-                    CreateRecord::Container(create) => MultiOp::CreateContainer(create),
-                    CreateRecord::Ttl(create) => MultiOp::CreateTtl(create),
-                }
-            }
+    fn acl(&self) -> Result<Vec<Acl<'_>>, Error> {
+        match &self.kind {
+            Kind::Create { acls, .. } => checked_acls(OpCode::MULTI, &self.path, acls),
+            Kind::Delete { .. } | Kind::SetData { .. } | Kind::Check { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn wire<'a>(&'a self, path: &'a str, acl: &'a [Acl<'a>]) -> MultiOp<'a> {
+        match &self.kind {
+            Kind::Create { data, mode, .. } => match mode.record(path, data, Vector::new(acl)) {
+                CreateRecord::Plain(create) => MultiOp::Create(create),
+                CreateRecord::Container(create) => MultiOp::CreateContainer(create),
+                CreateRecord::Ttl(create) => MultiOp::CreateTtl(create),
+            },
             Kind::Delete { version } => MultiOp::Delete(DeleteRequest { path, version: *version }),
             Kind::SetData { data, version } => {
                 MultiOp::SetData(SetDataRequest { path, data: Some(data), version: *version })
@@ -281,7 +287,7 @@ impl Operation {
             Kind::Check { version } => {
                 MultiOp::Check(CheckVersionRequest { path, version: *version })
             }
-        })
+        }
     }
 }
 
@@ -292,14 +298,6 @@ impl Kind {
             Self::Delete { .. } => OpCode::DELETE,
             Self::SetData { .. } => OpCode::SET_DATA,
             Self::Check { .. } => OpCode::CHECK,
-        }
-    }
-
-    /// The entries of the access list of what is to be created.
-    fn acl(&self) -> Vec<Acl<'_>> {
-        match self {
-            Self::Create { acl, .. } => acl.entries(),
-            Self::Delete { .. } | Self::SetData { .. } | Self::Check { .. } => Vec::new(),
         }
     }
 }

@@ -245,7 +245,7 @@ impl PersistentWatch {
         let Self { holder, path } = self;
         let client = holder.client.clone();
         drop(holder);
-        // Answers come in order: this one comes after that to the removal.
+        // Replies come in order: this one comes after that to the removal.
         client.check_watches(&path, WatcherType::ANY).await.map(drop)
     }
 

@@ -21,7 +21,7 @@ impl Leadership {
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
     /// `data`. It replaces that of an earlier leader; whoever reads it compares the token with the
     /// `czxid` of the lowest candidate. Its access list is that of the candidates
-    /// ([`Election::acl`](super::Election::acl)).
+    /// ([`Election::acls`](super::Election::acls)).
     ///
     /// Cancel safe: it may be published all the same.
     ///
@@ -37,8 +37,9 @@ impl Leadership {
         content.extend_from_slice(data);
         let content = Bytes::from(content);
         let publish = |transaction: GuardedTransaction| {
-            let (content, acl) = (content.clone(), site.acl_list().entries());
-            transaction.create_with_acl(&path, content, CreateMode::Ephemeral, &acl).commit()
+            let acls = site.acl_list().entries().into_iter().collect();
+            let mode = CreateMode::Ephemeral;
+            transaction.create_with_acl(&path, content.clone(), mode, &acls).commit()
         };
         let mut round = 1;
         loop {

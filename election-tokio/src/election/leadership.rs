@@ -3,18 +3,19 @@
 use core::future::Future;
 use core::pin::pin;
 use core::task::Poll;
+use core::time::Duration;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{CandidateName, Departure, Token};
 use tokio::time::Instant;
-use zk_jute::records::Acl;
 use zk_jute::{ErrorCode, Version};
 
 use super::inner::{NominationInner, WithdrawError, ended};
 use super::status::{LostReason, Status};
 use super::tenure::Tenure;
-use crate::client::{Client, CreateMode, OperationResult, Transaction, TransactionError};
+use crate::acl::Acls;
+use crate::client::{Client, CreateMode, OperationOutcome, Transaction, TransactionError};
 use crate::updates::Updates;
 
 /// The right to act, for as long as it is valid.
@@ -33,11 +34,6 @@ pub struct Leadership {
     tenure: Arc<Tenure>,
     status: Updates<Status>,
 }
-
-/// Work under [`Leadership::guard`] was dropped, because the leadership was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("leadership lost: {0}")]
-pub struct LeaderLoss(pub LostReason);
 
 impl Leadership {
     pub(super) fn new(
@@ -79,6 +75,19 @@ impl Leadership {
             .then(|| shared.clock.to_tokio(deadline))
     }
 
+    /// How long no other nominee can lead, if nothing more is heard from a server: the time to
+    /// [`Leadership::valid_until`]. Zero once the leadership is over or the deadline has passed.
+    ///
+    /// A bound for a piece of work: `timeout(leadership.remaining(), write).await`.
+    pub fn remaining(&self) -> Duration {
+        let shared = self.client().shared();
+        shared.clock.notice_sleep();
+        match (shared.lease_deadline(), self.tenure.lost()) {
+            (Some(deadline), None) => deadline.saturating_since(shared.clock.now()),
+            (None, _) | (_, Some(_)) => Duration::ZERO,
+        }
+    }
+
     /// Waits until the leadership is over, and tells why.
     ///
     /// Cancel safe: dropping the future changes nothing.
@@ -93,8 +102,8 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`LeaderLoss`] if `work` was dropped.
-    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LeaderLoss> {
+    /// Why the leadership was lost, if `work` was dropped.
+    pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LostReason> {
         let mut work = pin!(work);
         let mut lost = pin!(self.lost());
         core::future::poll_fn(|cx| {
@@ -103,7 +112,7 @@ impl Leadership {
                 self.client().shared().check_lease();
             }
             if let Poll::Ready(reason) = lost.as_mut().poll(cx) {
-                return Poll::Ready(Err(LeaderLoss(reason)));
+                return Poll::Ready(Err(reason));
             }
             work.as_mut().poll(cx).map(Ok)
         })
@@ -121,7 +130,7 @@ impl Leadership {
     }
 
     /// Asks the ensemble whether this leadership stands. Success says that at some moment between
-    /// the call and the answer a quorum agreed that this nominee led; what is the case after that
+    /// the call and the reply a quorum agreed that this nominee led; what is the case after that
     /// moment it does not say.
     ///
     /// Cancel safe: it changes nothing.
@@ -179,9 +188,9 @@ impl GuardedTransaction {
         path: &str,
         data: impl Into<Bytes>,
         mode: CreateMode,
-        acl: &[Acl<'_>],
+        acls: &Acls,
     ) -> Self {
-        Self { transaction: self.transaction.create_with_acl(path, data, mode, acl), ..self }
+        Self { transaction: self.transaction.create_with_acl(path, data, mode, acls), ..self }
     }
 
     /// Deletes a znode, if its data has this version.
@@ -209,7 +218,7 @@ impl GuardedTransaction {
     /// [`TransactionError::NotLeader`] if the leadership was over by the time at which the transaction
     /// could be sent, or when the server came to it: nothing was applied. Otherwise as
     /// [`Transaction::commit`]; the index counts the operations that were added.
-    pub async fn commit(self) -> Result<Vec<OperationResult>, TransactionError> {
+    pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         let Self { tenure, transaction } = self;
         let client = transaction.client().clone();
         let admit = || is_valid(&client, &tenure).then_some(()).ok_or(TransactionError::NotLeader);

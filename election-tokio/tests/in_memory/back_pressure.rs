@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use election_tokio::{Client, CreateMode, ErrorKind, Limits, Version, WhileDisconnected};
+use election_tokio::{Client, CreateMode, ErrorKind, Limits, OnExpiry, Version, WhileDisconnected};
 use tokio::task::JoinSet;
 
 use crate::server::{Server, settle, wait};
@@ -33,7 +33,7 @@ impl Wake for CountedWakes {
 async fn more_requests_than_there_is_room_for_all_complete() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "", CreateMode::Persistent).await.unwrap();
     let mut reads = JoinSet::new();
     for _ in 0..1000 {
         let client = client.clone();
@@ -61,13 +61,13 @@ async fn bounds_of_zero_let_one_request_through_at_a_time() {
 async fn requests_that_wait_for_room_are_sent_in_their_order() {
     let server = Server::new();
     let client = narrow_client(&server).await;
-    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "", CreateMode::Persistent).await.unwrap();
     let mut writes = JoinSet::new();
     for number in 0..100_i32 {
         let client = client.clone();
         writes.spawn(async move {
             let version = Version::new(number);
-            client.set_data("/znode", b"", version).await.map(|_| ())
+            client.set_data("/znode", "", version).await.map(|_| ())
         });
     }
     assert_eq!(writes.join_all().await, vec![Ok(()); 100]);
@@ -166,7 +166,7 @@ async fn what_waits_for_a_connection_is_bounded_and_ends_with_the_session() {
         .builder()
         .limits(limits)
         .while_disconnected(WhileDisconnected::Queue)
-        .close_on_expiry()
+        .on_expiry(OnExpiry::Close)
         .connect()
         .await
         .unwrap();

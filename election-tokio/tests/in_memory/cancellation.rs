@@ -7,7 +7,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 
-use election_tokio::{AccessList, Client, ConnectError, ConnectionEnd, CreateMode, Error, Version};
+use election_tokio::{Acls, Client, ConnectError, ConnectionEnd, CreateMode, Error, Version};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};
@@ -86,7 +86,7 @@ async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) 
     at_every_await_point(async |end| {
         let server = Server::new();
         let client = server.client().await;
-        client.create("/there", b"data", CreateMode::Persistent).await.unwrap();
+        client.create("/there", "data", CreateMode::Persistent).await.unwrap();
 
         let outcome = run_until(&server, end, operation(&client)).await;
         if let Some(outcome) = &outcome {
@@ -108,7 +108,7 @@ async fn drop_everywhere(operation: impl AsyncFn(&Client) -> Result<(), Error>) 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_create_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        client.create("/new", b"", CreateMode::Ephemeral).await.map(|_| ())
+        client.create("/new", "", CreateMode::Ephemeral).await.map(|_| ())
     })
     .await;
 }
@@ -116,7 +116,7 @@ async fn a_dropped_create_leaves_nothing_in_the_client() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_delete_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        client.create("/gone", b"", CreateMode::Ephemeral).await?;
+        client.create("/gone", "", CreateMode::Ephemeral).await?;
         client.delete("/gone", Version::ANY).await
     })
     .await;
@@ -125,8 +125,8 @@ async fn a_dropped_delete_leaves_nothing_in_the_client() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_creation_with_parents_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        let (mode, acl) = (CreateMode::Ephemeral, AccessList::open());
-        client.create_with_parents("/new/parent/znode", b"", mode, &acl).await.map(|_| ())
+        let (mode, acl) = (CreateMode::Ephemeral, Acls::open());
+        client.create_with_parents("/new/parent/znode", "", mode, &acl).await.map(|_| ())
     })
     .await;
 }
@@ -135,7 +135,7 @@ async fn a_dropped_creation_with_parents_leaves_nothing_in_the_client() {
 async fn a_dropped_deletion_of_a_tree_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
         for path in ["/tree", "/tree/a", "/tree/a/1", "/tree/b"] {
-            client.create(path, b"", CreateMode::Persistent).await?;
+            client.create(path, "", CreateMode::Persistent).await?;
         }
         client.delete_tree("/tree").await.map(|_| ())
     })
@@ -156,7 +156,7 @@ async fn a_dropped_read_leaves_nothing_in_the_client() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_set_data_leaves_nothing_in_the_client() {
     drop_everywhere(async |client| {
-        client.set_data("/there", b"more", Version::ANY).await.map(|_| ())
+        client.set_data("/there", "more", Version::ANY).await.map(|_| ())
     })
     .await;
 }
@@ -185,7 +185,7 @@ async fn a_dropped_watching_read_leaves_no_watch() {
 async fn a_dropped_wait_for_a_watch_leaves_no_watch() {
     drop_everywhere(async |client| {
         let (_, _, watch) = client.get_data_and_watch("/there").await?;
-        client.set_data("/there", b"more", Version::ANY).await?;
+        client.set_data("/there", "more", Version::ANY).await?;
         watch.await.expect("the session lives");
         Ok(())
     })
@@ -201,7 +201,7 @@ async fn a_watch_may_be_polled_put_aside_and_polled_again() {
     for _ in 0..3 {
         assert!(tokio::time::timeout(IDLE, &mut watch).await.is_err());
     }
-    client.create("/new", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/new", "", CreateMode::Persistent).await.unwrap();
     let event = watch.await.unwrap();
     assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
 }
@@ -221,7 +221,7 @@ async fn a_watching_read_dropped_in_the_next_session_leaves_its_watches_alone() 
 
     let (_, watch) = client.exists_and_watch("/new").await.unwrap();
     drop(late);
-    client.create("/new", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/new", "", CreateMode::Persistent).await.unwrap();
     let event = tokio::time::timeout(IDLE, watch).await.expect("it fires").unwrap();
     assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
 }
@@ -263,7 +263,7 @@ async fn a_dropped_close_closes_the_session_all_the_same() {
         let server = Server::new();
         let client = server.client().await;
         let clone = client.clone();
-        client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+        client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
         let closed = run_until(&server, end, client.close()).await;
         settle().await;
         let polled = !matches!(end, DropAfter::Polls(0));
@@ -284,7 +284,7 @@ async fn the_last_clone_closes_the_session() {
     let server = Server::new();
     let client = server.client().await;
     let clone = client.clone();
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
     drop(client);
     settle().await;
     assert_eq!(server.children("/"), ["mine"]);

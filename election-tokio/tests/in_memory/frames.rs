@@ -95,7 +95,7 @@ async fn frames_may_arrive_and_leave_in_pieces_of_any_size() {
     for bytes_at_once in [1, 2, 3, 5, 19, 64] {
         let (_server, client, counts) = narrow_client(bytes_at_once).await;
         let data: Vec<u8> = (0..=255).cycle().take(5000).collect();
-        client.create("/znode", &data, CreateMode::Persistent).await.unwrap();
+        client.create("/znode", data.clone(), CreateMode::Persistent).await.unwrap();
         let (_, _, watch) = client.get_data_and_watch("/znode").await.unwrap();
         let (read, stat) = client.get_data("/znode").await.unwrap();
         assert_eq!(read, data);
@@ -111,7 +111,7 @@ async fn frames_may_arrive_and_leave_in_pieces_of_any_size() {
 async fn batches_cost_one_read_and_one_write() {
     const REQUESTS: usize = 500;
     let (server, client, counts) = narrow_client(usize::MAX).await;
-    client.create("/znode", b"data", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "data", CreateMode::Persistent).await.unwrap();
     server.read_only_next(0);
     counts.reads.store(0, Ordering::Relaxed);
     counts.writes.store(0, Ordering::Relaxed);
@@ -138,7 +138,7 @@ async fn data_stays_as_it_was_read() {
     for number in 0..2000_u32 {
         let data = number.to_be_bytes().repeat(25);
         let path = format!("/{number}");
-        client.create(&path, &data, CreateMode::Persistent).await.unwrap();
+        client.create(&path, data.clone(), CreateMode::Persistent).await.unwrap();
         kept.push((client.get_data(&path).await.unwrap().0, data));
     }
     assert!(kept.iter().all(|(read, written)| read == written));

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use election_tokio::{
     ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, IfGone, LeaseGrade,
-    SessionEnd,
+    OnExpiry, SessionEnd,
 };
 use tokio::time::timeout;
 use zk_jute::OpCode;
@@ -24,7 +24,8 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
     let fails = server.builder().resume(gone.clone(), IfGone::Fail).connect().await;
     assert!(matches!(fails, Err(ConnectError::SessionGone(Expiry::Refused))));
 
-    let builder = server.builder().resume(gone.clone(), IfGone::StartAnew).close_on_expiry();
+    let builder =
+        server.builder().resume(gone.clone(), IfGone::StartAnew).on_expiry(OnExpiry::Close);
     let anew = builder.connect().await.expect("a new session");
     server.expire();
     wait(1).await;
@@ -46,7 +47,7 @@ async fn what_follows_is_the_choice_of_who_resumes_until_there_is_a_session() {
 async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commits() {
     let server = Server::new();
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/own", "", CreateMode::Ephemeral).await.unwrap();
     server.lie_about(OpCode::MULTI, Lie::Silence);
     let deleted = timeout(Duration::from_secs(2), client.delete_ephemerals("/", |_| true)).await;
     assert!(deleted.is_err(), "{deleted:?}");
@@ -70,7 +71,7 @@ async fn what_the_session_has_is_asked_for_behind_something_that_a_quorum_commit
 async fn what_the_session_has_is_asked_for_on_the_connection_that_was_shown_to_be_good() {
     let server = Server::new();
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create("/own", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/own", "", CreateMode::Ephemeral).await.unwrap();
     let mut cx = Context::from_waker(Waker::noop());
     {
         let mut deleted = pin!(client.delete_ephemerals("/", |_| true));

@@ -61,6 +61,27 @@ async fn a_promotion_is_announced_when_the_lease_is_proved_and_not_before() {
     assert!(scene.followers.exists("/").await.unwrap().is_some());
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_remaining_time_is_that_to_the_deadline_and_zero_after_it() {
+    let server = Server::new();
+    let client = server.builder().session_timeout(TIMEOUT).start().unwrap();
+    assert_eq!(client.session_id(), None, "no server has granted one yet");
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert_eq!(client.session_id(), nomination.status().session);
+    let deadline = leadership.valid_until().expect("it has just been proved");
+    let remaining = leadership.remaining();
+    assert_eq!(deadline - tokio::time::Instant::now(), remaining);
+    assert!(remaining > TIMEOUT / 5 && remaining < TIMEOUT, "{remaining:?}");
+    server.refuse();
+    server.cut();
+    tokio::time::sleep(remaining / 2).await;
+    assert_eq!(leadership.remaining(), remaining - remaining / 2);
+    tokio::time::sleep(remaining).await;
+    assert_eq!(leadership.remaining(), Duration::ZERO);
+    assert!(!leadership.is_valid());
+}
+
 /// The handshake proves the lease, but says nothing about the candidate.
 #[tokio::test(start_paused = true)]
 async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_reconnect() {

@@ -182,7 +182,7 @@ async fn a_dropped_guard_drops_its_work_only() {
         let held = Alive(&alive);
         let work = leadership.guard(async {
             let _held = held;
-            client.create("/work", b"", CreateMode::Persistent).await.unwrap();
+            client.create("/work", "", CreateMode::Persistent).await.unwrap();
             client.exists("/work").await.unwrap();
         });
         let done = run_until(&server, end, work).await;

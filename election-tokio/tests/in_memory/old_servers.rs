@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, OpCode, Release, Ttl,
+    Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, OpCode, ServerVersion, Ttl,
 };
 
 use crate::server::{Lie, Server, wait};
@@ -11,12 +11,12 @@ use crate::server::{Lie, Server, wait};
 /// The error names the operation and the release that brought it.
 async fn is_refused(
     operation: OpCode,
-    since: Release,
+    since: ServerVersion,
     call: impl AsyncFn(&Client) -> Result<(), Error>,
 ) {
     let server = Server::new();
     let client = server.client().await;
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
     server.lie_about(operation, Lie::TooNew);
     let error = call(&client).await.unwrap_err();
     assert_eq!(error.operation(), operation);
@@ -38,13 +38,13 @@ async fn is_refused(
 async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
     let ttl = CreateMode::PersistentWithTtl(Ttl::new(Duration::from_secs(1)).unwrap());
     let cases = [
-        (CreateMode::Persistent, OpCode::CREATE2, Release::new(3, 5, 0)),
-        (CreateMode::Container, OpCode::CREATE_CONTAINER, Release::new(3, 5, 1)),
-        (ttl, OpCode::CREATE_TTL, Release::new(3, 5, 3)),
+        (CreateMode::Persistent, OpCode::CREATE2, ServerVersion::new(3, 5, 0)),
+        (CreateMode::Container, OpCode::CREATE_CONTAINER, ServerVersion::new(3, 5, 1)),
+        (ttl, OpCode::CREATE_TTL, ServerVersion::new(3, 5, 3)),
     ];
     for (mode, operation, since) in cases {
         is_refused(operation, since, async |client| {
-            client.create("/znode", b"", mode).await.map(|_| ())
+            client.create("/znode", "", mode).await.map(|_| ())
         })
         .await;
     }
@@ -52,7 +52,7 @@ async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_the_server_does_not_know_is_named() {
-    let three_six = Release::new(3, 6, 0);
+    let three_six = ServerVersion::new(3, 6, 0);
     is_refused(OpCode::GET_EPHEMERALS, three_six, async |client| {
         client.get_ephemerals("/").await.map(|_| ())
     })
@@ -65,7 +65,7 @@ async fn a_question_that_the_server_does_not_know_is_named() {
         client.multi_read().get_data("/").send().await.map(|_| ())
     })
     .await;
-    is_refused(OpCode::WHO_AM_I, Release::new(3, 7, 0), async |client| {
+    is_refused(OpCode::WHO_AM_I, ServerVersion::new(3, 7, 0), async |client| {
         client.who_am_i().await.map(|_| ())
     })
     .await;

@@ -3,8 +3,8 @@
 use core::future::Future;
 
 use election_tokio::{
-    AccessList, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, Limits, PathError,
-    SessionId, Version,
+    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, Limits, PathError, SessionId,
+    Version,
 };
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
@@ -45,7 +45,7 @@ async fn with_tree() -> (Server, Client) {
 }
 
 async fn create_deep(client: &Client) -> Result<Created, Error> {
-    client.create_with_parents("/a/b/c/d", b"data", PERSISTENT, &AccessList::open()).await
+    client.create_with_parents("/a/b/c/d", "data", PERSISTENT, &Acls::open()).await
 }
 
 /// Runs what `operation` makes, and lets `meanwhile` happen when the server has read so many of its
@@ -206,7 +206,7 @@ async fn the_parents_of_a_znode_are_created_only_if_they_are_missing() {
     assert_eq!(client.get_data("/a/b/c").await.unwrap().0, "");
 
     let numbered = CreateMode::PersistentSequential;
-    let created = client.create_with_parents("/a/n/", b"", numbered, &AccessList::open()).await;
+    let created = client.create_with_parents("/a/n/", "", numbered, &Acls::open()).await;
     assert_eq!(created.unwrap().path, "/a/n/0000000000");
 }
 
@@ -282,7 +282,7 @@ async fn ephemeral_znodes_beside_the_chroot_are_not_listed() {
     create(&server, "/app");
     let builder = Client::builder("in-memory/app").connector(server.clone());
     let client = builder.connect().await.unwrap();
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
     let session = *server.state().sessions.keys().next().unwrap();
     for path in ["/apple", "/other"] {
         server.state().tree.create(path, None, WireMode::EPHEMERAL, session).unwrap();

@@ -13,7 +13,7 @@ const LAST: i32 = 2_147_483_646;
 
 async fn counted_on(server: &Server, children: i32) -> Client {
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create(ELECTION, b"", CreateMode::Persistent).await.unwrap();
+    client.create(ELECTION, "", CreateMode::Persistent).await.unwrap();
     server.state().tree.count_on(ELECTION, children);
     client
 }

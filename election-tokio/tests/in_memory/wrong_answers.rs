@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, SessionEnd, Version,
+    Backoff, ConnectionState, CreateMode, ErrorCode, ErrorKind, Expiry, OnExpiry, SessionEnd,
+    Version,
 };
 use zk_jute::OpCode;
 
@@ -33,7 +34,7 @@ async fn after_an_answer_that_breaks_the_protocol_the_session_goes_on() {
     for lie in [Lie::WrongXid, Lie::Stub, Lie::NegativeLength] {
         let server = Server::new();
         let client = server.client().await;
-        client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+        client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
         server.lie_about(OpCode::EXISTS, lie);
         client.exists("/znode").await.unwrap_err();
         wait(1).await;
@@ -74,20 +75,20 @@ async fn an_expired_session_is_followed_by_a_new_one() {
     let client = server.client().await;
     let mut connection = client.connection_updates();
     let first = session(&connection.latest_and_update());
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
     let (_, watch) = client.exists_and_watch("/other").await.unwrap();
     server.expire();
     watch.await.expect_err("the session of the watch is over");
     wait(1).await;
     assert_ne!(session(&connection.latest_and_update()), first);
     assert_eq!(client.exists("/mine").await.unwrap(), None);
-    client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
+    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_closes_on_expiry_closes() {
     let server = Server::new();
-    let client = server.builder().close_on_expiry().connect().await.unwrap();
+    let client = server.builder().on_expiry(OnExpiry::Close).connect().await.unwrap();
     server.expire();
     wait(1).await;
     let end = SessionEnd::Expired(Expiry::Refused);
@@ -141,12 +142,12 @@ async fn a_close_that_nobody_confirms_ends_with_an_error() {
 async fn requests_in_flight_at_a_cut_end_in_order_and_are_not_sent_again() {
     let server = Server::new();
     let client = server.client().await;
-    client.create("/znode", b"", CreateMode::Persistent).await.unwrap();
+    client.create("/znode", "", CreateMode::Persistent).await.unwrap();
     server.read_only_next(3);
     let writes: Vec<_> = (0..10)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.set_data("/znode", b"x", Version::ANY).await })
+            tokio::spawn(async move { client.set_data("/znode", "x", Version::ANY).await })
         })
         .collect();
     settle().await;

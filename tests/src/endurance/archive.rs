@@ -59,7 +59,7 @@ pub(super) async fn lay_out(servers: &str) -> TestResult {
 }
 
 async fn create(client: &Client, path: &str) -> TestResult {
-    client.create(path, b"", CreateMode::Persistent).await?;
+    client.create(path, "", CreateMode::Persistent).await?;
     Ok(())
 }
 

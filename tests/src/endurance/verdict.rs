@@ -18,7 +18,7 @@ use super::laws::{reads, seals, views, vigils, writes};
 use super::{BrokenLaw, Diverged, Record, Summary};
 use crate::failure::TestFailure;
 use crate::history::{self, Contradiction};
-use crate::zookeeper::{Member, Release};
+use crate::zookeeper::{Member, ServerVersion};
 
 /// How many findings are shown.
 const SHOWN: usize = 5;
@@ -35,7 +35,7 @@ pub enum Verdict {
 /// What was found, and what it takes the weight from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inconclusive {
-    release: Release,
+    release: ServerVersion,
     /// What would have been concluded.
     otherwise: String,
     findings: Vec<Finding>,
@@ -50,7 +50,7 @@ pub struct Inconclusive {
 )]
 pub struct Fault {
     failure: String,
-    release: Release,
+    release: ServerVersion,
     why: &'static str,
     kept: PathBuf,
 }
@@ -72,7 +72,7 @@ enum Suspicion {
 pub(super) fn weigh(
     failure: &TestFailure,
     record: &Record,
-    release: Release,
+    release: ServerVersion,
     logs: &[(Member, String)],
     kept: &Path,
 ) -> Result<Inconclusive, TestFailure> {

@@ -17,7 +17,7 @@ use self::embedded::EmbeddedServer;
 pub use self::settings::{Backlog, Settings};
 use crate::raw::RawError;
 use crate::zookeeper::{
-    self, FourLetterError, Release, fresh_chroot_at, release_at, watch_count_at,
+    self, FourLetterError, ServerVersion, fresh_chroot_at, release_at, watch_count_at,
 };
 
 /// Which of the two.
@@ -102,7 +102,7 @@ impl TestServer {
     }
 
     /// Which release the server is; for the embedded one, which it answers as.
-    pub fn release(&self) -> Result<Release, FourLetterError> {
+    pub fn release(&self) -> Result<ServerVersion, FourLetterError> {
         release_at(self.addr())
     }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::error::InstallError;
 use super::install::Install;
-use super::release::{self, Release};
+use super::release::{self, ServerVersion};
 use crate::wait::{NotInTime, SOON, eventually};
 
 /// A running client that reads commands. Dropped: it is killed.
@@ -20,7 +20,7 @@ pub struct CommandLine {
     commands: ChildStdin,
     said: Arc<Said>,
     marks: u32,
-    release: Option<Release>,
+    release: Option<ServerVersion>,
 }
 
 /// The client did not do as it should.
@@ -79,7 +79,7 @@ impl CommandLine {
     }
 
     /// Which release the client is, whatever its server is; `None` if it does not tell.
-    pub const fn release(&self) -> Option<Release> {
+    pub const fn release(&self) -> Option<ServerVersion> {
         self.release
     }
 

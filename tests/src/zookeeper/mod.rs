@@ -29,7 +29,7 @@ pub use four_letter::Mode;
 pub(crate) use four_letter::watch_count as watch_count_at;
 pub use links::{LinkedEnsemble, Lost};
 pub use options::Options;
-pub use release::{Release, release_at};
+pub use release::{ServerVersion, release_at};
 pub use secure::{ClientAuth, SecurePort};
 pub use server::Server;
 pub(crate) use shared::fresh_chroot_at;

@@ -2,23 +2,23 @@
 
 use core::net::SocketAddr;
 
-pub use election_tokio::Release;
+pub use election_tokio::ServerVersion;
 
 use super::error::FourLetterError;
 use super::four_letter::{ask, unreadable};
 
 /// The release of a server, by `srvr`.
-pub fn release_at(address: SocketAddr) -> Result<Release, FourLetterError> {
+pub fn release_at(address: SocketAddr) -> Result<ServerVersion, FourLetterError> {
     let answer = ask(address, "srvr")?;
     let version = answer.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
     version.and_then(parse).ok_or_else(|| unreadable(address, "srvr", "Zookeeper version", answer))
 }
 
 /// The first three numbers of a text such as `3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee`.
-pub(super) fn parse(version: &str) -> Option<Release> {
+pub(super) fn parse(version: &str) -> Option<ServerVersion> {
     let mut numbers = version.split(|character: char| !character.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();
-    Some(Release::new(next()?, next()?, next()?))
+    Some(ServerVersion::new(next()?, next()?, next()?))
 }
 
 #[cfg(test)]
@@ -27,8 +27,8 @@ mod tests {
 
     #[test]
     fn the_release_is_what_the_version_begins_with() {
-        assert_eq!(parse("3.4.14-4c25d480, built on"), Some(Release::new(3, 4, 14)));
-        assert_eq!(parse("3.8.0-${mvngit.commit.id}"), Some(Release::new(3, 8, 0)));
+        assert_eq!(parse("3.4.14-4c25d480, built on"), Some(ServerVersion::new(3, 4, 14)));
+        assert_eq!(parse("3.8.0-${mvngit.commit.id}"), Some(ServerVersion::new(3, 8, 0)));
         assert_eq!(parse("3.10"), None);
     }
 }

@@ -14,7 +14,7 @@ use super::error::{FourLetterError, StartError};
 use super::four_letter::{self, Mode};
 use super::install::Install;
 use super::options::Options;
-use super::release::{Release, release_at};
+use super::release::{ServerVersion, release_at};
 use super::secure::SecurePort;
 use super::supervisor::{Life, Supervisor};
 use crate::ports::ReservedPort;
@@ -183,7 +183,7 @@ impl Server {
     }
 
     /// Which release the server is.
-    pub fn release(&self) -> Result<Release, FourLetterError> {
+    pub fn release(&self) -> Result<ServerVersion, FourLetterError> {
         release_at(self.addr())
     }
 

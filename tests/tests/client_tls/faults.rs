@@ -82,7 +82,7 @@ async fn an_end_before_the_first_answer_is_told_with_what_it_may_mean() -> TestR
     let proxy = Proxy::opaque_to(secure_addr(open_server()))?;
     let client = connect(proxy.addr(), trusting()).await?;
     let path = unique_path("seen");
-    client.create(&path, b"", CreateMode::Persistent).await?;
+    client.create(&path, "", CreateMode::Persistent).await?;
     client.delete(&path, Version::ANY).await?;
 
     let empty = start(port(&authorities().0.server(LOOPBACK)?, ClientAuth::None))?;

@@ -1,7 +1,7 @@
 //! Servers and clients that know each other by their certificates.
 
 use election_tokio::{
-    Acl, CreateMode, ErrorCode, ErrorKind, Permissions, TlsOptions, TlsVersion, Version,
+    Acls, CreateMode, ErrorCode, ErrorKind, Permissions, TlsOptions, TlsVersion, Version,
 };
 use zk_tests::failure::TestResult;
 use zk_tests::identities::proved_by;
@@ -18,7 +18,7 @@ async fn a_server_of_a_trusted_ca_is_known_by_its_ip_address_and_by_its_name() -
     for servers in [server.to_string(), format!("localhost:{}", server.port())] {
         let client = connect(servers, trusting()).await?;
         let path = unique_path("tls");
-        client.create(&path, b"data", CreateMode::Persistent).await?;
+        client.create(&path, "data", CreateMode::Persistent).await?;
         let (data, _) = client.get_data(&path).await?;
         assert_eq!(data, b"data"[..]);
         client.delete(&path, Version::ANY).await?;
@@ -46,7 +46,7 @@ async fn data_of_any_length_passes() -> TestResult {
     let path = unique_path("tls-large");
     let data: Vec<u8> =
         (0..1_000_000_u32).flat_map(|number| number.to_le_bytes().into_iter().take(1)).collect();
-    client.create(&path, &data, CreateMode::Persistent).await?;
+    client.create(&path, data.clone(), CreateMode::Persistent).await?;
     let (read, _) = client.get_data(&path).await?;
     assert!(read == data);
     client.delete(&path, Version::ANY).await?;
@@ -65,8 +65,8 @@ async fn a_client_is_known_by_its_certificate_and_owns_what_is_its() -> TestResu
     assert_eq!(proved_by(&client, release).await?, proved);
 
     let path = unique_path("mine");
-    let acl = [Acl { permissions: Permissions::ALL, scheme: "x509", id: subject }];
-    client.create_with_acl(&path, b"secret", CreateMode::Persistent, &acl).await?;
+    let acls = Acls::new().with(Permissions::ALL, "x509", subject);
+    client.create_with_acl(&path, "secret", CreateMode::Persistent, &acls).await?;
     let stranger = connect(server, certified(&others)).await?;
     let refused = stranger.get_data(&path).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Refused(ErrorCode::NO_AUTH));

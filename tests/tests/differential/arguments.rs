@@ -4,13 +4,13 @@ use bytes::Bytes;
 use fastrand::Rng;
 
 use crate::keeper::OPEN;
-use crate::known::Release;
+use crate::known::ServerVersion;
 use crate::player::SUPER;
 use crate::request::{AclEntry, Field};
 
 pub(crate) struct Arguments {
     random: Rng,
-    release: Release,
+    release: ServerVersion,
 }
 
 /// Below some of these there is an episode's znode, spelled `~`.
@@ -46,7 +46,7 @@ const BOB: &str = "bob:yqVrLFrvoaI9z9fohteaNPJvRu8=";
 const LASTING: [&str; 2] = ["p", "r"];
 
 impl Arguments {
-    pub(crate) fn new(seed: u64, release: Release) -> Self {
+    pub(crate) fn new(seed: u64, release: ServerVersion) -> Self {
         Self { random: Rng::with_seed(seed), release }
     }
 

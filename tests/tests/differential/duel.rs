@@ -8,7 +8,7 @@ use std::io;
 use zk_tests::opcode::Opcode;
 
 use crate::keeper;
-use crate::known::{Pair, Release};
+use crate::known::{Pair, ServerVersion};
 use crate::player::{Heard, Player};
 use crate::request::{Field, Request, Step};
 use crate::seen::Seen;
@@ -18,7 +18,7 @@ use crate::seen::Seen;
 pub(crate) struct Duel {
     apache: Player,
     embedded: Player,
-    pub(crate) release: Release,
+    pub(crate) release: ServerVersion,
     episodes: usize,
     /// How many answers were compared.
     pub(crate) compared: usize,
@@ -52,7 +52,7 @@ impl From<io::Error> for Stop {
 
 impl Duel {
     pub(crate) fn new(apache: SocketAddr, embedded: SocketAddr) -> io::Result<Self> {
-        let release = Release::of(apache)?;
+        let release = ServerVersion::of(apache)?;
         let (apache, embedded) = (Player::new(apache), Player::new(embedded));
         Ok(Self { apache, embedded, release, episodes: 0, compared: 0, excused: BTreeMap::new() })
     }

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use zk_tests::opcode::Opcode;
 
 use crate::arguments::Arguments;
-use crate::known::Release;
+use crate::known::ServerVersion;
 use crate::player::CLIENTS;
 use crate::request::{AclEntry, End, Field, Request, Return, Step};
 
 /// The steps of an episode.
-pub(crate) fn episode(seed: u64, release: Release, requests: usize) -> Vec<Step> {
+pub(crate) fn episode(seed: u64, release: ServerVersion, requests: usize) -> Vec<Step> {
     let mut generator = Generator { arguments: Arguments::new(seed, release), release };
     let mut steps = Vec::new();
     let mut asked = 0;
@@ -26,7 +26,7 @@ pub(crate) fn episode(seed: u64, release: Release, requests: usize) -> Vec<Step>
 
 struct Generator {
     arguments: Arguments,
-    release: Release,
+    release: ServerVersion,
 }
 
 impl Generator {

@@ -13,7 +13,7 @@ use crate::seen::{Seen, Value, Zxid};
 
 /// A release of Apache ZooKeeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Release([u32; 3]);
+pub(crate) struct ServerVersion([u32; 3]);
 
 /// What both servers said at the same place, and to what.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub(crate) struct Pair<'a> {
 /// A difference that is none of the embedded server's.
 pub(crate) struct Known {
     /// The first release that answers as the embedded server does.
-    until: Release,
+    until: ServerVersion,
     pub(crate) what: &'static str,
     excuses: fn(Pair<'_>) -> bool,
 }
@@ -35,22 +35,22 @@ pub(crate) struct Known {
 /// Each entry is as narrow as one reply can show it.
 pub(crate) const KNOWN: [Known; 5] = [
     Known {
-        until: Release([3, 9, 0]),
+        until: ServerVersion([3, 9, 0]),
         what: "watch events carry no transaction",
         excuses: event_without_transaction,
     },
     Known {
-        until: Release([3, 9, 0]),
+        until: ServerVersion([3, 9, 0]),
         what: "checkWatches finds the watches of other connections, too",
         excuses: watch_of_another,
     },
     Known {
-        until: Release([3, 8, 2]),
+        until: ServerVersion([3, 8, 2]),
         what: "create2 within multi is answered as create",
         excuses: create2_answered_as_create,
     },
     Known {
-        until: Release([3, 8, 2]),
+        until: ServerVersion([3, 8, 2]),
         what: "an impossible mode fails one operation of a multi, not all of it",
         excuses: unknown_mode_in_multi,
     },
@@ -63,23 +63,23 @@ pub(crate) const KNOWN: [Known; 5] = [
 
 /// Before, more differs than an entry for each would be worth: lasting watches that depend on each
 /// other, notifications without permission, operations that are not there.
-pub(crate) const OLDEST: Release = Release([3, 8, 0]);
+pub(crate) const OLDEST: ServerVersion = ServerVersion([3, 8, 0]);
 
 /// A watch left by `exists` on a znode that may not be read has to be taken back, or it would be
 /// there on one server only.
-const SINCE_EXISTS_IS_GUARDED: Release = Release([3, 8, 4]);
+const SINCE_EXISTS_IS_GUARDED: ServerVersion = ServerVersion([3, 8, 4]);
 
 /// Before, a connection has one kind of watch on a path, and the latest is it; there are no
 /// watcher types 4 and 5; and `checkWatches` of a path without a slash fails while anybody watches
 /// recursively. What follows from that cannot be told reply by reply, so one connection is not made
 /// to mix kinds on a path, nor the others asked for.
-const SINCE_WATCHES_MIX: Release = Release([3, 9, 0]);
+const SINCE_WATCHES_MIX: ServerVersion = ServerVersion([3, 9, 0]);
 
 /// Before, a single write that cannot be read takes a transaction, so that all later ones have
 /// another number.
-const SINCE_UNREADABLE_IS_NOTHING: Release = Release([3, 9, 0]);
+const SINCE_UNREADABLE_IS_NOTHING: ServerVersion = ServerVersion([3, 9, 0]);
 
-impl Release {
+impl ServerVersion {
     pub(crate) fn of(server: SocketAddr) -> io::Result<Self> {
         let mut stream = TcpStream::connect(server)?;
         stream.write_all(b"srvr")?;
@@ -110,7 +110,7 @@ impl Release {
     }
 }
 
-impl fmt::Display for Release {
+impl fmt::Display for ServerVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.0;
         write!(formatter, "{major}.{minor}.{patch}")

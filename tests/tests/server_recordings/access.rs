@@ -5,7 +5,7 @@ use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::raw::{CreateMode, Notification, RawClient, RawError};
 use zk_tests::server::{ServerKind, TestServer};
-use zk_tests::zookeeper::{FourLetterError, Release};
+use zk_tests::zookeeper::{FourLetterError, ServerVersion};
 
 use crate::requests::{
     HIDDEN, NO_AUTH, OPEN, SESSION, create, permit, read, set_data, set_watches,
@@ -28,9 +28,9 @@ const DATA_CHANGED: i32 = 3;
 fn filters_events(server: &TestServer) -> Result<bool, FourLetterError> {
     let release = server.release()?;
     let is_between = |first, end| release >= first && release < end;
-    Ok(is_between(Release::new(3, 8, 0), Release::new(3, 8, 1))
-        || is_between(Release::new(3, 8, 4), Release::new(3, 9, 0))
-        || release >= Release::new(3, 9, 2))
+    Ok(is_between(ServerVersion::new(3, 8, 0), ServerVersion::new(3, 8, 1))
+        || is_between(ServerVersion::new(3, 8, 4), ServerVersion::new(3, 9, 0))
+        || release >= ServerVersion::new(3, 9, 2))
 }
 
 /// What the client has been told once it has the answer to a ping: a connection is one queue.
@@ -130,7 +130,7 @@ fn exists_needs_the_permission_to_read(server: ServerKind) -> TestResult {
     client.request(Opcode::CREATE, &create("/n", HIDDEN))?;
     let looked = client.watch("/n");
     // Debian's 3.8.0 filters events, and does not ask here.
-    let is_guarded = filters_events(&server)? && server.release()? >= Release::new(3, 8, 4);
+    let is_guarded = filters_events(&server)? && server.release()? >= ServerVersion::new(3, 8, 4);
     if is_guarded {
         assert!(matches!(looked, Err(RawError::Refused { code: NO_AUTH, .. })), "{looked:?}");
         assert_eq!(server.watch_count()?, 0, "no watch is left");

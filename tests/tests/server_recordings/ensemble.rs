@@ -8,7 +8,7 @@ use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::opcode::Opcode;
 use zk_tests::raw::{CreateMode, RawClient};
 use zk_tests::wait::eventually;
-use zk_tests::zookeeper::{Ensemble, Member, Options, Release};
+use zk_tests::zookeeper::{Ensemble, Member, Options, ServerVersion};
 
 use crate::requests::{
     OPEN, SESSION, SESSION_EXPIRED, check_in_multi, create, path, read, set_data,
@@ -117,7 +117,7 @@ fn a_follower_serves_a_session_that_the_leader_has_found_closing() -> TestResult
     let options = Options::new().system_property("zookeeper.request_throttle_max_requests", "1");
     let (ensemble, leader, followers) = start(options)?;
     let leader = ensemble.member(leader);
-    if leader.release()? < Release::new(3, 6, 0) {
+    if leader.release()? < ServerVersion::new(3, 6, 0) {
         return Ok(());
     }
     let Some(follower) = followers.first().map(|follower| ensemble.member(*follower)) else {

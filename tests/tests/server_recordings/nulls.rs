@@ -5,7 +5,7 @@ use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::raw::{RawClient, RawError};
 use zk_tests::server::ServerKind;
-use zk_tests::zookeeper::Release;
+use zk_tests::zookeeper::ServerVersion;
 
 use crate::requests::{Entry, OPEN, SESSION, create_for, digest, path};
 
@@ -30,7 +30,7 @@ fn tried(client: &mut RawClient, at: &str, list: &[Entry<'_>]) -> Result<(i32, i
 /// Each takes a transaction: the request could be read.
 fn a_null_id_matters_where_a_server_looks_at_it(server: ServerKind) -> TestResult {
     let server = server.start()?;
-    if server.release()? < Release::new(3, 5, 0) {
+    if server.release()? < ServerVersion::new(3, 5, 0) {
         return Ok(());
     }
     let mut client = RawClient::connect(server.addr(), SESSION)?;
@@ -61,7 +61,7 @@ fn a_null_id_matters_where_a_server_looks_at_it(server: ServerKind) -> TestResul
 
 fn auth_stands_for_the_identity_whatever_its_id(server: ServerKind) -> TestResult {
     let server = server.start()?;
-    if server.release()? < Release::new(3, 5, 0) {
+    if server.release()? < ServerVersion::new(3, 5, 0) {
         return Ok(());
     }
     let mut client = RawClient::connect(server.addr(), SESSION)?;

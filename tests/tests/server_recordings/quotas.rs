@@ -5,7 +5,7 @@ use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::raw::{RawClient, RawError};
 use zk_tests::server::{ServerKind, TestServer};
-use zk_tests::zookeeper::{FourLetterError, Release};
+use zk_tests::zookeeper::{FourLetterError, ServerVersion};
 
 use crate::requests::{SESSION, create_with, read, write};
 
@@ -21,7 +21,7 @@ const EPHEMERAL: i32 = 1;
 
 /// Before, the count has another form.
 fn counts(server: &TestServer) -> Result<bool, FourLetterError> {
-    Ok(server.release()? >= Release::new(3, 7, 0))
+    Ok(server.release()? >= ServerVersion::new(3, 7, 0))
 }
 
 fn create(client: &mut RawClient, path: &str, data: &str) -> Result<(), RawError> {

@@ -6,7 +6,7 @@ use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
 use zk_tests::raw::{RawClient, RawError, RawReply};
 use zk_tests::server::{Backlog, ServerKind, Settings};
-use zk_tests::zookeeper::Release;
+use zk_tests::zookeeper::ServerVersion;
 
 use crate::requests::{OPEN, SESSION, THROTTLED, create, path, read};
 
@@ -21,7 +21,7 @@ const BURSTS: u32 = 50;
 fn a_throttled_request_is_answered_and_not_done(server: ServerKind) -> TestResult {
     let settings = Settings { backlog: Backlog::Throttled, ..Settings::default() };
     let server = server.start_with(&settings)?;
-    if server.release()? < Release::new(3, 7, 0) {
+    if server.release()? < ServerVersion::new(3, 7, 0) {
         return Ok(());
     }
     let mut client = RawClient::connect(server.addr(), SESSION)?;

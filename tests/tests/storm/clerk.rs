@@ -24,7 +24,7 @@ impl Clerk {
         let client = builder.seed(rng.u64(..)).connect().await.expect("nothing is broken yet");
         let ledgers = (0..elections).map(ledger);
         for path in ledgers.chain([NOTICE.to_owned()]) {
-            let created = client.create(&path, b"0", CreateMode::Persistent).await;
+            let created = client.create(&path, "0", CreateMode::Persistent).await;
             created.expect("nothing is broken yet");
         }
         Self { client, rng }
@@ -39,7 +39,7 @@ impl Clerk {
                 sleep(Duration::from_millis(self.rng.u64(0..4000))).await;
                 number += 1;
                 let text = number.to_string();
-                while client.set_data(NOTICE, text.as_bytes(), Version::ANY).await.is_err() {
+                while client.set_data(NOTICE, text.clone(), Version::ANY).await.is_err() {
                     sleep(TICK).await;
                 }
             }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use election_tokio::{
-    Acl, Client, ConnectionState, CreateMode, EndReason, Error, ErrorCode, ErrorKind, Leadership,
+    Acls, Client, ConnectionState, CreateMode, EndReason, Error, ErrorCode, ErrorKind, Leadership,
     Nomination, NominationError, NomineeId, TransactionError, Version, WatchMode,
 };
 use tokio::sync::{Notify, watch};
@@ -250,9 +250,9 @@ impl Life {
         let child = format!("{own}/{}", rng.u8(0..3));
         let mode = CreateMode::Ephemeral;
         match rng.u8(0..11) {
-            0 | 1 => client.create_with_parents(&child, b"", mode, &[Acl::OPEN]).await.map(drop),
+            0 | 1 => client.create_with_parents(&child, "", mode, &Acls::open()).await.map(drop),
             2 => client.delete(&child, Version::ANY).await,
-            3 => client.set_data(&child, b"data", Version::ANY).await.map(drop),
+            3 => client.set_data(&child, "data", Version::ANY).await.map(drop),
             4 => client.exists_and_watch(&child).await.map(drop),
             5 => client.get_children_and_watch(own).await.map(drop),
             6 => client.multi_read().get_data(&child).get_children(own).send().await.map(drop),

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::zookeeper::Release;
+use crate::zookeeper::ServerVersion;
 
 /// A defect of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ type Numbers = (u8, u8, u8);
 
 impl Defect {
     /// Whether a release has it.
-    pub fn affects(self, release: Release) -> bool {
-        let of = |(major, minor, patch)| Release::new(major, minor, patch);
+    pub fn affects(self, release: ServerVersion) -> bool {
+        let of = |(major, minor, patch)| ServerVersion::new(major, minor, patch);
         let mut ranges = self.ranges().iter();
         ranges.any(|(first, fixed)| of(*first) <= release && release < of(*fixed))
     }
@@ -72,23 +72,23 @@ mod tests {
     use super::*;
 
     fn affected(defect: Defect) -> Vec<&'static str> {
-        const RELEASES: [(&str, Release); 16] = [
-            ("3.4.14", Release::new(3, 4, 14)),
-            ("3.5.9", Release::new(3, 5, 9)),
-            ("3.5.10", Release::new(3, 5, 10)),
-            ("3.6.2", Release::new(3, 6, 2)),
-            ("3.6.3", Release::new(3, 6, 3)),
-            ("3.7.0", Release::new(3, 7, 0)),
-            ("3.7.2", Release::new(3, 7, 2)),
-            ("3.8.0", Release::new(3, 8, 0)),
-            ("3.8.4", Release::new(3, 8, 4)),
-            ("3.8.5", Release::new(3, 8, 5)),
-            ("3.9.1", Release::new(3, 9, 1)),
-            ("3.9.2", Release::new(3, 9, 2)),
-            ("3.9.3", Release::new(3, 9, 3)),
-            ("3.9.4", Release::new(3, 9, 4)),
-            ("3.9.5", Release::new(3, 9, 5)),
-            ("3.10.0", Release::new(3, 10, 0)),
+        const RELEASES: [(&str, ServerVersion); 16] = [
+            ("3.4.14", ServerVersion::new(3, 4, 14)),
+            ("3.5.9", ServerVersion::new(3, 5, 9)),
+            ("3.5.10", ServerVersion::new(3, 5, 10)),
+            ("3.6.2", ServerVersion::new(3, 6, 2)),
+            ("3.6.3", ServerVersion::new(3, 6, 3)),
+            ("3.7.0", ServerVersion::new(3, 7, 0)),
+            ("3.7.2", ServerVersion::new(3, 7, 2)),
+            ("3.8.0", ServerVersion::new(3, 8, 0)),
+            ("3.8.4", ServerVersion::new(3, 8, 4)),
+            ("3.8.5", ServerVersion::new(3, 8, 5)),
+            ("3.9.1", ServerVersion::new(3, 9, 1)),
+            ("3.9.2", ServerVersion::new(3, 9, 2)),
+            ("3.9.3", ServerVersion::new(3, 9, 3)),
+            ("3.9.4", ServerVersion::new(3, 9, 4)),
+            ("3.9.5", ServerVersion::new(3, 9, 5)),
+            ("3.10.0", ServerVersion::new(3, 10, 0)),
         ];
         let affected = RELEASES.iter().filter(|(_, release)| defect.affects(*release));
         affected.map(|(name, _)| *name).collect()

@@ -1,10 +1,10 @@
 //! Members whose tree is not that of the others.
 
 use super::{Defect, Effect, Finding, Line, Sign};
-use crate::zookeeper::Release;
+use crate::zookeeper::ServerVersion;
 
 /// The first hole of each member, by each defect.
-pub(super) fn find(release: Release, members: &[Vec<Line>]) -> Vec<Finding> {
+pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for lines in members {
         findings.extend(snapshot_gone(lines));

@@ -25,7 +25,7 @@ use core::time::Duration;
 
 pub use self::defects::Defect;
 pub use self::line::{Line, Sign};
-use crate::zookeeper::{Member, Release};
+use crate::zookeeper::{Member, ServerVersion};
 
 /// How much of a line is shown.
 const SHOWN: usize = 240;
@@ -58,7 +58,7 @@ impl Finding {
 }
 
 /// What the logs of all members show, for the defects that the release has.
-pub fn findings(release: Release, logs: &[(Member, String)]) -> Vec<Finding> {
+pub fn findings(release: ServerVersion, logs: &[(Member, String)]) -> Vec<Finding> {
     let members: Vec<_> = logs.iter().map(|(member, log)| line::lines(*member, log)).collect();
     let mut findings = rollbacks::find(release, &members);
     findings.extend(holes::find(release, &members));

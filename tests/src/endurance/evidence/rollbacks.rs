@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Defect, Effect, Finding, Line, Sign};
-use crate::zookeeper::Release;
+use crate::zookeeper::ServerVersion;
 
 /// A member that confirmed that it has what it was sent, and then did not have it.
 struct Forgotten {
@@ -21,7 +21,7 @@ struct Elected<'a> {
 }
 
 /// For each leader without what was committed, the first member that forgot it.
-pub(super) fn find(release: Release, members: &[Vec<Line>]) -> Vec<Finding> {
+pub(super) fn find(release: ServerVersion, members: &[Vec<Line>]) -> Vec<Finding> {
     let forgotten: Vec<_> = members.iter().flat_map(|lines| forgotten(release, lines)).collect();
     let elected = members.iter().flat_map(|lines| elected(lines));
     elected
@@ -63,7 +63,7 @@ enum How<'a> {
     Ended(&'a Line),
 }
 
-fn forgotten(release: Release, lines: &[Line]) -> Vec<Forgotten> {
+fn forgotten(release: ServerVersion, lines: &[Line]) -> Vec<Forgotten> {
     let mut forgotten = Vec::new();
     let mut sent: Option<(&Line, i64)> = None;
     let mut confirmed: Option<([&Line; 2], i64)> = None;
@@ -105,7 +105,7 @@ impl<'a> How<'a> {
     }
 
     /// The defect by which a member of this release forgets in this way.
-    fn defect(self, release: Release) -> Option<Defect> {
+    fn defect(self, release: ServerVersion) -> Option<Defect> {
         let candidates: &[Defect] = match self {
             Self::Dropped(_) => &[Defect::DroppedOnCommit],
             Self::Ended(_) => &[Defect::ConfirmedBeforeServing, Defect::ConfirmedBeforeWritten],

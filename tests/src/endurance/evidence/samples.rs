@@ -9,7 +9,7 @@
 
 use super::*;
 
-pub(in crate::endurance) const RELEASE: Release = Release::new(3, 8, 0);
+pub(in crate::endurance) const RELEASE: ServerVersion = ServerVersion::new(3, 8, 0);
 
 /// A member drops what it was sent (ZOOKEEPER-4394), is sent it again, and reads it twice when it
 /// starts again: digests differ meanwhile, and nothing is lost.
@@ -31,7 +31,7 @@ const SNAPSHOT_GONE: &str = include_str!("samples/snapshot-gone.log");
 /// ZOOKEEPER-4925.
 const SKIPPED: &str = include_str!("samples/skipped.log");
 
-fn found_by(release: Release, logs: &[&str]) -> Vec<(Defect, Effect)> {
+fn found_by(release: ServerVersion, logs: &[&str]) -> Vec<(Defect, Effect)> {
     let logs: Vec<_> = Member::ALL
         .into_iter()
         .zip(logs)
@@ -56,8 +56,8 @@ fn what_is_dropped_and_sent_again_is_no_loss() {
 fn a_leader_that_dropped_what_it_confirmed_is_found() {
     assert_eq!(found(&[ROLLBACK]), [(Defect::DroppedOnCommit, Effect::Rollback)]);
     // A release that has the defect no more; and one that had it not yet.
-    assert_eq!(found_by(Release::new(3, 9, 3), &[ROLLBACK]), []);
-    assert_eq!(found_by(Release::new(3, 5, 9), &[ROLLBACK]), []);
+    assert_eq!(found_by(ServerVersion::new(3, 9, 3), &[ROLLBACK]), []);
+    assert_eq!(found_by(ServerVersion::new(3, 5, 9), &[ROLLBACK]), []);
     // Elected with all that was confirmed.
     let caught_up = ROLLBACK.replace("proposed zxid=0x100000160", "proposed zxid=0x100001564");
     assert_eq!(found(&[&caught_up]), []);
@@ -81,7 +81,7 @@ fn a_tree_that_is_another_after_a_drop_is_found() {
 #[test]
 fn a_hole_on_disk_is_found_when_it_is_read() {
     assert_eq!(found(&[WRITER_DIED]), [(Defect::WriterGoesOn, FIRST)]);
-    assert_eq!(found_by(Release::new(3, 9, 3), &[WRITER_DIED]), []);
+    assert_eq!(found_by(ServerVersion::new(3, 9, 3), &[WRITER_DIED]), []);
     // Before it is read, the tree is whole.
     let before: Vec<_> =
         WRITER_DIED.lines().take_while(|line| !line.contains("Digests are")).collect();
@@ -106,9 +106,9 @@ fn a_killed_member_that_forgets_is_found_once_a_leader_lacks_it() {
     assert_eq!(found(&[FORGOTTEN]), []);
     let logs = [FORGOTTEN, ELECTED_WITHOUT];
     assert_eq!(found(&logs), [(Defect::ConfirmedBeforeWritten, Effect::Rollback)]);
-    let before_3911 = Release::new(3, 6, 2);
+    let before_3911 = ServerVersion::new(3, 6, 2);
     assert_eq!(found_by(before_3911, &logs), [(Defect::ConfirmedBeforeServing, Effect::Rollback)]);
-    for fixed in [Release::new(3, 8, 5), Release::new(3, 9, 2)] {
+    for fixed in [ServerVersion::new(3, 8, 5), ServerVersion::new(3, 9, 2)] {
         assert_eq!(found_by(fixed, &logs), []);
     }
     // The leader had been elected before, or has it.
@@ -120,7 +120,7 @@ fn a_killed_member_that_forgets_is_found_once_a_leader_lacks_it() {
 
 #[test]
 fn a_snapshot_that_was_not_written_is_found() {
-    let release = Release::new(3, 5, 9);
+    let release = ServerVersion::new(3, 5, 9);
     assert_eq!(found_by(release, &[SNAPSHOT_GONE]), [(Defect::SnapshotNotWritten, FIRST)]);
     assert_eq!(found(&[SNAPSHOT_GONE]), []);
     let snapshot = SNAPSHOT_GONE.lines().nth(1).expect("the snapshot");
@@ -131,9 +131,9 @@ fn a_snapshot_that_was_not_written_is_found() {
 
 #[test]
 fn a_transaction_that_is_skipped_is_found() {
-    let release = Release::new(3, 9, 3);
+    let release = ServerVersion::new(3, 9, 3);
     assert_eq!(found_by(release, &[SKIPPED]), [(Defect::HoleIsPassedOn, FIRST)]);
-    for other in [RELEASE, Release::new(3, 9, 4)] {
+    for other in [RELEASE, ServerVersion::new(3, 9, 4)] {
         assert_eq!(found_by(other, &[SKIPPED]), []);
     }
     // The first one of a connection, and that of a new epoch, are announced in the same words.

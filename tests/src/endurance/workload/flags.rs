@@ -20,7 +20,7 @@ pub(super) async fn raise(mut worker: Worker) -> Record {
     let path = path(worker.patience);
     while worker.writes_on() {
         let asked_at = now();
-        let created = worker.client.create(&path, b"", CreateMode::Ephemeral).await;
+        let created = worker.client.create(&path, "", CreateMode::Ephemeral).await;
         let answered_at = now();
         let raised = match created {
             Ok(created) => {

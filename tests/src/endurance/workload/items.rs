@@ -12,7 +12,7 @@ pub(super) async fn create(mut worker: Worker) -> Record {
             .attempt(async |client, entry| {
                 let (path, data) = (format!("{ITEMS}/item-"), entry.to_string());
                 let mode = CreateMode::PersistentSequential;
-                let created = client.create(&path, data.as_bytes(), mode).await?;
+                let created = client.create(&path, data, mode).await?;
                 Ok(Written { place: created.path, zxid: Some(created.stat.czxid.get()) })
             })
             .await;

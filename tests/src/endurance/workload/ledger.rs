@@ -59,7 +59,7 @@ async fn open(worker: &mut Worker) -> Option<Page> {
 async fn turn(worker: &mut Worker, full: &Page) -> Option<Page> {
     let number: usize = full.path.rsplit('-').next()?.parse().ok()?;
     let path = page_path(number + 1);
-    let created = worker.client.create(&path, b"", CreateMode::Persistent).await;
+    let created = worker.client.create(&path, "", CreateMode::Persistent).await;
     match created {
         Ok(created) => Some(Page { path, data: Bytes::new(), version: created.stat.version }),
         Err(error) if error.is_node_exists() => open(worker).await,
@@ -74,7 +74,7 @@ async fn append(worker: &mut Worker, page: Page) -> Option<Page> {
     worker
         .attempt(async |client, entry| {
             let data = Bytes::from([&page.data, format!("{entry}\n").as_bytes()].concat());
-            let stat = client.set_data(&page.path, &data, page.version).await?;
+            let stat = client.set_data(&page.path, data.clone(), page.version).await?;
             let place = format!("{}:{}", page.path, stat.version.get());
             *result = Some((data, stat));
             Ok(Written { place, zxid: Some(stat.mzxid.get()) })

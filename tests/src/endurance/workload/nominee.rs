@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 use std::sync::Mutex;
 
-use election_tokio::{CreateMode, Leadership, Nomination, OperationResult};
+use election_tokio::{CreateMode, Leadership, Nomination, OperationOutcome};
 
 use super::super::Record;
 use super::super::laws::seals::Seal;
@@ -83,9 +83,9 @@ async fn valid_again(worker: &Worker, leadership: &Leadership) {
     }
 }
 
-fn place(results: &[OperationResult]) -> String {
+fn place(results: &[OperationOutcome]) -> String {
     match results {
-        [OperationResult::Created(path)] => path.clone(),
+        [OperationOutcome::Created(path)] => path.clone(),
         other => format!("{other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Transactions: two znodes that are written together, and a mark for each time.
 
-use election_tokio::{Bytes, CreateMode, OperationResult, Stat, Version};
+use election_tokio::{Bytes, CreateMode, OperationOutcome, Stat, Version};
 
 use super::super::Record;
 use super::worker::{Worker, Written};
@@ -70,9 +70,9 @@ const MARK: CreateMode = CreateMode::PersistentSequential;
 
 /// Where the mark is, and what the two znodes are. Other results have no place, which the law of
 /// writes finds.
-fn both(results: Vec<OperationResult>) -> (String, Option<[Stat; 2]>) {
-    use OperationResult::{Created, DataSet as Set};
-    match <[OperationResult; 3]>::try_from(results) {
+fn both(results: Vec<OperationOutcome>) -> (String, Option<[Stat; 2]>) {
+    use OperationOutcome::{Created, DataSet as Set};
+    match <[OperationOutcome; 3]>::try_from(results) {
         Ok([Set(left), Set(right), Created(mark)]) => (mark, Some([left, right])),
         Ok(other) => (format!("{other:?}"), None),
         Err(other) => (format!("{other:?}"), None),

@@ -1,24 +1,24 @@
-//! Which release of ZooKeeper brought an operation.
+//! Which version of ZooKeeper brought an operation.
 
 use core::fmt;
 
 use zk_jute::OpCode;
 
-/// A release of Apache ZooKeeper, such as 3.6.0.
+/// The version of a ZooKeeper server, such as 3.6.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Release {
+pub struct ServerVersion {
     major: u8,
     minor: u8,
     patch: u8,
 }
 
-impl Release {
-    /// The release `major.minor.patch`.
+impl ServerVersion {
+    /// The version `major.minor.patch`.
     pub const fn new(major: u8, minor: u8, patch: u8) -> Self {
         Self { major, minor, patch }
     }
 
-    /// The first release that offers an operation (protocol section 4.1).
+    /// The first version that offers an operation.
     pub(crate) const fn that_brought(operation: OpCode) -> Self {
         match operation {
             OpCode::GET_CHILDREN2 => Self::new(3, 3, 0),
@@ -39,7 +39,7 @@ impl Release {
     }
 }
 
-impl fmt::Display for Release {
+impl fmt::Display for ServerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
     }
