@@ -42,7 +42,6 @@ pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdat
 use crate::error::{Error, ErrorKind};
 use crate::hub::{CallStage, Caller, Shared};
 use crate::path::{self, PathError};
-use crate::source::ServerSource;
 use crate::state::ConnectionState;
 use crate::telemetry::metrics::RequestMeter;
 use crate::telemetry::{Outcome, RequestSpan};
@@ -75,17 +74,6 @@ impl Drop for Handle {
 }
 
 impl Client {
-    /// Starts to describe a client of these servers: `host[:port][,host[:port]…][/chroot]`.
-    pub fn builder(servers: &str) -> ClientBuilder {
-        ClientBuilder::new(servers)
-    }
-
-    /// Starts to describe a client of the servers that `source` names, which lives below `chroot`;
-    /// `/` is the whole tree.
-    pub fn builder_from(source: impl ServerSource, chroot: &str) -> ClientBuilder {
-        ClientBuilder::from_source(source, chroot)
-    }
-
     /// Hands the client, and all clones, another list of servers. It counts until the client's
     /// [`ServerSource`], if it has one, names others. A connection stays where it is until it is
     /// lost, also if its server is not on the list; an attempt to connect begins anew.

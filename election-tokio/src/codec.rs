@@ -7,7 +7,6 @@ use tokio_util::codec::{Decoder, Encoder};
 use zk_jute::{Frame, FrameSplitter};
 
 use crate::hub::Host;
-use crate::telemetry::metrics;
 
 /// Splits a byte stream into the payloads of frames, each a slice of the read buffer. What is above
 /// the limit is not kept but for its head, and read past.
@@ -37,15 +36,19 @@ impl Decoder for FrameCodec {
 }
 
 /// Everything that a session has to send; it was framed when it was submitted.
-pub(crate) struct Outgoing<'a>(pub(crate) &'a mut Host);
+pub(crate) struct Outgoing<'a> {
+    pub(crate) host: &'a mut Host,
+    /// How many bytes that were: this runs under the hub's lock, and a recorder must not.
+    pub(crate) sent: &'a mut usize,
+}
 
 impl Encoder<Outgoing<'_>> for FrameCodec {
     type Error = io::Error;
 
     fn encode(&mut self, outgoing: Outgoing<'_>, buffer: &mut BytesMut) -> io::Result<()> {
         let before = buffer.len();
-        outgoing.0.poll_transmit(buffer);
-        metrics::sent(buffer.len().saturating_sub(before));
+        outgoing.host.poll_transmit(buffer);
+        *outgoing.sent = buffer.len().saturating_sub(before);
         Ok(())
     }
 }

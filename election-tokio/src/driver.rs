@@ -206,15 +206,22 @@ impl Driver {
             },
             Link::Down | Link::Opening(_) => None,
         };
-        let (outputs, sent) = self.shared.drive(&mut self.unlocked, |hub, _| {
-            let sent = match &mut ready {
-                Some(framing) => sink(framing).start_send(Outgoing(&mut hub.host)),
+        let mut sent = 0;
+        let (outputs, encoded) = self.shared.drive(&mut self.unlocked, |hub, _| {
+            let encoded = match &mut ready {
+                Some(framing) => {
+                    let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };
+                    sink(framing).start_send(outgoing)
+                }
                 None => Ok(()),
             };
             hub.driver_sleeps(cx.waker());
-            (Outputs::poll(hub), sent)
+            (Outputs::poll(hub), encoded)
         });
-        let flushed = match (sent, ready) {
+        if sent > 0 {
+            metrics::sent(sent);
+        }
+        let flushed = match (encoded, ready) {
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),
             (Ok(()), None) => Poll::Pending,
             (Err(error), _) => Poll::Ready(Err(error)),

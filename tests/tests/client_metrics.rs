@@ -1,9 +1,15 @@
 //! The metrics of the client, as the README of election-tokio lists them.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeMap;
+use core::future::Future;
+use core::pin::pin;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Waker};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock};
 
-use election_tokio::{Client, CreateMode, EventType, Version};
+use election_tokio::{Client, CreateMode, EventType, Nomination, Version};
+use metrics::{KeyName, Metadata, SharedString, Unit};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use zk_tests::failure::TestResult;
@@ -21,7 +27,8 @@ on_both_servers! {
     requests_are_counted_by_operation_and_outcome,
     bytes_are_those_on_the_wire,
     connections_and_watches_are_counted,
-    elections_are_counted;
+    elections_are_counted,
+    a_recorder_may_call_the_client;
 }
 
 /// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
@@ -177,5 +184,86 @@ async fn elections_are_counted(server: ServerKind) -> TestResult {
         ("zk_election_lost_total{reason=resigned}", 1.0),
         ("zk_election_requests_total{step=delete,outcome=answered}", 1.0),
     ]);
+    Ok(())
+}
+
+/// Calls the client whenever something is recorded: no lock is held meanwhile.
+#[derive(Default)]
+struct CallingRecorder {
+    client: OnceLock<Client>,
+    nomination: OnceLock<Nomination>,
+    recorded: Mutex<BTreeSet<String>>,
+    /// Its own calls are recorded too.
+    calls: AtomicBool,
+}
+
+impl CallingRecorder {
+    fn record(&self, key: &metrics::Key) {
+        self.recorded.lock().unwrap().insert(key.name().to_owned());
+        let Some(client) = self.client.get() else {
+            return;
+        };
+        if self.calls.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        client.session_id();
+        client.connection_updates().latest();
+        if let Some(nomination) = self.nomination.get() {
+            nomination.status();
+        }
+        {
+            let call = pin!(client.exists("/"));
+            let _ = call.poll(&mut Context::from_waker(Waker::noop()));
+        }
+        self.calls.store(false, Ordering::Relaxed);
+    }
+}
+
+impl metrics::Recorder for CallingRecorder {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &metrics::Key, _: &Metadata<'_>) -> metrics::Counter {
+        self.record(key);
+        metrics::Counter::noop()
+    }
+
+    fn register_gauge(&self, key: &metrics::Key, _: &Metadata<'_>) -> metrics::Gauge {
+        self.record(key);
+        metrics::Gauge::noop()
+    }
+
+    fn register_histogram(&self, key: &metrics::Key, _: &Metadata<'_>) -> metrics::Histogram {
+        self.record(key);
+        metrics::Histogram::noop()
+    }
+}
+
+async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
+    let recorder = CallingRecorder::default();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot("metrics")?;
+    let client =
+        Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
+    assert!(recorder.client.set(client.clone()).is_ok());
+    let mut nomination = client.election("/election").nominate()?;
+    let leadership = nomination.elected().await?;
+    assert!(recorder.nomination.set(nomination).is_ok());
+    let (_, watch) = client.exists_and_watch("/watched").await?;
+    client.create("/watched", "", CreateMode::Persistent).await?;
+    watch.await?;
+    leadership.resign().await?;
+    for name in ["connections", "requests_total", "watch_events_total", "sessions_total"] {
+        let name = format!("zk_client_{name}");
+        assert!(recorder.recorded.lock().unwrap().contains(&name), "{name} was not recorded");
+    }
+    for name in ["elected_total", "requests_total", "lost_total", "leading"] {
+        let name = format!("zk_election_{name}");
+        assert!(recorder.recorded.lock().unwrap().contains(&name), "{name} was not recorded");
+    }
     Ok(())
 }

@@ -54,6 +54,19 @@ enum ServersAt {
     Source { source: Arc<dyn ServerSource>, chroot: String },
 }
 
+impl Client {
+    /// Starts to describe a client of these servers: `host[:port][,host[:port]…][/chroot]`.
+    pub fn builder(servers: &str) -> ClientBuilder {
+        ClientBuilder::new(servers)
+    }
+
+    /// Starts to describe a client of the servers that `source` names, which lives below `chroot`;
+    /// `/` is the whole tree.
+    pub fn builder_from(source: impl ServerSource, chroot: &str) -> ClientBuilder {
+        ClientBuilder::from_source(source, chroot)
+    }
+}
+
 impl ClientBuilder {
     pub(super) fn new(servers: &str) -> Self {
         Self::with(ServersAt::ConnectString(servers.to_owned()))

@@ -40,6 +40,7 @@ mod server;
 mod sources;
 #[cfg(test)]
 mod spans;
+mod subscribers;
 #[cfg(test)]
 mod tree;
 #[cfg(test)]

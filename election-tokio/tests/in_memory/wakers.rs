@@ -18,7 +18,7 @@ const BOUND: Duration = Duration::from_secs(30);
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a scene on a thread of its own, in virtual time, and fails if it hangs.
-fn comes_to_an_end(scene: impl AsyncFnOnce() + Send + 'static) {
+pub(crate) fn comes_to_an_end(scene: impl AsyncFnOnce() + Send + 'static) {
     let (done, ended) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
