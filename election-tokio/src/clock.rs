@@ -58,6 +58,12 @@ impl Clock {
         let awake = at.elapsed().saturating_sub(self.sleep.seen());
         self.origin.checked_add(awake).unwrap_or_else(|| Instant::now() + FAR)
     }
+
+    /// The moment of tokio's clock on this one.
+    pub(crate) fn to_session(&self, at: Instant) -> zk_session::Instant {
+        let awake = at.saturating_duration_since(self.origin);
+        zk_session::Instant::since_origin(awake + self.sleep.seen())
+    }
 }
 
 impl SleepMeter {

@@ -1,0 +1,194 @@
+//! Recipes of one's own on a client's sessions.
+//!
+//! A recipe is a state machine that implements [`Recipe`]: it is told what happens, and commands what
+//! is to be asked of the server. [`Client::stand`] carries that out, over lost connections and expired
+//! sessions, and tells what the recipe has to tell. The elections of this crate are made so.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::marker::PhantomData;
+use core::task::{Context, Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use election_core::{
+    Applied, Change, Check, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure,
+    Hold, Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Reply, Stat,
+    Ticket, Token, Watch, Write, Znode,
+};
+pub use election_session::{RecipeEnd, RecipeKey, Site};
+use election_session::{GrantChange, Step, View};
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::hub::{Face, Seat, Unlocked};
+use crate::path::{self, PathError};
+
+/// A recipe that stands on a client's sessions. Dropping it withdraws the recipe, which then goes on
+/// until nothing of it is left.
+pub struct Standing<N> {
+    client: Client,
+    key: RecipeKey,
+    queue: Arc<Queue<N>>,
+}
+
+/// What a recipe has to tell its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Told<N> {
+    /// What the machine says.
+    Notice(N),
+    /// What the recipe stands for is held, and the lease is proved.
+    Granted {
+        /// The `czxid` of the znode that it is held by.
+        token: Token,
+    },
+    /// What was granted is over.
+    GrantEnded {
+        /// Its token.
+        token: Token,
+    },
+    /// The recipe is over; it has nothing more to tell.
+    Over(RecipeEnd),
+}
+
+impl Client {
+    /// Lets a recipe stand at this node, until it is over, or its [`Standing`] is dropped. What it
+    /// creates everyone may do everything with, and has no data but what the recipe gives.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] if a server would refuse the path.
+    pub fn stand<R>(&self, path: &str, recipe: R) -> Result<Standing<R::Notice>, PathError>
+    where
+        R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send + 'static,
+    {
+        path::check_path(path)?;
+        let site = Arc::new(Site::new(path, &self.shared().chroot));
+        let queue = Arc::new(Queue::default());
+        let face = QueueFace::<R> { queue: Arc::clone(&queue), recipe: PhantomData };
+        let seat = <dyn Seat>::new(recipe, face);
+        let key = self.shared().with(|hub, now| hub.stand(now, seat, site));
+        Ok(Standing { client: self.clone(), key, queue })
+    }
+}
+
+impl<N> Standing<N> {
+    /// Waits for what the recipe has to tell next. `None` after [`Told::Over`].
+    ///
+    /// Cancel safe: nothing is lost.
+    pub async fn next(&mut self) -> Option<Told<N>> {
+        poll_fn(|cx| self.queue.poll(cx)).await
+    }
+
+    /// Makes the recipe give up, whatever it is doing. What was granted is over with this call.
+    pub fn withdraw(&self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+
+    /// Sets, or with `None` takes back, the time at which the recipe is fed
+    /// [`Event::Deadline`].
+    pub fn set_deadline(&self, deadline: Option<Instant>) {
+        let deadline = deadline.map(|at| self.client.shared().clock.to_session(at));
+        self.client.shared().with(|hub, _| hub.host.set_deadline(self.key, deadline));
+    }
+}
+
+impl<N> Drop for Standing<N> {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}
+
+impl<N> fmt::Debug for Standing<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Standing").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// What was not taken yet. Its lock is held for single steps, under which nothing of a user's runs.
+#[derive(Debug)]
+struct Queue<N>(Mutex<Untaken<N>>);
+
+#[derive(Debug)]
+struct Untaken<N> {
+    told: VecDeque<Told<N>>,
+    waker: Option<Waker>,
+    has_ended: HasEnded,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HasEnded {
+    No,
+    Yes,
+}
+
+impl<N> Default for Queue<N> {
+    fn default() -> Self {
+        let (told, waker, has_ended) = (VecDeque::new(), None, HasEnded::No);
+        Self(Mutex::new(Untaken { told, waker, has_ended }))
+    }
+}
+
+impl<N> Queue<N> {
+    fn lock(&self) -> MutexGuard<'_, Untaken<N>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, told: Told<N>, wakers: &mut Vec<Waker>) {
+        let mut untaken = self.lock();
+        if let Told::Over(_) = told {
+            untaken.has_ended = HasEnded::Yes;
+        }
+        untaken.told.push_back(told);
+        wakers.extend(untaken.waker.take());
+    }
+
+    fn poll(&self, cx: &Context<'_>) -> Poll<Option<Told<N>>> {
+        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        let waker = cx.waker().clone();
+        let mut untaken = self.lock();
+        match (untaken.told.pop_front(), untaken.has_ended) {
+            (Some(told), _) => Poll::Ready(Some(told)),
+            (None, HasEnded::Yes) => Poll::Ready(None),
+            (None, HasEnded::No) => {
+                let replaced = untaken.waker.replace(waker);
+                drop(untaken);
+                drop(replaced);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Shows a recipe to its user, as a queue of what it has to tell.
+struct QueueFace<R: Recipe> {
+    queue: Arc<Queue<R::Notice>>,
+    recipe: PhantomData<fn() -> R>,
+}
+
+impl<R: Recipe> fmt::Debug for QueueFace<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueFace").finish_non_exhaustive()
+    }
+}
+
+impl<R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send> Face for QueueFace<R> {
+    type Recipe = R;
+
+    fn stepped(&mut self, _: &R, step: Step<R::Notice>, _: View<'_>, unlocked: &mut Unlocked) {
+        let Step { notice, grant, .. } = step;
+        let granted = grant.and_then(|grant| match grant {
+            GrantChange::Announced { token, .. } => Some(Told::Granted { token }),
+            GrantChange::Ended { token } => Some(Told::GrantEnded { token }),
+            GrantChange::AwaitsLease(_) => None,
+        });
+        for told in notice.map(Told::Notice).into_iter().chain(granted) {
+            self.queue.push(told, &mut unlocked.wakers);
+        }
+    }
+
+    fn over(&mut self, _: &R, end: RecipeEnd, unlocked: &mut Unlocked) {
+        self.queue.push(Told::Over(end), &mut unlocked.wakers);
+    }
+}
