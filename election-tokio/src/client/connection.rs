@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zk_jute::SessionId;
 use zk_session::{ConnectStringError, Expiry, LeaseGrade, LeaseMargin, ServerAddress, SessionEnd};
 
-use crate::error::SharedError;
+use crate::error::{Error, SharedError};
 use crate::path::PathError;
 
 /// The state of a client's connection and session.
@@ -173,6 +173,12 @@ pub enum ConnectError {
         #[source]
         last_failure: Option<Arc<ConnectFailure>>,
     },
+    /// The chroot, which was to be created ([`ClientBuilder::create_chroot`]), does not exist and was
+    /// not created.
+    ///
+    /// [`ClientBuilder::create_chroot`]: crate::ClientBuilder::create_chroot
+    #[error("the chroot was not created: {0}")]
+    ChrootNotCreated(#[source] Error),
     /// The session that was to be resumed is gone, and its ephemeral znodes with it.
     #[error("the session is gone: {0}")]
     SessionGone(#[source] Expiry),
