@@ -42,7 +42,6 @@ pub use ttl::{Ttl, TtlError};
 pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
-use crate::election::Election;
 use crate::error::{Error, ErrorKind};
 use crate::hub::{Caller, Hub, Shared, Stage};
 use crate::path::{self, PathError};
@@ -106,11 +105,6 @@ impl Client {
         }
         self.shared().with(|hub, now| hub.replace_servers(now, servers));
         Ok(())
-    }
-
-    /// An election at this path, to stand in or to look at.
-    pub fn election(&self, path: &str) -> Election {
-        Election::new(self.clone(), path)
     }
 
     /// The state of the connection and session.

@@ -12,7 +12,6 @@ use bytes::Bytes;
 use election_core::{ElectionNode, NodeKind, Nominee, NomineeId, OnLoss, Policy};
 use zk_jute::records::CreateMode;
 
-pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
 pub use leadership::{GuardedTransaction, Leadership};
 pub use nomination::{Nomination, WithdrawError};
@@ -59,8 +58,15 @@ pub enum ElectionError {
     Randomness(#[source] SharedError),
 }
 
+impl Client {
+    /// An election at this path, to stand in or to look at.
+    pub fn election(&self, path: &str) -> Election {
+        Election::new(self.clone(), path)
+    }
+}
+
 impl Election {
-    pub(crate) fn new(client: Client, path: &str) -> Self {
+    fn new(client: Client, path: &str) -> Self {
         Self {
             client,
             path: path.to_owned(),

@@ -1,18 +1,20 @@
-//! What can go wrong with an operation.
+//! What can go wrong with an operation; and, for matching on it, the errors that other errors hold.
 
 mod shared;
 
 use core::error::Error as StdError;
 use core::fmt;
 
-use zk_jute::{DecodeError, ErrorCode, OpCode};
+use zk_jute::{ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
 use crate::acl::AclError;
 use crate::client::ServerVersion;
-use crate::path::PathError;
 
+pub use election_core::{NameError, ParseNomineeIdError};
 pub use shared::SharedError;
+pub use zk_jute::{DecodeError, DecodeErrorKind, FrameError, Xid};
+pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};
 
 /// An operation that failed: which, on which path, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use election_tokio::{Client, CreateMode, EventType, Version};
+use election_tokio::{Client, CreateMode, Version, watch::EventType};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use zk_tests::failure::TestResult;

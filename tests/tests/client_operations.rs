@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use election_tokio::{
     Acls, Bytes, Client, ConnectError, CreateMode, ErrorCode, ErrorKind, Limits, OpCode,
-    OperationOutcome, PathError, SessionId, TransactionError, Version, WatcherType,
+    OperationOutcome, SessionId, TransactionError, Version, error::PathError, watch::WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, Version,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, Version, acl::Permissions, error::PathError,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;

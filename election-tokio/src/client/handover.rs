@@ -9,6 +9,7 @@ use crate::hub::Hub;
 
 /// What follows if a session is gone that was to be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IfGone {
     /// There is no client: [`ConnectError::SessionGone`](crate::ConnectError::SessionGone).
     Fail,

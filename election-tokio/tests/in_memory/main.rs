@@ -41,6 +41,8 @@ mod sources;
 #[cfg(test)]
 mod spans;
 #[cfg(test)]
+mod threads;
+#[cfg(test)]
 mod tree;
 #[cfg(test)]
 mod trees;
