@@ -205,9 +205,9 @@ impl Client {
         poll_fn(move |cx| {
             let named = |kind| self.error(Q::OPCODE, path, kind).into();
             if let Stage::Sent(_) = call.stage {
-                return call
-                    .poll_outcome(cx)
-                    .map(|outcome| outcome.map_err(|failure| named(failure.into())));
+                return call.poll_outcome(cx).map(|outcome| {
+                    outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
+                });
             }
             let (submitted, replaced) = self.shared().with(|hub, now| match admit() {
                 Ok(()) => {
@@ -295,7 +295,7 @@ impl<'a> PendingCall<'a> {
         {
             span.not_sent(error);
         }
-        error.into()
+        ErrorKind::of_submission(error)
     }
 }
 

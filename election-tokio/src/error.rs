@@ -241,8 +241,8 @@ fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-impl From<Failure> for ErrorKind {
-    fn from(failure: Failure) -> Self {
+impl ErrorKind {
+    pub(crate) const fn of_failure(failure: Failure) -> Self {
         match failure {
             Failure::Refused(code) => Self::Refused(code),
             Failure::ConnectionLoss => Self::ConnectionLoss,
@@ -250,10 +250,8 @@ impl From<Failure> for ErrorKind {
             Failure::NotSent => Self::NotConnected,
         }
     }
-}
 
-impl From<SubmitError> for ErrorKind {
-    fn from(error: SubmitError) -> Self {
+    pub(crate) const fn of_submission(error: SubmitError) -> Self {
         match error {
             SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
             SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },

@@ -92,7 +92,7 @@ impl EndReason {
         match end {
             CoreEnd::Resigned(departure) => Self::Resigned(departure),
             CoreEnd::Withdrawn(departure) => Self::Withdrawn(departure),
-            CoreEnd::Lost(cause) => Self::Lost(cause.into()),
+            CoreEnd::Lost(cause) => Self::Lost(LostReason::of_cause(cause)),
             CoreEnd::Failed(error) => Self::Failed(error),
         }
     }
@@ -127,14 +127,14 @@ impl LostReason {
     pub(crate) fn of(end: CoreEnd) -> Self {
         match end {
             CoreEnd::Resigned(_) | CoreEnd::Withdrawn(_) => Self::Resigned,
-            CoreEnd::Lost(cause) => cause.into(),
+            CoreEnd::Lost(cause) => Self::of_cause(cause),
             CoreEnd::Failed(error) => Self::Failed(error),
         }
     }
 }
 
-impl From<Cause> for LostReason {
-    fn from(cause: Cause) -> Self {
+impl LostReason {
+    pub(crate) const fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::SessionExpired => Self::SessionExpired,
             Cause::LeaseLapsed => Self::LeaseLapsed,

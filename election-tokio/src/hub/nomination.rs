@@ -285,7 +285,7 @@ impl Nomination {
                     target: ELECTION, election, %nominee, session = zk_session, zxid, %cause,
                     "leadership lost"
                 );
-                self.end_leadership(cause.into(), around.wakers);
+                self.end_leadership(LostReason::of_cause(cause), around.wakers);
             }
             Notice::Unseated(cause) => {
                 warn!(
