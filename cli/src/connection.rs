@@ -148,7 +148,7 @@ impl Reporter {
 mod tests {
     use std::sync::Arc;
 
-    use election_tokio::{ConnectFailure, ServerAddress, SharedError};
+    use election_tokio::{ConnectFailure, error::SharedError, source::ServerAddress};
 
     use super::*;
 

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use election_tokio::{ClientBuilder, DigestMd5, Secret};
+use election_tokio::{
+    ClientBuilder,
+    sasl::{DigestMd5, Secret},
+};
 
 use crate::failure::Failure;
 

@@ -116,7 +116,10 @@ pub enum NominationError {
     /// The election node does not exist, and either the policy is
     /// [`ElectionNode::MustExist`](crate::ElectionNode::MustExist), or it was gone again after
     /// each of several attempts to create it.
-    #[error("the election node does not exist: create it, or let the nomination create it")]
+    #[error(
+        "the election node does not exist, and was not created: let the nomination create it, or \
+         create it yourself; if the client has a chroot that does not exist, create that first"
+    )]
     NoElectionNode,
     /// The server has no number left below this election node that it gives to one candidate only:
     /// the last is 2147483646 ([`Sequence`](crate::Sequence)). No nominee may lead by a number that

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acls, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, WatchMode,
+    Acls, Bytes, Client, ConnectionState, CreateMode, ErrorKind, Version, watch::WatchMode,
 };
 use tokio::sync::watch;
 use zk_embedded::Server;

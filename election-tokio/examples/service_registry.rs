@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io;
 
 use election_tokio::{
-    Acls, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, WatchMode,
+    Acls, Client, ConnectionState, CreateMode, ErrorKind, SessionId, Version, watch::WatchMode,
 };
 use tokio::sync::{mpsc, watch};
 use zk_embedded::Server;

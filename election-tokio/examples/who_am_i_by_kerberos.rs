@@ -5,7 +5,7 @@
 use std::env::args;
 use std::error::Error;
 
-use election_tokio::{Client, Gssapi};
+use election_tokio::{Client, sasl::Gssapi};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

@@ -2,6 +2,7 @@
 
 mod access;
 mod builder;
+mod chroot;
 mod create;
 mod delete_tree;
 mod ensemble;
@@ -21,7 +22,7 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use zk_jute::{OpCode, Request, SessionId};
+use zk_jute::{ErrorCode, OpCode, Request, SessionId};
 use zk_session::{Completion, ServerAddress, SessionEnd, SubmitError};
 
 pub use builder::ClientBuilder;
@@ -154,6 +155,22 @@ impl Client {
         }
     }
 
+    /// An operation that failed. Where only the chroot can be what does not exist, it says so.
+    fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
+        let chroot = self.shared().chroot.as_str();
+        let is_creation = matches!(
+            operation,
+            OpCode::CREATE | OpCode::CREATE2 | OpCode::CREATE_CONTAINER | OpCode::CREATE_TTL
+        );
+        let needs_chroot_alone = path == "/" || is_creation && path.rfind('/') == Some(0);
+        match kind {
+            ErrorKind::Refused(ErrorCode::NO_NODE) if needs_chroot_alone && !chroot.is_empty() => {
+                Error::new(operation, chroot, ErrorKind::NoChroot)
+            }
+            kind => Error::new(operation, path, kind),
+        }
+    }
+
     /// Sends a request and waits for its reply; `path` is for the error.
     pub(crate) fn call<'a, Q: Request>(
         &'a self,
@@ -173,11 +190,11 @@ impl Client {
     ) -> impl Future<Output = Result<Completion, E>> + use<'a, Q, E, F> {
         let mut call = PendingCall::new(self.shared(), Q::OPCODE);
         poll_fn(move |cx| {
-            let named = |kind| Error::new(Q::OPCODE, path, kind).into();
+            let named = |kind| self.error(Q::OPCODE, path, kind).into();
             if let CallStage::Sent(_) = call.stage {
-                return call
-                    .poll_outcome(cx)
-                    .map(|outcome| outcome.map_err(|failure| named(failure.into())));
+                return call.poll_outcome(cx).map(|outcome| {
+                    outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
+                });
             }
             let (submitted, replaced) = self.shared().with(|hub, now| match admit() {
                 Ok(()) => {
@@ -265,7 +282,7 @@ impl<'a> PendingCall<'a> {
         {
             span.not_sent(error);
         }
-        error.into()
+        ErrorKind::of_submission(error)
     }
 }
 

@@ -15,7 +15,6 @@ use bytes::Bytes;
 use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
 use election_session::{AclList, Site};
 
-pub use acknowledgement::AcknowledgeError;
 pub use candidates::Candidate;
 pub use inner::WithdrawError;
 pub use leadership::{GuardedTransaction, Leadership};

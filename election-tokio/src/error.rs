@@ -1,18 +1,20 @@
-//! What can go wrong with an operation.
+//! What can go wrong with an operation; and, for matching on it, the errors that other errors hold.
 
 mod shared;
 
 use core::error::Error as StdError;
 use core::fmt;
 
-use zk_jute::{DecodeError, ErrorCode, OpCode};
+use zk_jute::{ErrorCode, OpCode};
 use zk_session::{Failure, SubmitError};
 
 use crate::acl::AclError;
 use crate::client::ServerVersion;
-use crate::path::PathError;
 
+pub use election_core::{NameError, ParseNomineeIdError};
 pub use shared::SharedError;
+pub use zk_jute::{DecodeError, DecodeErrorKind, FrameError, Xid};
+pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};
 
 /// An operation that failed: which, on which path, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,10 @@ pub enum ErrorKind {
     /// The server refused it.
     #[error("{0}")]
     Refused(ErrorCode),
+    /// The client's chroot, which is the path of this error, does not exist: the operation did not
+    /// happen.
+    #[error("this is the chroot of the client, and does not exist")]
+    NoChroot,
     /// The server does not offer the operation: it is older than the release that brought it, or
     /// has it switched off. The operation did not happen.
     ///
@@ -122,7 +128,8 @@ impl Error {
         self.kind
     }
 
-    /// The path of the operation; that of the first one for a transaction.
+    /// The path of the operation; that of the first one for a transaction. With
+    /// [`ErrorKind::NoChroot`] it is the chroot.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -133,6 +140,7 @@ impl Error {
             ErrorKind::Refused(code) => Some(code),
             ErrorKind::Unsupported { .. } => Some(ErrorCode::UNIMPLEMENTED),
             ErrorKind::ReadOnlyServer => Some(ErrorCode::NOT_READ_ONLY),
+            ErrorKind::NoChroot => Some(ErrorCode::NO_NODE),
             _ => None,
         }
     }
@@ -168,6 +176,11 @@ impl Error {
         self.kind == ErrorKind::ConnectionLoss
     }
 
+    /// Whether there was no connection: the operation did not happen.
+    pub fn is_not_connected(&self) -> bool {
+        self.kind == ErrorKind::NotConnected
+    }
+
     /// What to do about it, where that can be said: a clause for people, without a full stop.
     pub fn advice(&self) -> Option<&'static str> {
         advice(self.operation, self.kind)
@@ -189,6 +202,9 @@ impl Error {
 pub(crate) fn advice(operation: OpCode, kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::Refused(code) => return advice_on_code(operation, code),
+        ErrorKind::NoChroot => {
+            "check that it is written as meant, and create it: ClientBuilder::create_chroot"
+        }
         ErrorKind::ConnectionLoss => "once connected again, read whether it happened",
         ErrorKind::NotConnected => "try again once the connection is back",
         ErrorKind::Closed => "make another client",
@@ -225,8 +241,8 @@ fn advice_on_code(operation: OpCode, code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-impl From<Failure> for ErrorKind {
-    fn from(failure: Failure) -> Self {
+impl ErrorKind {
+    pub(crate) const fn of_failure(failure: Failure) -> Self {
         match failure {
             Failure::Refused(code) => Self::Refused(code),
             Failure::ConnectionLoss => Self::ConnectionLoss,
@@ -234,10 +250,8 @@ impl From<Failure> for ErrorKind {
             Failure::NotSent => Self::NotConnected,
         }
     }
-}
 
-impl From<SubmitError> for ErrorKind {
-    fn from(error: SubmitError) -> Self {
+    pub(crate) const fn of_submission(error: SubmitError) -> Self {
         match error {
             SubmitError::NotConnected | SubmitError::Full => Self::NotConnected,
             SubmitError::TooLarge { length, limit } => Self::TooLarge { length, limit },

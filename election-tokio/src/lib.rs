@@ -4,6 +4,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// Enums and structs of this crate may grow: they are `#[non_exhaustive]`, but for errors of a single
+// case.
+
 pub mod acl;
 mod broadcast;
 mod client;
@@ -11,58 +14,63 @@ mod clock;
 mod codec;
 mod driver;
 mod election;
-mod error;
+pub mod error;
 mod hub;
 mod path;
-mod sasl;
-mod source;
+pub mod recipe;
+pub mod sasl;
+pub mod source;
 mod state;
 mod telemetry;
 #[cfg(feature = "tls")]
-mod tls;
-mod transport;
+pub mod tls;
+pub mod transport;
 mod updates;
 
+pub use acl::Acls;
 pub use client::{
     Children, Client, ClientBuilder, CloseError, ConnectError, ConnectionIdentity, CreateMode,
-    Created, EnsembleConfig, EnsembleMember, EnsembleMemberRole, IfGone, MultiRead, NoServers,
-    NoSession, OnExpiry, OneshotWatch, OperationOutcome, ParseEnsembleMemberError, PersistentWatch,
-    ReadOutcome, Reconfiguration, ServerVersion, Transaction, TransactionError, Ttl, TtlError,
-    WatchEvent, WatchLost, WatchUpdate,
+    Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
+    ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
 pub use election::{
-    AcknowledgeError, Candidate, Election, ElectionError, EndReason, GuardedTransaction,
-    Leadership, LostReason, Nomination, Role, Status, WithdrawError,
+    Candidate, Election, ElectionError, EndReason, GuardedTransaction, Leadership, LostReason,
+    Nomination, Role, Status, WithdrawError,
 };
-pub use error::{Error, ErrorKind, SharedError};
-#[cfg(feature = "sasl-gssapi")]
-pub use sasl::Gssapi;
-pub use sasl::{SaslContinuation, SaslError, SaslMechanism, SaslStep, SaslStepping};
-#[cfg(feature = "dns-srv")]
-pub use source::SrvRecords;
-pub use source::{Locating, ServerFile, ServerSource, SourceFn, source_fn};
+pub use error::{Error, ErrorKind};
 pub use state::{ConnectFailure, ConnectionState};
-#[cfg(feature = "metrics")]
-pub use telemetry::metrics::describe_metrics;
-#[cfg(feature = "tls")]
-pub use tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions, TlsVersion};
-pub use transport::{Connecting, Connector, TcpConnector, Transport};
 pub use updates::{NoMoreUpdates, Updates};
 
-pub use acl::{Access, Acl, AclError, Acls, Permissions};
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, NameError, NodeKind, NominationError, NomineeId,
-    OnLoss, ParseNomineeIdError, Sequence, Token,
+    CandidateName, Departure, ElectionNode, NodeKind, NominationError, NomineeId, OnLoss, Sequence,
+    Token,
 };
-pub use zk_jute::records::{EventType, Stat, WatcherType};
-pub use zk_jute::{
-    DecodeError, DecodeErrorKind, ErrorCode, FrameError, OpCode, SessionId, Version, Xid, Zxid,
-};
-#[cfg(feature = "sasl-digest-md5")]
-pub use zk_session::DigestMd5;
+pub use zk_jute::records::Stat;
+pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
-    Backoff, ConnectString, ConnectStringError, ConnectionEnd, Expiry, LeaseGrade, LeaseMargin,
-    LeaseOutlook, Limits, ParseTicketError, PathError, ProtocolError, ReadOnlyServers, SaslFailure,
-    Secret, ServerAddress, SessionEnd, SessionTicket, WatchMode, WhileDisconnected, ZnodePath,
+    Backoff, Expiry, LeaseGrade, LeaseMargin, LeaseOutlook, Limits, ReadOnlyServers, SessionEnd,
+    SessionTicket, WhileDisconnected, ZnodePath,
 };
+
+/// The members of the ensemble, and changing them.
+pub mod ensemble {
+    pub use crate::client::{
+        EnsembleConfig, EnsembleMember, EnsembleMemberRole, ParseEnsembleMemberError,
+        Reconfiguration,
+    };
+}
+
+/// Watches: those that fire once, and those that stay.
+pub mod watch {
+    pub use zk_jute::records::{EventType, WatcherType};
+    pub use zk_session::WatchMode;
+
+    pub use crate::client::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
+}
+
+/// Metrics, by the facade of the crate [`metrics`](https://docs.rs/metrics).
+#[cfg(feature = "metrics")]
+pub mod metrics {
+    pub use crate::telemetry::metrics::describe_metrics;
+}

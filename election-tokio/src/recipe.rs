@@ -16,8 +16,8 @@ pub use election_core::{
     Hold, Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Reply, Stat,
     Ticket, Token, Watch, Write, Znode,
 };
-pub use election_session::{RecipeEnd, RecipeKey, Site};
 use election_session::{GrantChange, Step, View};
+pub use election_session::{RecipeEnd, RecipeKey, Site};
 use tokio::time::Instant;
 
 use crate::client::Client;

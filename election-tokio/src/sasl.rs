@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zk_session::{SaslFailure, Secret, ServerAddress};
+use zk_session::ServerAddress;
 
 #[cfg(feature = "sasl-digest-md5")]
 mod digest_md5;
@@ -17,6 +17,9 @@ mod gssapi;
 
 #[cfg(feature = "sasl-gssapi")]
 pub use gssapi::Gssapi;
+#[cfg(feature = "sasl-digest-md5")]
+pub use zk_session::DigestMd5;
+pub use zk_session::{SaslFailure, Secret};
 
 /// The client's side of a SASL mechanism, with what it needs to prove who the client is.
 ///
@@ -37,6 +40,7 @@ pub type SaslStepping = Pin<Box<dyn Future<Output = Result<SaslStep, SaslError>>
 pub type SaslContinuation = Box<dyn FnOnce(Bytes) -> SaslStepping + Send>;
 
 /// What the mechanism does next.
+#[non_exhaustive]
 pub enum SaslStep {
     /// Sends a token, and goes on with the server's answer.
     Send {

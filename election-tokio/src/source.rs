@@ -9,11 +9,10 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
-use zk_session::{ConnectString, ServerAddress};
-
 pub use file::ServerFile;
 #[cfg(feature = "dns-srv")]
 pub use srv::SrvRecords;
+pub use zk_session::{ConnectString, ConnectStringError, ServerAddress};
 
 /// What [`ServerSource::servers`] returns.
 pub type Locating<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send + 'a>>;
@@ -49,7 +48,7 @@ impl ServerSource for ConnectString {
 /// A source that asks a function.
 ///
 /// ```
-/// use election_tokio::{Client, ServerAddress, source_fn};
+/// use election_tokio::{source::{ServerAddress, source_fn}, Client};
 ///
 /// # async fn registered_servers() -> std::io::Result<Vec<ServerAddress>> { Ok(Vec::new()) }
 /// let builder = Client::builder_from(source_fn(|| registered_servers()), "/app");

@@ -72,8 +72,8 @@ impl ConnectionState {
 /// An attempt to connect that failed.
 ///
 /// Its [`source`](core::error::Error::source) is the reason by its own type: an [`io::Error`] of the
-/// transport or of the [`ServerSource`](crate::ServerSource), with what lies below it; or a
-/// [`ConnectionEnd`](crate::ConnectionEnd), where the transport did not fail.
+/// transport or of the [`ServerSource`](crate::source::ServerSource), with what lies below it; or a
+/// [`ConnectionEnd`](crate::error::ConnectionEnd), where the transport did not fail.
 ///
 /// [`io::Error`]: std::io::Error
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,10 +91,10 @@ pub enum ConnectFailure {
         #[source]
         reason: SharedError,
         /// Why the list that the server is from may be out of date: what became of the last question
-        /// to the [`ServerSource`](crate::ServerSource), if it brought no servers.
+        /// to the [`ServerSource`](crate::source::ServerSource), if it brought no servers.
         outdated: Option<SharedError>,
     },
-    /// No server is known: the [`ServerSource`](crate::ServerSource) has named none so far.
+    /// No server is known: the [`ServerSource`](crate::source::ServerSource) has named none so far.
     #[error("no server is known: {reason}")]
     NoneKnown {
         /// Why.

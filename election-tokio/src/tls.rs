@@ -1,4 +1,4 @@
-//! TLS by rustls, between a client and whatever its [`Connector`](crate::Connector) opens.
+//! TLS by rustls, between a client and whatever its [`Connector`](crate::transport::Connector) opens.
 //!
 //! Three rules:
 //!

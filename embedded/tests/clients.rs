@@ -7,8 +7,8 @@ use core::future::Future;
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, ErrorCode, EventType, Leadership, LostReason, Nomination,
-    Role, SessionId, Version,
+    Client, ConnectionState, CreateMode, ErrorCode, Leadership, LostReason, Nomination, Role,
+    SessionId, Version, watch::EventType,
 };
 use tokio::time::timeout;
 use zk_embedded::Server;

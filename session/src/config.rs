@@ -53,6 +53,7 @@ impl Config {
 
 /// What becomes of a request submitted while there is no connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WhileDisconnected {
     /// It is refused with [`SubmitError::NotConnected`](crate::SubmitError::NotConnected), so the
     /// caller knows that it was not executed.
@@ -65,6 +66,7 @@ pub enum WhileDisconnected {
 /// What a session does about servers that are cut off from their ensemble, and serve reads of what
 /// they knew until then (`readonlymode.enabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReadOnlyServers {
     /// They are passed over: the session waits for a server that takes writes.
     #[default]

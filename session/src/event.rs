@@ -321,6 +321,7 @@ impl fmt::Display for Refusal {
 
 /// Who said that a session is expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Expiry {
     /// A server refused to go on with it in a handshake.
     ///

@@ -4,7 +4,10 @@ use core::fmt::Write as _;
 use std::fs;
 use std::io;
 
-use election_tokio::{Client, ClientBuilder, DigestMd5, Secret};
+use election_tokio::{
+    Client, ClientBuilder,
+    sasl::{DigestMd5, Secret},
+};
 
 use crate::wait::SOON;
 use crate::zookeeper::{Options, Server};

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    Acl, AclError, Acls, Client, CreateMode, ErrorCode, ErrorKind, OpCode, Permissions,
-    TransactionError, Version,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, OpCode, TransactionError, Version,
+    acl::{Acl, AclError, Permissions},
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;

@@ -4,8 +4,9 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, EnsembleConfig, EnsembleMember, Error, ErrorCode, ErrorKind, EventType,
-    Reconfiguration, Zxid,
+    Client, Error, ErrorCode, ErrorKind, Zxid,
+    ensemble::{EnsembleConfig, EnsembleMember, Reconfiguration},
+    watch::EventType,
 };
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};

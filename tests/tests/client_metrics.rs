@@ -8,7 +8,7 @@ use core::task::{Context, Waker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
-use election_tokio::{Client, CreateMode, EventType, Nomination, Version};
+use election_tokio::{Client, CreateMode, Nomination, Version, watch::EventType};
 use metrics::{KeyName, Metadata, SharedString, Unit};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
@@ -247,8 +247,7 @@ async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
     let _recording = metrics::set_default_local_recorder(&recorder);
     let server = server.shared()?;
     let chroot = server.fresh_chroot("metrics")?;
-    let client =
-        Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
+    let client = Client::builder(&format!("{}{chroot}", server.connect_string())).connect().await?;
     assert!(recorder.client.set(client.clone()).is_ok());
     let mut nomination = client.election("/election").nominate()?;
     let leadership = nomination.elected().await?;

@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Bytes, Client, CreateMode, ErrorCode, ErrorKind, Limits, OpCode, OperationOutcome,
-    PathError, SessionId, TransactionError, Version, WatcherType,
+    Acls, Bytes, Client, ConnectError, CreateMode, ErrorCode, ErrorKind, Limits, OpCode,
+    OperationOutcome, SessionId, TransactionError, Version, error::PathError, watch::WatcherType,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -29,6 +29,7 @@ on_both_servers! {
     a_guarded_transaction_fails_once_the_candidate_is_gone,
     a_chroot_is_invisible_to_its_client,
     a_chroot_that_does_not_exist_is_an_error_of_the_operations,
+    a_chroot_is_created_where_that_is_asked_for,
     an_invalid_path_is_refused_before_anything_is_sent,
     a_request_that_is_too_large_is_refused_before_it_is_sent,
     an_answer_that_is_too_large_is_an_error_of_its_operation_alone,
@@ -273,8 +274,36 @@ async fn a_chroot_that_does_not_exist_is_an_error_of_the_operations(
     let servers = format!("{}{missing}", server.shared()?.connect_string());
     let client = Client::builder(&servers).connect().await?;
     let error = client.create("/a", "", CreateMode::Persistent).await.unwrap_err();
-    assert_eq!(error.to_string(), "create2 /a: NoNode");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::NoChroot, &*missing));
+    assert!(error.is_no_node());
+    assert!(error.advice().is_some_and(|advice| advice.contains("create_chroot")));
+    let (mode, open) = (CreateMode::Persistent, Acls::open());
+    let deep = client.create_with_parents("/a/b/c", "", mode, &open).await;
+    assert_eq!(deep.unwrap_err().kind(), ErrorKind::NoChroot);
+    assert_eq!(client.get_data("/").await.unwrap_err().kind(), ErrorKind::NoChroot);
+    let below = client.get_data("/a").await.unwrap_err().kind();
+    assert_eq!(below, ErrorKind::Refused(ErrorCode::NO_NODE), "the chroot may be there");
     assert_eq!(client.exists("/").await?, None);
+    Ok(())
+}
+
+async fn a_chroot_is_created_where_that_is_asked_for(server: ServerKind) -> TestResult {
+    let outer = unique_path("created-chroot");
+    let servers = format!("{}{outer}/inner", server.shared()?.connect_string());
+    for number in 0..2 {
+        let client = Client::builder(&servers).create_chroot().connect().await?;
+        client.create(&format!("/{number}"), "", CreateMode::Ephemeral).await?;
+    }
+    // Where the chroot is there, no permission to create it is needed.
+    let operator = Client::builder(&server.shared()?.connect_string()).connect().await?;
+    operator.set_acl(&outer, &Acls::read_only(), Version::ANY).await?;
+    let client = Client::builder(&servers).create_chroot().connect().await?;
+    client.create("/a", "", CreateMode::Ephemeral).await?;
+    // And where it is not, the refusal is told.
+    let closed = format!("{}{outer}/other/inner", server.shared()?.connect_string());
+    let error = Client::builder(&closed).create_chroot().connect().await.unwrap_err();
+    let ConnectError::ChrootNotCreated(error) = error else { panic!("{error:?}") };
+    assert!(error.is_no_auth() && error.path() == format!("{outer}/other"), "{error}");
     Ok(())
 }
 

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Client, ConnectionState, CreateMode, Error, ErrorKind, EventType, PersistentWatch,
-    Version, WatchLost, WatchMode, WatchUpdate, WatcherType,
+    Acls, Client, ConnectionState, CreateMode, Error, ErrorKind, Version,
+    watch::{EventType, PersistentWatch, WatchLost, WatchMode, WatchUpdate, WatcherType},
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;

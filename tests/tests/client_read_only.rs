@@ -5,9 +5,9 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, EventType,
-    NoMoreUpdates, ReadOnlyServers, Role, ServerVersion, SessionId, TransactionError, Version,
-    WatchLost,
+    Client, ConnectError, ConnectionState, CreateMode, ErrorCode, ErrorKind, NoMoreUpdates,
+    ReadOnlyServers, Role, ServerVersion, SessionId, TransactionError, Version,
+    watch::{EventType, WatchLost},
 };
 use tokio::time::timeout;
 use zk_tests::election::{ELECTION, leads, soon};

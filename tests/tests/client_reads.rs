@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use election_tokio::{
-    Acls, Client, CreateMode, ErrorCode, ErrorKind, PathError, Permissions, ReadOutcome,
+    Acls, Client, CreateMode, ErrorCode, ErrorKind, ReadOutcome, acl::Permissions, error::PathError,
 };
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;

@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, EndReason, Error, ErrorKind, EventType, NominationError,
-    OperationOutcome, ServerVersion, SessionId, TransactionError, Version,
+    Client, ConnectionState, CreateMode, EndReason, Error, ErrorKind, NominationError,
+    OperationOutcome, ServerVersion, SessionId, TransactionError, Version, watch::EventType,
 };
 use zk_tests::election::{ELECTION, LASTING, connect, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use election_tokio::{
-    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, EventType,
-    Permissions, Role, SaslFailure, SessionEnd, Version,
+    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, Role,
+    SessionEnd, Version, acl::Permissions, sasl::SaslFailure, watch::EventType,
 };
 use zk_tests::election::{LASTING, follows_this, is_suspended, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};

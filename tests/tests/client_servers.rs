@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use election_tokio::{
-    Client, ConnectError, ConnectFailure, ConnectString, ConnectionState, NoMoreUpdates, NoServers,
-    ServerAddress, ServerFile, SessionId, source_fn,
+    Client, ConnectError, ConnectFailure, ConnectionState, NoMoreUpdates, NoServers, SessionId,
+    source::{ConnectString, ServerAddress, ServerFile, source_fn},
 };
 use tokio::time::timeout;
 use zk_tests::failure::{TestFailure, TestResult};

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, Error, EventType, OneshotWatch, Version, WatchEvent,
-    WatchLost,
+    Client, ConnectionState, CreateMode, Error, Version,
+    watch::{EventType, OneshotWatch, WatchEvent, WatchLost},
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;

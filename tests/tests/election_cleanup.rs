@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, Client, CreateMode, EndReason, ErrorCode, NominationError, Permissions,
+    Acls, Client, CreateMode, EndReason, ErrorCode, NominationError, acl::Permissions,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, soon};
 use zk_tests::failure::{TestFailure, TestResult};

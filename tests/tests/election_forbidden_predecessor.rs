@@ -5,8 +5,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Acls, CandidateName, Client, ClientBuilder, EndReason, ErrorCode, NominationError, Permissions,
-    Role, Version,
+    Acls, CandidateName, Client, ClientBuilder, EndReason, ErrorCode, NominationError, Role,
+    Version, acl::Permissions,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};

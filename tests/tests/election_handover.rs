@@ -7,8 +7,8 @@ use core::pin::pin;
 use core::time::Duration;
 
 use election_tokio::{
-    CandidateName, Departure, EndReason, EventType, LostReason, Nomination, Role, SessionId,
-    Version, WithdrawError,
+    CandidateName, Departure, EndReason, LostReason, Nomination, Role, SessionId, Version,
+    WithdrawError, watch::EventType,
 };
 use zk_tests::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use election_tokio::{
     Acls, Client, ErrorCode, ErrorKind, Leadership, LeaseGrade, LostReason, Nomination,
-    NominationError, OnLoss, Permissions, TransactionError, Version,
+    NominationError, OnLoss, TransactionError, Version, acl::Permissions,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};

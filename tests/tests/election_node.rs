@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use election_tokio::{
     Acls, Client, CreateMode, ElectionNode, EndReason, ErrorCode, NodeKind, Nomination,
-    NominationError, Permissions, Role, Version,
+    NominationError, Role, Version, acl::Permissions,
 };
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};

@@ -15,7 +15,10 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use election_tokio::{
-    Client, ClientBuilder, Connecting, Connector, DigestMd5, Secret, ServerAddress, Transport,
+    Client, ClientBuilder,
+    sasl::{DigestMd5, Secret},
+    source::ServerAddress,
+    transport::{Connecting, Connector, Transport},
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;

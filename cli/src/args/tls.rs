@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use election_tokio::ClientBuilder;
 #[cfg(feature = "tls")]
-use election_tokio::TlsOptions;
+use election_tokio::tls::TlsOptions;
 
 /// Any of them switches TLS on.
 #[cfg(feature = "tls")]

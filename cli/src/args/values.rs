@@ -6,7 +6,7 @@ use core::str::FromStr;
 use core::time::Duration;
 use std::path::PathBuf;
 
-use election_tokio::ConnectString;
+use election_tokio::source::ConnectString;
 
 /// A connect string that parses.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Servers {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; write HOST:PORT[,HOST:PORT...][/CHROOT]")]
-pub(crate) struct ServersError(#[from] election_tokio::ConnectStringError);
+pub(crate) struct ServersError(#[from] election_tokio::source::ConnectStringError);
 
 impl FromStr for Servers {
     type Err = ServersError;

@@ -6,7 +6,10 @@ use core::task::{Context, Poll};
 use std::io;
 use std::sync::Arc;
 
-use election_tokio::{Connecting, Connector, ServerAddress, TcpConnector, Transport};
+use election_tokio::{
+    source::ServerAddress,
+    transport::{Connecting, Connector, TcpConnector, Transport},
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Ends the life of all connections of a [`MortalConnector`].

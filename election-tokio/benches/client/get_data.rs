@@ -3,7 +3,11 @@
 use core::error::Error;
 use core::time::Duration;
 
-use election_tokio::{Client, Connecting, Connector, ServerAddress, Transport};
+use election_tokio::{
+    Client,
+    source::ServerAddress,
+    transport::{Connecting, Connector, Transport},
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use crate::load::{self, Cost, Raw, WINDOW};

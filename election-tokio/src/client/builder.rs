@@ -11,6 +11,7 @@ use zk_session::{
 
 use super::IfGone;
 use super::{Client, ConnectError, Handle};
+use crate::acl::Acls;
 use crate::driver::{Dialer, Driver};
 use crate::error::SharedError;
 use crate::hub::{Servers, Shared};
@@ -21,7 +22,7 @@ use crate::state::ConnectionState;
 #[cfg(feature = "tls")]
 use crate::tls::{TlsConnector, TlsOptions};
 use crate::transport::{Connector, TcpConnector};
-use crate::updates::NoMoreUpdates;
+use crate::updates::{NoMoreUpdates, Updates};
 use election_session::{Identity, OnExpiry, Resumption, Settings};
 
 /// The largest reply that a client reads unless told otherwise. Servers put no limit on what they
@@ -34,6 +35,7 @@ const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
 pub struct ClientBuilder {
     servers: ServersAt,
     connect_timeout: Option<Duration>,
+    missing_chroot: MissingChroot,
     session: Config,
     identities: Vec<Identity>,
     on_expiry: OnExpiry,
@@ -52,6 +54,13 @@ pub struct ClientBuilder {
 enum ServersAt {
     ConnectString(String),
     Source { source: Arc<dyn ServerSource>, chroot: String },
+}
+
+/// What follows on connecting if the chroot does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MissingChroot {
+    StaysMissing,
+    IsCreated,
 }
 
 impl Client {
@@ -80,6 +89,7 @@ impl ClientBuilder {
         Self {
             servers,
             connect_timeout: None,
+            missing_chroot: MissingChroot::StaysMissing,
             session: Config::new(NonZeroUsize::MIN),
             identities: Vec::new(),
             on_expiry: OnExpiry::Renew,
@@ -105,6 +115,17 @@ impl ClientBuilder {
     /// timeout).
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Creates a chroot that does not exist, with what is missing above it: as persistent znodes with
+    /// which every client may do everything. [`ClientBuilder::connect`] does it before it returns;
+    /// after [`ClientBuilder::start`], or for another access list, call [`Client::create_chroot`].
+    ///
+    /// Without it, operations on a chroot that does not exist fail with
+    /// [`ErrorKind::NoChroot`](crate::ErrorKind::NoChroot): it may be mistyped.
+    pub fn create_chroot(mut self) -> Self {
+        self.missing_chroot = MissingChroot::IsCreated;
         self
     }
 
@@ -251,19 +272,26 @@ impl ClientBuilder {
     /// [`ConnectError`], with the last attempt if no server granted a session in time.
     pub async fn connect(self) -> Result<Client, ConnectError> {
         let after = self.connect_timeout.unwrap_or(self.session.session_timeout);
-        let resumes = self.resumption.is_some();
+        let (resumes, missing_chroot) = (self.resumption.is_some(), self.missing_chroot);
         let client = self.start()?;
         let mut connection = client.connection_updates();
-        let connected = connection.wait_for(|state| {
-            matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
-        });
-        match tokio::time::timeout(after, connected).await {
-            Ok(Ok(ConnectionState::Closed { end: SessionEnd::Expired(expiry) })) if resumes => {
-                return Err(ConnectError::SessionGone(expiry));
+        let ready = async {
+            loop {
+                connected(&mut connection).await.map_err(|end| match end {
+                    SessionEnd::Expired(expiry) if resumes => ConnectError::SessionGone(expiry),
+                    end => ConnectError::Ended(end),
+                })?;
+                if missing_chroot == MissingChroot::StaysMissing {
+                    return Ok(());
+                }
+                match client.create_chroot(&Acls::open()).await {
+                    Err(error) if error.is_connection_loss() || error.is_not_connected() => {}
+                    outcome => return outcome.map_err(ConnectError::ChrootNotCreated),
+                }
             }
-            Ok(Ok(ConnectionState::Closed { end })) => return Err(ConnectError::Ended(end)),
-            Ok(Ok(_)) => return Ok(client),
-            Ok(Err(NoMoreUpdates)) | Err(_) => {}
+        };
+        if let Ok(outcome) = tokio::time::timeout(after, ready).await {
+            return outcome.map(|()| client);
         }
         let last_failure = match connection.latest() {
             ConnectionState::Connecting { last_failure, .. } => last_failure,
@@ -317,6 +345,18 @@ impl ClientBuilder {
         let dialer = Dialer { connector, sasl: self.sasl, max_reply: self.max_reply };
         runtime.spawn(Driver::new(Arc::clone(&shared), source, dialer));
         Ok(Client { handle: Arc::new(Handle { shared }) })
+    }
+}
+
+/// Waits for a session.
+async fn connected(connection: &mut Updates<ConnectionState>) -> Result<(), SessionEnd> {
+    let decided = |state: &ConnectionState| {
+        matches!(state, ConnectionState::Connected { .. } | ConnectionState::Closed { .. })
+    };
+    match connection.wait_for(decided).await {
+        Ok(ConnectionState::Closed { end }) => Err(end),
+        Ok(_) => Ok(()),
+        Err(NoMoreUpdates) => Err(SessionEnd::Abandoned),
     }
 }
 

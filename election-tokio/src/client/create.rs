@@ -16,6 +16,7 @@ use crate::path;
 
 /// What kind of znode to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CreateMode {
     /// Stays until it is deleted.
     Persistent,

@@ -38,6 +38,7 @@ pub struct EnsembleMember {
 
 /// As what a member takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EnsembleMemberRole {
     /// It votes.
     Participant,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zk_session::{ConnectStringError, Expiry, LeaseGrade, LeaseMargin, SessionEnd};
 
-use crate::error::SharedError;
+use crate::error::{Error, SharedError};
 use crate::path::PathError;
 use crate::state::ConnectFailure;
 
@@ -67,6 +67,12 @@ pub enum ConnectError {
         #[source]
         last_failure: Option<Arc<ConnectFailure>>,
     },
+    /// The chroot, which was to be created ([`ClientBuilder::create_chroot`]), does not exist and was
+    /// not created.
+    ///
+    /// [`ClientBuilder::create_chroot`]: crate::ClientBuilder::create_chroot
+    #[error("the chroot was not created: {0}")]
+    ChrootNotCreated(#[source] Error),
     /// The session that was to be resumed is gone, and its ephemeral znodes with it.
     #[error("the session is gone: {0}")]
     SessionGone(#[source] Expiry),

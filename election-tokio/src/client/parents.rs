@@ -7,7 +7,7 @@ use zk_jute::records::Acl;
 use super::access::checked_acls;
 use super::{Client, CreateMode, Created, pipeline};
 use crate::acl::Acls;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// How often the parents are created because they are missing, again.
 const ROUNDS: usize = 4;
@@ -25,8 +25,8 @@ impl Client {
     /// # Errors
     ///
     /// Those of [`Client::create_with_acl`], with the path of the znode that could not be created,
-    /// which may be one above. After an error, some of the znodes above may be there. `NoNode` if
-    /// the chroot does not exist.
+    /// which may be one above. After an error, some of the znodes above may be there.
+    /// [`ErrorKind::NoChroot`] if the chroot does not exist: see [`Client::create_chroot`].
     pub async fn create_with_parents(
         &self,
         path: &str,
@@ -39,6 +39,7 @@ impl Client {
         let mut round = 0;
         loop {
             let missing = match self.create_checked(path, &data, mode, &acl).await {
+                Err(error) if error.kind() == ErrorKind::NoChroot => return Err(error),
                 Err(error) if error.is_no_node() => error,
                 outcome => return outcome,
             };
@@ -59,8 +60,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those after which there is no next attempt: the server did not refuse, but the connection or
-    /// the client is gone.
+    /// Those after which there is no next attempt: the connection or the client is gone, or the
+    /// chroot does not exist.
     async fn create_parents(&self, path: &str, acl: &[Acl<'_>]) -> Result<Option<Error>, Error> {
         let mut obstacle = None;
         let mut parents = ancestors(path).collect::<Vec<_>>().into_iter();
@@ -69,6 +70,7 @@ impl Client {
         pipeline::run(next, |outcome| {
             match outcome.map_err(|error| (error.code(), error)) {
                 Ok(_) | Err((Some(ErrorCode::NODE_EXISTS), _)) => obstacle = None,
+                Err((_, error)) if error.kind() == ErrorKind::NoChroot => return Err(error),
                 Err((Some(ErrorCode::NO_NODE), _)) => {}
                 Err((Some(_), refused)) => obstacle = Some(refused),
                 Err((None, error)) => return Err(error),
@@ -81,7 +83,7 @@ impl Client {
 }
 
 /// The paths above a path but the root, outermost first.
-fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').skip(1).filter_map(|(index, _)| path.get(..index))
 }
 

@@ -151,7 +151,7 @@ impl Client {
         .await;
         match (outcome, holder) {
             (Ok(outcome), Some(holder)) => {
-                let named = |failure| Error::new(operation, path, ErrorKind::from(failure));
+                let named = |failure| self.error(operation, path, ErrorKind::of_failure(failure));
                 Ok((outcome.map_err(named), holder))
             }
             (Ok(_), None) => Err(Error::new(operation, path, ErrorKind::ConnectionLoss)),

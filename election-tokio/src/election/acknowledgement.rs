@@ -6,9 +6,6 @@ use zk_jute::{ErrorCode, OpCode, Version};
 use super::leadership::{GuardedTransaction, Leadership};
 use crate::client::{CreateMode, TransactionError};
 
-/// Why an acknowledgement was not published.
-pub type AcknowledgeError = TransactionError;
-
 /// What follows the path of the election in the path of its acknowledgement. It is not a child of
 /// the election node, since clients of other languages take every child there for a candidate.
 const SUFFIX: &str = ".acknowledged";
@@ -29,7 +26,7 @@ impl Leadership {
     ///
     /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit).
-    pub async fn acknowledge(&self, data: &[u8]) -> Result<(), AcknowledgeError> {
+    pub async fn acknowledge(&self, data: &[u8]) -> Result<(), TransactionError> {
         let site = &self.nomination().site;
         let path = [site.path(), SUFFIX].concat();
         let mut content =

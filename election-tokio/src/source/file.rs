@@ -18,7 +18,7 @@ const LONGEST: u64 = 1024 * 1024;
 /// follows a `#` is a comment. A chroot does not belong there: it is the client's.
 ///
 /// ```
-/// use election_tokio::{Client, ServerFile};
+/// use election_tokio::{source::ServerFile, Client};
 ///
 /// let builder = Client::builder_from(ServerFile::new("/etc/zookeeper-servers"), "/app");
 /// ```

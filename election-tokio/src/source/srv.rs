@@ -18,7 +18,7 @@ use super::{Locating, ServerSource};
 /// All of its targets count alike: priorities and weights are not looked at, since any member of an
 /// ensemble serves as well as the others. Records are kept for their time to live, so asking again
 /// before costs no packet. The targets' addresses are resolved by the
-/// [`Connector`](crate::Connector), for each attempt anew.
+/// [`Connector`](crate::transport::Connector), for each attempt anew.
 #[derive(Clone)]
 pub struct SrvRecords {
     name: String,

@@ -15,7 +15,7 @@ use super::pem::Pem;
 /// `Debug` output and no error, and what was read of them is wiped once they are parsed.
 ///
 /// ```
-/// # use election_tokio::TlsOptions;
+/// # use election_tokio::tls::TlsOptions;
 /// let tls = TlsOptions::new()
 ///     .ca_file("/etc/zk/ca.pem")
 ///     .client_certificate_files("/etc/zk/client.pem", "/etc/zk/client.key");

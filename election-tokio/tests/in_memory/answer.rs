@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use bytes::BytesMut;
-use election_tokio::{ErrorCode, EventType, SessionId, Stat, Zxid};
+use election_tokio::{ErrorCode, SessionId, Stat, Zxid, watch::EventType};
 use tokio::time::Instant;
 use zk_jute::records::{
     CheckVersionRequest, ConnectRequest, ConnectResponse, Create2Response, CreateRequest,

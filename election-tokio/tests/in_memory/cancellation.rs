@@ -7,7 +7,9 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 
-use election_tokio::{Acls, Client, ConnectError, ConnectionEnd, CreateMode, Error, Version};
+use election_tokio::{
+    Acls, Client, ConnectError, CreateMode, Error, Version, error::ConnectionEnd,
+};
 use zk_jute::OpCode;
 
 use crate::server::{IDLE, Server, settle, wait};
@@ -203,7 +205,7 @@ async fn a_watch_may_be_polled_put_aside_and_polled_again() {
     }
     client.create("/new", "", CreateMode::Persistent).await.unwrap();
     let event = watch.await.unwrap();
-    assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
+    assert_eq!(event.kind, election_tokio::watch::EventType::NODE_CREATED);
 }
 
 /// A read with a watch whose session expired before the answer takes down no watch of the next
@@ -223,7 +225,7 @@ async fn a_watching_read_dropped_in_the_next_session_leaves_its_watches_alone() 
     drop(late);
     client.create("/new", "", CreateMode::Persistent).await.unwrap();
     let event = tokio::time::timeout(IDLE, watch).await.expect("it fires").unwrap();
-    assert_eq!(event.kind, election_tokio::EventType::NODE_CREATED);
+    assert_eq!(event.kind, election_tokio::watch::EventType::NODE_CREATED);
 }
 
 /// A client that is given up while it connects leaves no connection open and does not go on

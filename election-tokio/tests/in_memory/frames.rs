@@ -6,7 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use election_tokio::{Client, Connecting, Connector, CreateMode, ServerAddress, Transport};
+use election_tokio::{
+    Client, CreateMode,
+    source::ServerAddress,
+    transport::{Connecting, Connector, Transport},
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 

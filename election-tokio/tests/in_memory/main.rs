@@ -42,6 +42,8 @@ mod sources;
 mod spans;
 mod subscribers;
 #[cfg(test)]
+mod threads;
+#[cfg(test)]
 mod tree;
 #[cfg(test)]
 mod trees;

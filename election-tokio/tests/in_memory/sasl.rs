@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use election_tokio::{
-    ConnectError, ConnectionState, OpCode, SaslError, SaslFailure, SaslMechanism, SaslStep,
-    SaslStepping, Secret, ServerAddress, SessionEnd,
+    ConnectError, ConnectionState, OpCode, SessionEnd,
+    sasl::{SaslError, SaslFailure, SaslMechanism, SaslStep, SaslStepping, Secret},
+    source::ServerAddress,
 };
 use tokio::time::{Instant, sleep};
 

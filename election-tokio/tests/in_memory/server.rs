@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use bytes::BytesMut;
 use election_tokio::{
-    Client, ClientBuilder, Connecting, Connector, ErrorCode, ServerAddress, SessionId, Transport,
+    Client, ClientBuilder, ErrorCode, SessionId,
+    source::ServerAddress,
+    transport::{Connecting, Connector, Transport},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{Semaphore, mpsc};

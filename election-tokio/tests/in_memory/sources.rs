@@ -4,7 +4,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
 use std::sync::Arc;
 
-use election_tokio::{Client, Connecting, ConnectionState, Connector, ServerAddress, source_fn};
+use election_tokio::{
+    Client, ConnectionState,
+    source::{ServerAddress, source_fn},
+    transport::{Connecting, Connector},
+};
 use tokio::sync::Notify;
 
 use crate::server::{Server, settle, wait};

@@ -3,8 +3,8 @@
 use core::future::Future;
 
 use election_tokio::{
-    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, Limits, PathError, SessionId,
-    Version,
+    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, Limits, SessionId, Version,
+    error::PathError,
 };
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;

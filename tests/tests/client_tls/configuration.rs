@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use election_tokio::{Client, ConnectError, PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions};
+use election_tokio::{
+    Client, ConnectError,
+    tls::{PemOrigin, PemProblem, TlsError, TlsInput, TlsOptions},
+};
 use tempfile::TempDir;
 use zk_tests::failure::TestResult;
 

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::{io, thread};
 
-use election_tokio::{Client, TlsOptions};
+use election_tokio::{Client, tls::TlsOptions};
 use zk_tests::certificates::Authority;
 use zk_tests::election::LASTING;
 use zk_tests::failure::TestResult;

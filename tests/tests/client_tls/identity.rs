@@ -1,7 +1,9 @@
 //! Servers and clients that know each other by their certificates.
 
 use election_tokio::{
-    Acls, CreateMode, ErrorCode, ErrorKind, Permissions, TlsOptions, TlsVersion, Version,
+    Acls, CreateMode, ErrorCode, ErrorKind, Version,
+    acl::Permissions,
+    tls::{TlsOptions, TlsVersion},
 };
 use zk_tests::failure::TestResult;
 use zk_tests::identities::proved_by;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use election_tokio::{Client, ConnectionState, SessionId, TlsOptions};
+use election_tokio::{Client, ConnectionState, SessionId, tls::TlsOptions};
 use tempfile::TempDir;
 use zk_tests::certificates::{Authority, Certified};
 use zk_tests::election::soon;

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::sync::OnceLock;
 
-use election_tokio::{Client, ClientBuilder, ConnectError, ConnectionState, TlsOptions};
+use election_tokio::{Client, ClientBuilder, ConnectError, ConnectionState, tls::TlsOptions};
 use zk_tests::certificates::{Authority, Certified};
 use zk_tests::election::{LASTING, soon};
 use zk_tests::failure::TestFailure;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use election_tokio::{
     Acls, Client, ConnectionState, CreateMode, EndReason, Error, ErrorCode, ErrorKind, Leadership,
-    Nomination, NominationError, NomineeId, TransactionError, Version, WatchMode,
+    Nomination, NominationError, NomineeId, TransactionError, Version, watch::WatchMode,
 };
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};

@@ -4,7 +4,10 @@ use core::time::Duration;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use election_tokio::{Connecting, Connector, ServerAddress, Transport};
+use election_tokio::{
+    source::ServerAddress,
+    transport::{Connecting, Connector, Transport},
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};

@@ -4,7 +4,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::ops::Bound;
 
-use election_tokio::EventType;
+use election_tokio::watch::EventType;
 
 /// What a watch is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

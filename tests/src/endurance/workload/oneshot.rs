@@ -5,7 +5,10 @@ use core::pin::Pin;
 use core::task::Poll;
 use core::time::Duration;
 
-use election_tokio::{Error, OneshotWatch, Stat, WatchEvent, WatchLost};
+use election_tokio::{
+    Error, Stat,
+    watch::{OneshotWatch, WatchEvent, WatchLost},
+};
 
 use super::super::Record;
 use super::super::laws::vigils::{Ending, Look, State, Vigil, Watched};

@@ -7,7 +7,10 @@ use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
 
-use election_tokio::{PersistentWatch, WatchLost, WatchMode, WatchUpdate, Zxid};
+use election_tokio::{
+    Zxid,
+    watch::{PersistentWatch, WatchLost, WatchMode, WatchUpdate},
+};
 
 use super::super::Record;
 use super::super::laws::views::{Change, Ending, Note, View, Znode};

@@ -13,7 +13,10 @@ mod tests;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use election_tokio::{EventType, Stat, WatchMode};
+use election_tokio::{
+    Stat,
+    watch::{EventType, WatchMode},
+};
 
 pub use self::before::Before;
 use self::tale::{Aspect, Tale};

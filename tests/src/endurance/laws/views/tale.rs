@@ -1,6 +1,6 @@
 //! What was told and read of one aspect of one znode, between two gaps.
 
-use election_tokio::EventType;
+use election_tokio::watch::EventType;
 
 use super::{Breach, Change, Note, Znode};
 

@@ -1,0 +1,54 @@
+//! Creating the chroot of a client.
+
+use zk_jute::records::{Acl, Create2Request, CreateMode, CreateRequest};
+use zk_jute::{OpCode, Vector};
+
+use super::Client;
+use super::access::checked_acls;
+use super::parents::ancestors;
+use crate::acl::Acls;
+use crate::error::Error;
+
+impl Client {
+    /// Creates the client's chroot and what is missing above it, as persistent znodes without data and
+    /// with this access list. Does nothing if the chroot exists, or if the client has none.
+    ///
+    /// [`ClientBuilder::create_chroot`](crate::ClientBuilder::create_chroot) does this on connecting.
+    ///
+    /// Cancel safe: the chroot, or only some of the znodes above it, may be created all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::create_with_acl`], with the path on the server of the znode that could not
+    /// be created. After an error, some of the znodes above may be there.
+    pub async fn create_chroot(&self, acls: &Acls) -> Result<(), Error> {
+        let chroot = self.shared().chroot.as_str();
+        let acl = checked_acls(OpCode::CREATE2, chroot, acls)?;
+        if chroot.is_empty() || self.exists("/").await?.is_some() {
+            return Ok(());
+        }
+        let mut outcome = Ok(());
+        for path in ancestors(chroot).chain([chroot]) {
+            // A server looks for the permission to create before it looks whether the znode exists:
+            // only the znode below tells whether a refusal matters.
+            outcome = match (outcome, self.create_plain(path, &acl).await) {
+                (Err(refused), Err(error)) if error.is_no_node() => return Err(refused),
+                (_, Err(error)) if error.is_node_exists() => Ok(()),
+                (_, Err(error)) if !error.is_no_auth() => return Err(error),
+                (_, created) => created,
+            };
+        }
+        outcome
+    }
+
+    /// Creates a znode at a path on the server.
+    async fn create_plain(&self, server_path: &str, acl: &[Acl<'_>]) -> Result<(), Error> {
+        let request = Create2Request(CreateRequest {
+            path: server_path,
+            data: Some(b""),
+            acl: Vector::new(acl),
+            mode: CreateMode::PERSISTENT,
+        });
+        self.call(server_path, &request).await.map(drop)
+    }
+}
