@@ -42,6 +42,12 @@ pub(crate) fn feed<R: Recipe, X>(
     match stimulus {
         Stimulus::Happened(happening) => then(recipe.handle_event(event(*happening))),
         Stimulus::Withdraw => then(recipe.withdraw()),
+        // A node that exists is right as it is.
+        Stimulus::Replied {
+            ticket,
+            kind: RequestKind::CreateNode,
+            outcome: Err(Failure::NodeExists),
+        } => then(recipe.handle_event(replied(*ticket, Ok(Reply::NodeCreated)))),
         Stimulus::Replied { ticket, outcome: Err(failure), .. } => {
             then(recipe.handle_event(replied(*ticket, Err(*failure))))
         }

@@ -8,6 +8,7 @@ use election_core::{
 use zk_jute::{ErrorCode, SessionId};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
+use crate::event::Step;
 use crate::grant::Grant;
 use crate::view::View;
 
@@ -212,6 +213,13 @@ impl LostReason {
             Cause::LeaseLapsed => Self::LeaseLapsed,
             Cause::Evicted => Self::Evicted,
         }
+    }
+}
+
+impl Step<Notice> {
+    /// Why what was announced to the user of a nominee is over, if [`Step::grant`] says that it is.
+    pub const fn lost_reason(&self) -> LostReason {
+        LostReason::of_step(self.notice)
     }
 }
 

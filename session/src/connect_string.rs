@@ -8,6 +8,7 @@ use core::num::NonZeroUsize;
 use core::str::FromStr;
 
 use crate::path::check_path;
+use crate::servers::ServerIndex;
 
 /// ZooKeeper's usual port.
 pub const DEFAULT_PORT: u16 = 2181;
@@ -43,6 +44,11 @@ impl ConnectString {
     /// The servers, in the order written.
     pub fn servers(&self) -> impl Iterator<Item = &ServerAddress> {
         core::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The server that a session of this list means by an index.
+    pub fn server(&self, index: ServerIndex) -> Option<&ServerAddress> {
+        self.servers().nth(index.0)
     }
 
     /// Number of servers.
@@ -173,6 +179,8 @@ mod tests {
             let parsed: ConnectString = text.parse().expect(text);
             assert_eq!(parsed.to_string(), written);
             assert_eq!(parsed.servers().count(), parsed.server_count().get());
+            assert_eq!(parsed.server(ServerIndex(0)), parsed.servers().next());
+            assert_eq!(parsed.server(ServerIndex(parsed.server_count().get())), None);
         }
     }
 

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 
 use zk_session::Instant;
 
-use election_core::Phase;
+use election_core::{Phase, Token};
 
 use super::{Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd, Step};
-use crate::grant::GrantChange;
+use crate::grant::{Grant, GrantChange};
 use crate::key::RecipeKey;
 use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
@@ -85,6 +85,18 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let (is_closing, end) = stage.facts();
         let view = View { grant, session, lease_deadline, is_closing, end, site, last_read };
         Some((recipe, view))
+    }
+
+    /// What the user of a recipe may act by at `now`: the token of what was announced to it, while the
+    /// lease deadline lies ahead.
+    ///
+    /// To be asked before each act, with the clock just read and all events polled: one of them may
+    /// say that the lease has lapsed, although it was proved again since.
+    pub fn held(&self, now: Instant, key: RecipeKey) -> Option<Token> {
+        let Grant::Announced { token } = self.seats.get(&key)?.grant else {
+            return None;
+        };
+        self.session.lease_deadline().filter(|deadline| now < *deadline).map(|_| token)
     }
 
     /// The recipes that take steps, oldest first.

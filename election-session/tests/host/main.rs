@@ -1,0 +1,16 @@
+//! What a host promises, against a scripted server, in memory and on virtual time.
+#![forbid(unsafe_code)]
+
+mod callers;
+mod grants;
+mod heartbeats;
+mod lab;
+mod lists;
+mod puppet;
+mod rounds;
+mod server;
+mod sessions;
+mod watches;
+
+#[path = "../toy/mod.rs"]
+mod toy;

@@ -1,0 +1,150 @@
+//! A recipe that does what a test says, and writes down what it is fed.
+
+use std::collections::VecDeque;
+
+use election_core::{
+    Change, Command, Event, Failure, Hold, Incarnation, Op, Output, Phase, Recipe, Ticket, Watch,
+    Znode,
+};
+use election_session::RecipeKey;
+
+use crate::lab::Lab;
+
+#[derive(Debug)]
+pub(crate) struct Puppet {
+    pub(crate) fed: Vec<Fed>,
+    pub(crate) hold: Hold,
+    pub(crate) heartbeat: Option<&'static str>,
+    /// The commands whose watch is awaited.
+    pub(crate) awaited: Vec<Ticket>,
+    pub(crate) phase: Phase,
+    orders: VecDeque<Order>,
+    steps: u32,
+}
+
+/// What a recipe was fed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    Connected,
+    Disconnected,
+    SessionExpired,
+    LeaseLapsed,
+    Look,
+    Deadline,
+    Reply(Result<(), Failure>),
+    Children(usize),
+    Changed(Change),
+    Withdrawn,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    List,
+    Read(&'static str, Watch),
+}
+
+impl Puppet {
+    pub(crate) fn new() -> Self {
+        Self {
+            fed: Vec::new(),
+            hold: Hold::None,
+            heartbeat: None,
+            awaited: Vec::new(),
+            phase: Phase::Standing,
+            orders: VecDeque::new(),
+            steps: 0,
+        }
+    }
+
+    pub(crate) fn checking(child: &'static str) -> Self {
+        Self { heartbeat: Some(child), ..Self::new() }
+    }
+
+    /// What the next deadline makes it command.
+    pub(crate) fn order_later(&mut self, order: Order) {
+        self.orders.push_back(order);
+    }
+
+    fn step(&mut self, fed: Fed) -> Output<'_, Fed> {
+        self.fed.push(fed);
+        let order = if fed == Fed::Deadline { self.orders.pop_front() } else { None };
+        let command = order.map(|order| {
+            let ticket = Ticket::request(Incarnation::FIRST, self.steps);
+            self.steps += 1;
+            let op = match order {
+                Order::List => Op::List { parent: Znode::Node, watch: Watch::None },
+                Order::Read(name, watch) => {
+                    self.awaited.push(ticket);
+                    Op::Read { znode: Znode::Child(name), watch }
+                }
+            };
+            Command { ticket, op }
+        });
+        Output { command, notice: Some(fed) }
+    }
+}
+
+impl Recipe for Puppet {
+    type Notice = Fed;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Fed> {
+        use election_core::Reply;
+
+        let fed = match event {
+            Event::Connected { .. } => Fed::Connected,
+            Event::Disconnected => Fed::Disconnected,
+            Event::SessionExpired => Fed::SessionExpired,
+            Event::LeaseLapsed => Fed::LeaseLapsed,
+            Event::Look => Fed::Look,
+            Event::Deadline => Fed::Deadline,
+            Event::Reply { result: Ok(Reply::Children(names)), .. } => Fed::Children(names.count()),
+            Event::Reply { result, .. } => Fed::Reply(result.map(|_| ())),
+            Event::Changed { change, .. } => Fed::Changed(change),
+        };
+        self.step(fed)
+    }
+
+    fn withdraw(&mut self) -> Output<'_, Fed> {
+        self.phase = Phase::Over;
+        self.step(Fed::Withdrawn)
+    }
+
+    fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    fn hold(&self) -> Hold {
+        self.hold
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        self.heartbeat.map(Znode::Child)
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.awaited.contains(&ticket)
+    }
+}
+
+impl Lab<Puppet> {
+    pub(crate) fn puppet(&mut self, key: RecipeKey) -> &mut Puppet {
+        self.host.recipe_mut(key).expect("it is not over").0
+    }
+
+    /// Makes a recipe take a step, with this command.
+    pub(crate) fn order(&mut self, key: RecipeKey, order: Order) {
+        self.puppet(key).order_later(order);
+        self.nudge(key);
+    }
+
+    /// Makes a recipe take a step.
+    pub(crate) fn nudge(&mut self, key: RecipeKey) {
+        self.host.set_deadline(key, Some(self.now));
+        self.tick();
+    }
+
+    /// What a recipe was fed since the last call.
+    pub(crate) fn fed(&mut self, key: RecipeKey) -> Vec<Fed> {
+        core::mem::take(&mut self.puppet(key).fed)
+    }
+}

@@ -1,0 +1,202 @@
+//! How sessions follow each other, and how a host ends.
+
+use bytes::BytesMut;
+use election_core::{Cause, Nominee, NomineeId, Notice, Policy};
+use election_session::{
+    Event, GrantChange, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
+};
+use zk_jute::OpCode;
+use zk_session::{Expiry, ReadOnlyServers, SessionEnd, TransportCommand};
+
+use crate::lab::{Lab, millis, nominee};
+use crate::puppet::{Fed, Puppet};
+use crate::server::{Mode, Server};
+
+fn role(lab: &Lab<Nominee>, key: RecipeKey) -> Role {
+    let (recipe, view) = (lab.host.recipe(key), lab.host.view(key));
+    Status::of(recipe.expect("it is not over"), view.expect("it is not over")).role
+}
+
+#[test]
+fn recipes_go_on_after_an_expiry() {
+    let mut lab = Lab::new();
+    let key = lab.stand(nominee(1));
+    let before = lab.host.session_id();
+    let [GrantChange::Announced { token, .. }] = lab.grants()[..] else { unreachable!() };
+    lab.server.expire_all();
+    lab.disconnect();
+    lab.pass(1000);
+
+    let events = lab.events();
+    let position = |is: &dyn Fn(&Event<Nominee, u32, u32>) -> bool| events.iter().position(is);
+    let lost = position(&|event| {
+        let Event::Stepped(step) = event else { return false };
+        step.notice == Some(Notice::Lost(Cause::SessionExpired))
+            && step.grant == Some(GrantChange::Ended { token })
+    });
+    let renewed = position(
+        &|event| matches!(event, Event::Renewed { session, expiry: Expiry::Refused } if *session == before),
+    );
+    let leads = position(&|event| {
+        let Event::Stepped(step) = event else { return false };
+        matches!(step.grant, Some(GrantChange::Announced { token: new, .. }) if new > token)
+    });
+    assert!(lost.is_some() && lost < renewed && renewed < leads, "{lost:?} {renewed:?} {leads:?}");
+    assert_ne!(lab.host.session_id(), before);
+    assert!(matches!(role(&lab, key), Role::Leading { .. }));
+}
+
+#[test]
+fn what_becomes_of_the_transport_of_an_expired_session_is_not_that_of_the_next() {
+    let mut lab: Lab<Nominee> = Lab::new();
+    lab.server.mode = Mode::Away;
+    lab.disconnect();
+    let is_renewed = |event: &Event<_, _, _>| {
+        matches!(event, Event::Renewed { expiry: Expiry::Unreachable, .. })
+    };
+    // Each attempt is still under way when it is given up.
+    while !core::iter::from_fn(|| lab.host.poll_event(lab.now)).any(|event| is_renewed(&event)) {
+        lab.host.poll_transport();
+        lab.now = lab.now.max(lab.host.poll_timeout().expect("it goes on"));
+        lab.host.handle_timeout(lab.now);
+    }
+    // The next session wants a transport by now; this one is the former session's.
+    lab.now = lab.now.max(lab.host.poll_timeout().expect("it goes on"));
+    lab.host.handle_timeout(lab.now);
+    lab.host.handle_opened(lab.now);
+    let mut output = BytesMut::new();
+    lab.host.poll_transmit(&mut output);
+    assert!(output.is_empty());
+    assert_eq!(lab.host.poll_transport(), Some(TransportCommand::Disconnect));
+
+    lab.server.mode = Mode::Working;
+    lab.run();
+    assert!(lab.host.is_connected());
+}
+
+#[test]
+fn closing_ends_grants_at_once_and_then_all_recipes() {
+    let mut lab = Lab::new();
+    let keys = [1, 2].map(|id| lab.stand(nominee(id)));
+    let [GrantChange::Announced { token, .. }] = lab.grants()[..] else { unreachable!() };
+    lab.host.close(lab.now);
+    assert_eq!(lab.host.held(lab.now, keys[0]), None);
+    assert_eq!(role(&lab, keys[1]), Role::Leaving);
+    lab.run();
+
+    let events = lab.events();
+    let ended = |event: &Event<_, _, _>| matches!(event, Event::Stepped(step) if step.grant == Some(GrantChange::Ended { token }));
+    assert!(events.iter().any(ended));
+    let closed = SessionEnd::Closed;
+    let over = events.iter().filter_map(|event| match event {
+        Event::Over { key, end: RecipeEnd::HostEnded(end), .. } if *end == closed => Some(*key),
+        _ => None,
+    });
+    assert_eq!(over.collect::<Vec<_>>(), keys);
+    assert!(matches!(events.last(), Some(Event::Ended { end, .. }) if *end == closed));
+    assert_eq!(lab.server.children("/e"), [""; 0]);
+    assert_eq!((lab.host.ended(), lab.host.poll_timeout()), (Some(closed), None));
+
+    let late = lab.stand(nominee(3));
+    assert!(matches!(lab.events()[..], [Event::Over { key, .. }] if key == late));
+}
+
+/// Its end is still to be told.
+#[test]
+fn a_recipe_that_leaves_while_the_host_closes_ends_by_itself() {
+    let mut lab = Lab::new();
+    let key = lab.stand(nominee(1));
+    lab.events();
+    lab.host.withdraw(lab.now, key);
+    lab.host.close(lab.now);
+    lab.run();
+    let over = lab.events().into_iter().find_map(|event| match event {
+        Event::Over { end, .. } => Some(end),
+        _ => None,
+    });
+    assert_eq!(over, Some(RecipeEnd::Finished));
+}
+
+#[test]
+fn another_host_goes_on_with_a_detached_session() {
+    let mut lab = Lab::new();
+    let key = lab.stand(nominee(1));
+    let [GrantChange::Announced { token, .. }] = lab.grants()[..] else { unreachable!() };
+    let ticket = lab.host.detach(lab.now).expect("there is a session");
+    assert_eq!(lab.host.held(lab.now, key), None, "the other one may hold it from now on");
+    lab.run();
+    let events = lab.events();
+    assert!(matches!(events.last(), Some(Event::Ended { end: SessionEnd::Detached, .. })));
+    assert!(events.iter().any(|event| matches!(event, Event::Over { .. })));
+    assert_eq!(lab.server.children("/e").len(), 1, "the candidate stands");
+
+    let Lab { mut server, now, .. } = lab;
+    server.disconnect();
+    let resumption = Resumption { ticket, if_gone: IfGone::Fail };
+    let resume = |settings: &mut election_session::Settings| settings.resumption = Some(resumption);
+    let mut lab = Lab::on(server, now + millis(100), resume);
+    let returning = Nominee::returning(NomineeId::from_bytes([1; 16]), 1, Policy::default());
+    let key = lab.stand(returning);
+    // What is told of a session that was handed over counts once it is confirmed.
+    lab.pass(3000);
+    assert_eq!(lab.host.held(lab.now, key), Some(token));
+}
+
+#[test]
+fn a_session_that_is_gone_is_renewed_or_not_as_the_caller_says() {
+    for (if_gone, ends) in [(IfGone::Fail, true), (IfGone::StartAnew, false)] {
+        let mut lab: Lab<Nominee> = Lab::new();
+        let ticket = lab.host.detach(lab.now).expect("there is a session");
+        let mut server = Server::new();
+        server.put("/e", "");
+        let resume = |settings: &mut election_session::Settings| {
+            settings.resumption = Some(Resumption { ticket, if_gone });
+        };
+        let mut lab: Lab<Nominee> = Lab::on(server, lab.now, resume);
+        lab.pass(1000);
+        assert_eq!((lab.host.ended().is_some(), lab.host.is_connected()), (ends, !ends));
+    }
+}
+
+#[test]
+fn no_recipe_stands_by_a_read_only_server() {
+    let mut server = Server::new();
+    server.put("/e", "");
+    server.mode = Mode::ReadOnly;
+    let mut lab = Lab::on(server, zk_session::Instant::ORIGIN, |settings| {
+        settings.session.read_only_servers = ReadOnlyServers::Accept;
+    });
+    let key = lab.stand(nominee(1));
+    lab.pass(500);
+    assert!(lab.host.is_connected() && lab.host.is_read_only());
+    assert_eq!(lab.asked(), []);
+    // Neither when it is added there, nor when it comes there.
+    lab.disconnect();
+    lab.pass(500);
+    assert!(lab.host.is_connected() && lab.host.is_read_only());
+    assert_eq!(lab.asked(), []);
+    assert_eq!(role(&lab, key), Role::Connecting);
+
+    lab.server.mode = Mode::Working;
+    lab.disconnect();
+    lab.pass(1000);
+    assert!(!lab.host.is_read_only());
+    assert!(lab.asked().iter().any(|(opcode, _)| *opcode == OpCode::CREATE));
+    assert!(matches!(role(&lab, key), Role::Leading { .. }));
+}
+
+#[test]
+fn a_host_that_is_abandoned_tells_the_end_of_all() {
+    let mut lab = Lab::new();
+    let key = lab.stand(Puppet::new());
+    lab.fed(key);
+    lab.host.abandon(lab.now);
+    lab.run();
+    let events = lab.events();
+    let fed = events.iter().find_map(|event| match event {
+        Event::Over { recipe, .. } => Some(recipe.fed.clone()),
+        _ => None,
+    });
+    assert!(fed.is_some_and(|fed| !fed.contains(&Fed::Withdrawn)));
+    assert!(matches!(events.last(), Some(Event::Ended { .. })));
+}

@@ -1,0 +1,100 @@
+//! Watches that recipes leave.
+
+use election_core::{Change, Watch};
+use zk_jute::OpCode;
+
+use crate::lab::Lab;
+use crate::puppet::{Fed, Order, Puppet};
+use crate::server::Answers;
+
+fn lab() -> Lab<Puppet> {
+    let mut lab = Lab::new();
+    lab.server.put("/e/other", "");
+    lab
+}
+
+#[test]
+fn a_watch_that_is_awaited_stays_and_fires_once() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    lab.order(key, Order::Read("other", Watch::Other));
+    lab.nudge(key);
+    assert_eq!(lab.server.watches(), ["/e/other"]);
+    lab.fed(key);
+    lab.server.put("/e/other", "changed");
+    lab.server.put("/e/other", "and again");
+    lab.run();
+    assert_eq!(lab.fed(key), [Fed::Changed(Change::Data)]);
+}
+
+#[test]
+fn a_watch_that_is_no_longer_awaited_is_taken_down() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    lab.order(key, Order::Read("other", Watch::Other));
+    lab.puppet(key).awaited.clear();
+    lab.asked();
+    lab.nudge(key);
+    assert_eq!(lab.asked(), [(OpCode::REMOVE_WATCHES, "/e/other".to_owned())]);
+    assert_eq!(lab.server.watches(), [""; 0]);
+    lab.nudge(key);
+    assert_eq!(lab.asked(), [], "once");
+}
+
+/// The recipe is about to delete the znode.
+#[test]
+fn a_watch_on_an_own_znode_is_left_to_its_deletion() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    lab.order(key, Order::Read("other", Watch::Own));
+    lab.puppet(key).awaited.clear();
+    lab.asked();
+    lab.nudge(key);
+    assert_eq!(lab.asked(), []);
+    lab.fed(key);
+    lab.server.put("/e/other", "changed");
+    lab.run();
+    assert_eq!(lab.fed(key), [], "the host forgot it all the same");
+}
+
+#[test]
+fn the_watch_of_a_read_in_flight_stays() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    lab.server.answers = Answers::Held;
+    lab.order(key, Order::Read("other", Watch::Other));
+    lab.nudge(key);
+    lab.server.put("/e/other", "changed behind the read");
+    lab.server.answers = Answers::Sent;
+    lab.run();
+    assert!(lab.asked().iter().all(|(opcode, _)| *opcode != OpCode::REMOVE_WATCHES));
+    let fed = lab.fed(key);
+    assert!(fed.ends_with(&[Fed::Reply(Ok(())), Fed::Changed(Change::Data)]), "{fed:?}");
+}
+
+/// Another recipe relies on the server's watch: there is one for both.
+#[test]
+fn a_watch_that_another_recipe_awaits_stays() {
+    let mut lab = lab();
+    let [first, second] = [lab.stand(Puppet::new()), lab.stand(Puppet::new())];
+    lab.order(first, Order::Read("other", Watch::Other));
+    lab.order(second, Order::Read("other", Watch::Other));
+    lab.puppet(first).awaited.clear();
+    lab.nudge(first);
+    assert_eq!(lab.server.watches(), ["/e/other"]);
+    lab.fed(second);
+    lab.server.delete("/e/other", zk_jute::Version::ANY).unwrap();
+    lab.run();
+    assert_eq!(lab.fed(second), [Fed::Changed(Change::Deleted)]);
+}
+
+#[test]
+fn a_lost_connection_voids_watches() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    lab.order(key, Order::Read("other", Watch::Other));
+    lab.disconnect();
+    lab.pass(1000);
+    assert!(lab.host.is_connected());
+    assert_eq!(lab.server.watches(), [""; 0], "the recipe reads again");
+}
