@@ -218,6 +218,8 @@ impl LostReason {
 
 impl Step<Notice> {
     /// Why what was announced to the user of a nominee is over, if [`Step::grant`] says that it is.
+    /// Where the host has ended, its [`Event::Over`](crate::Event::Over) says why; here it is as if the
+    /// nominee had resigned.
     pub const fn lost_reason(&self) -> LostReason {
         LostReason::of_step(self.notice)
     }

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     /// The number after the largest is 1; none is negative, where the reserved ones are
-    /// (ClickHouse #44415).
+    /// (`ClickHouse` #44415).
     #[test]
     fn numbers_wrap_to_one() {
         let mut requests = Requests::new(Limits::default());

@@ -1,11 +1,11 @@
-//! The examples of election-tokio, as processes.
+//! The examples of election-session and election-tokio, as processes.
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
 use std::process::Stdio;
 
 use tokio::process::Command;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::opcode::Opcode;
@@ -16,12 +16,15 @@ use zk_tests::wait::SOON;
 /// An example ends by itself, long before this.
 const LONG: Duration = Duration::from_secs(120);
 
+const BLOCKING: &str = env!("CARGO_BIN_EXE_candidate-blocking");
+const SMOL: &str = env!("CARGO_BIN_EXE_candidate-smol");
 const CONFIG_WATCHER: &str = env!("CARGO_BIN_EXE_config-watcher");
 const SERVICE_REGISTRY: &str = env!("CARGO_BIN_EXE_service-registry");
 const GUARDED_TRANSACTION: &str = env!("CARGO_BIN_EXE_guarded-transaction");
 
 on_both_servers! {
     #[tokio::test]
+    candidates_on_other_runtimes_lead_in_turn,
     a_service_follows_its_configuration,
     a_registry_lists_who_lives,
     a_deposed_leader_writes_nothing,
@@ -52,6 +55,22 @@ fn in_order(said: &str, lines: &[&str]) {
     for line in lines {
         assert!(rest.any(|said| said.starts_with(line)), "{line:?} is not next in:\n{said}");
     }
+}
+
+async fn candidates_on_other_runtimes_lead_in_turn(server: ServerKind) -> TestResult {
+    let server = server.shared()?;
+    for (first, second) in [(BLOCKING, SMOL), (SMOL, BLOCKING)] {
+        let chroot = server.fresh_chroot("examples")?;
+        let servers = format!("{}{chroot}", server.connect_string());
+        let arguments = ["3", "4"].map(|seconds| [&*servers, "/jobs/leader", seconds]);
+        let (first, second) = tokio::join!(said(first, &arguments[0]), async {
+            sleep(Duration::from_secs(1)).await;
+            said(second, &arguments[1]).await
+        });
+        in_order(&first?, &["leads", "acts", "resigned", "Ended(Resigned(Deleted))"]);
+        in_order(&second?, &["Following", "leads", "acts", "resigned", "Ended(Resigned(Deleted))"]);
+    }
+    Ok(())
 }
 
 async fn a_service_follows_its_configuration(server: ServerKind) -> TestResult {
