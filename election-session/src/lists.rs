@@ -96,6 +96,12 @@ impl Lists {
         }
     }
 
+    /// Whether there is nothing to submit, nor to deliver.
+    #[inline]
+    pub(crate) fn are_idle(&self) -> bool {
+        self.asked.is_empty() && self.delivering.is_empty()
+    }
+
     /// Whether there is something to deliver.
     pub(crate) fn has_undelivered(&self) -> bool {
         !self.delivering.is_empty()

@@ -234,7 +234,14 @@ impl<R, W: Clone> Session<R, W> {
         self.requests.drain_into(output);
     }
 
+    /// Whether [`poll_event`](Self::poll_event) has an event.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The next event, oldest first.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event<R, W>> {
         self.events.pop_front()
     }

@@ -12,8 +12,12 @@ use crate::request::RequestKind;
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// The next event, oldest first. Poll until there is none, after anything was brought in or
     /// asked for: recipes take their steps in here.
+    #[inline]
     pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
         loop {
+            if self.is_quiet() {
+                return None;
+            }
             match self.events.pop_front() {
                 Some(Pending::Event(event)) => return Some(event),
                 Some(Pending::Over(key)) => {
@@ -52,6 +56,16 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 }
             }
         }
+    }
+
+    /// Whether there is nothing to hand out, nor to do before. Asked for each request of the caller's,
+    /// so it is quick.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        self.events.is_empty()
+            && !self.session.has_events()
+            && self.lists.are_idle()
+            && self.awaiting_lease.is_empty()
     }
 
     /// Does what is better done for many events at once. Whether there was anything to do.

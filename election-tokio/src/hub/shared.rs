@@ -44,13 +44,17 @@ impl Shared {
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
-        let mut unlocked = Unlocked::default();
-        let (result, driver) =
-            self.work(&mut unlocked, |hub, now| (work(hub, now), hub.wake_driver()));
+        let mut unlocked = None;
+        let (result, driver) = self.work(
+            |hub, now| (work(hub, now), hub.wake_driver()),
+            |all| unlocked = Some(core::mem::take(all)),
+        );
         if let Some(driver) = driver {
             driver.wake();
         }
-        unlocked.carry_out(&self.span);
+        if let Some(mut unlocked) = unlocked {
+            unlocked.carry_out(&self.span);
+        }
         result
     }
 
@@ -62,19 +66,28 @@ impl Shared {
         work: impl FnOnce(&mut Hub, Instant) -> T,
     ) -> T {
         self.clock.notice_sleep();
-        let result = self.work(scratch, work);
-        scratch.carry_out(&self.span);
+        let result = self.work(work, |all| all.move_to(scratch));
+        if !scratch.is_empty() {
+            scratch.carry_out(&self.span);
+        }
         result
     }
 
-    /// What is to be done without the lock is put into `unlocked`, which is empty before.
-    fn work<T>(&self, unlocked: &mut Unlocked, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
+    /// What is to be done without the lock, if anything, `take` takes.
+    #[inline]
+    fn work<T>(
+        &self,
+        work: impl FnOnce(&mut Hub, Instant) -> T,
+        take: impl FnOnce(&mut Unlocked),
+    ) -> T {
         let mut hub = self.lock();
         let now = self.clock.now();
         let result = work(&mut hub, now);
         hub.dispatch(now);
         self.lease.store(lease_micros(&hub.host), Ordering::Release);
-        hub.unlocked.move_to(unlocked);
+        if !hub.unlocked.is_empty() {
+            take(&mut hub.unlocked);
+        }
         result
     }
 

@@ -36,10 +36,19 @@ impl Unlocked {
         }
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.wakers.is_empty() && self.journal.is_empty() && self.retired.is_empty()
+    }
+
     /// Does it. What there is to be told is told first: a task that is woken finds it told.
     pub(super) fn carry_out(&mut self, client: &Span) {
-        self.journal.tell(client);
+        if !self.journal.is_empty() {
+            self.journal.tell(client);
+        }
         self.wakers.drain(..).for_each(Waker::wake);
-        self.retired.clear();
+        if !self.retired.is_empty() {
+            self.retired.clear();
+        }
     }
 }
