@@ -202,29 +202,26 @@ pub enum Part<'a> {
 /// The parts of a multi, in order: one at least, [`Multi::CAPACITY`] at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Multi<'a> {
-    first: Part<'a>,
-    others: [Option<Part<'a>>; Multi::CAPACITY - 1],
+    parts: [Option<Part<'a>>; Multi::CAPACITY],
 }
 
 impl<'a> Multi<'a> {
     /// The largest number of parts.
     pub const CAPACITY: usize = 4;
 
-    /// A multi of this part alone.
-    pub const fn new(first: Part<'a>) -> Self {
-        Self { first, others: [None; Self::CAPACITY - 1] }
-    }
-
-    /// Adds a part behind the others; `None` if there is no room for it.
-    #[must_use]
-    pub fn and(mut self, part: Part<'a>) -> Option<Self> {
-        *self.others.iter_mut().find(|other| other.is_none())? = Some(part);
-        Some(self)
+    /// A multi of these parts. Another number of them does not compile.
+    pub fn of<const N: usize>(parts: [Part<'a>; N]) -> Self {
+        const { assert!(0 < N && N <= Self::CAPACITY, "from one to four parts") };
+        let mut places = [None; Self::CAPACITY];
+        for (place, part) in places.iter_mut().zip(parts) {
+            *place = Some(part);
+        }
+        Self { parts: places }
     }
 
     /// The parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
-        [self.first].into_iter().chain(self.others.iter().copied().flatten())
+        self.parts.iter().copied().flatten()
     }
 }
 

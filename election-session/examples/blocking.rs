@@ -31,10 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         while let Some(event) = host.poll_event(now()) {
             match event {
-                Event::Stepped(step) => match (step.notice, step.grant) {
-                    (_, Some(GrantChange::Announced { token, .. })) => println!("leads: {token}"),
-                    (_, Some(GrantChange::Ended { .. })) => println!("{}", step.lost_reason()),
-                    (Some(notice), _) => println!("{notice:?}"),
+                Event::Stepped(step) => match (step.lost_reason(), step.grant, step.notice) {
+                    (Some(reason), ..) => println!("leads no more: {reason}"),
+                    (_, Some(GrantChange::Announced { token, .. }), _) => println!("leads {token}"),
+                    (.., Some(notice)) => println!("{notice:?}"),
                     _ => {}
                 },
                 Event::Over { .. } => host.close(now()),

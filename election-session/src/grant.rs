@@ -1,7 +1,7 @@
 //! What the user of a recipe is told that it holds.
 
 use election_core::{Hold, Token};
-use zk_session::{Instant, LeaseOutlook};
+use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
 /// What the user of a recipe may be told that it holds. It is announced only while the lease is
 /// proved, and can be proved again in time: until then another client may hold it, although this
@@ -42,7 +42,18 @@ pub enum GrantChange {
     Ended {
         /// The token of what was announced.
         token: Token,
+        /// What ended it.
+        by: GrantEnd,
     },
+}
+
+/// What ended a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantEnd {
+    /// A step of the recipe, whose notice, if it has one, says why.
+    Recipe,
+    /// The host: it is closing, or over.
+    Host(SessionEnd),
 }
 
 impl Grant {
@@ -59,7 +70,7 @@ impl Grant {
     pub(crate) fn follow(&mut self, hold: Hold) -> Option<GrantChange> {
         let ended = match *self {
             Self::Announced { token } if hold.token() != Some(token) => {
-                Some(GrantChange::Ended { token })
+                Some(GrantChange::Ended { token, by: GrantEnd::Recipe })
             }
             _ => None,
         };
@@ -101,9 +112,11 @@ impl Grant {
     }
 
     /// The client ends: nothing is held from here on.
-    pub(crate) fn end(&mut self) -> Option<GrantChange> {
+    pub(crate) fn end(&mut self, end: SessionEnd) -> Option<GrantChange> {
         match core::mem::replace(self, Self::None) {
-            Self::Announced { token } => Some(GrantChange::Ended { token }),
+            Self::Announced { token } => {
+                Some(GrantChange::Ended { token, by: GrantEnd::Host(end) })
+            }
             Self::None | Self::AwaitsLease { .. } => None,
         }
     }

@@ -43,6 +43,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     lists: Lists,
     /// What may still be handed out of lists before other events are taken in.
     turn: Turn,
+    clock: Clock,
     looks: Looks,
     heartbeats: Heartbeats,
     deadlines: Deadlines,
@@ -52,6 +53,13 @@ pub struct RecipeHost<R: Recipe, T, W> {
     /// earlier session, or what was only looked at.
     first_transport: Option<TransportCommand>,
     events: VecDeque<Pending<R, T, W>>,
+}
+
+/// Whether the time was told that recipes are to be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Read,
+    Settled,
 }
 
 /// What the caller is still to be handed.
@@ -93,6 +101,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             last_key: 0,
             lists: Lists::default(),
             turn: Turn::new(),
+            clock: Clock::Settled,
             looks: Looks::new(settings.look_interval, settings.seed),
             heartbeats: Heartbeats::default(),
             deadlines: Deadlines::default(),

@@ -25,7 +25,7 @@ mod status;
 mod view;
 
 pub use event::{Event, RecipeEnd, Step, Wake};
-pub use grant::{Grant, GrantChange};
+pub use grant::{Grant, GrantChange, GrantEnd};
 pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};
 pub use path::Chroot;

@@ -11,6 +11,8 @@ use bytes::Bytes;
 use election_core::{NewZnode, NodeKind, Payload, Znode};
 use zk_jute::records::{Acl, CreateMode, Permissions};
 
+use zk_session::ZnodePath;
+
 use crate::path::{Chroot, join};
 
 /// A recipe's node, and what the recipe creates there with.
@@ -72,12 +74,11 @@ impl fmt::Debug for AclList {
 }
 
 impl Site {
-    /// At the node that the client calls `path`, a path that
-    /// [`check_path`](zk_session::check_path) lets pass. Everyone may do everything with what is
-    /// created there, and a node that is missing is created as a persistent one.
-    pub fn new(path: &str, chroot: &Chroot) -> Self {
+    /// At the node that the client calls `path`. Everyone may do everything with what is created
+    /// there, and a node that is missing is created as a persistent one.
+    pub fn new(path: &ZnodePath, chroot: &Chroot) -> Self {
         Self {
-            path: path.into(),
+            path: path.as_str().into(),
             server_path: Arc::from(&*chroot.enter(path)),
             chroot_len: chroot.as_str().len(),
             payloads: Vec::new(),
@@ -210,7 +211,7 @@ mod tests {
         ];
         for (chroot, path, lineage) in cases {
             let chroot = Chroot::new(chroot).unwrap();
-            let site = Site::new(path, &chroot);
+            let site = Site::new(&path.parse().unwrap(), &chroot);
             assert_eq!(site.lineage().collect::<Vec<_>>(), lineage);
         }
     }
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn znodes_are_named_from_the_node() {
         let chroot = Chroot::new("/app").unwrap();
-        let site = Site::new("/e", &chroot);
+        let site = Site::new(&"/e".parse().unwrap(), &chroot);
         let below = Znode::Grandchild { child: "locks", name: "a" };
         for (znode, path) in [
             (Znode::Node, "/app/e"),
@@ -230,7 +231,7 @@ mod tests {
             assert!(site.is_path_of(znode, path));
             assert!(!site.is_path_of(znode, "/app/e/b"));
         }
-        let root = Site::new("/", &Chroot::default());
+        let root = Site::new(&ZnodePath::root(), &Chroot::default());
         assert_eq!(root.path_of(Znode::Child("a")), "/a");
         assert!(root.is_path_of(Znode::Child("a"), "/a"));
     }

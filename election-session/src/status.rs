@@ -9,7 +9,7 @@ use zk_jute::{ErrorCode, SessionId};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
 use crate::event::Step;
-use crate::grant::Grant;
+use crate::grant::{Grant, GrantChange, GrantEnd};
 use crate::view::View;
 
 /// What a nomination is doing. `I` is the clock of the lease deadline.
@@ -198,15 +198,6 @@ pub enum LostReason {
 }
 
 impl LostReason {
-    /// Why a leadership ended in the step of its nominee that brought this notice.
-    pub const fn of_step(notice: Option<Notice>) -> Self {
-        match notice {
-            Some(Notice::Lost(cause) | Notice::Ended(End::Lost(cause))) => Self::of_cause(cause),
-            Some(Notice::Ended(End::Failed(error))) => Self::Failed(error),
-            _ => Self::Resigned,
-        }
-    }
-
     const fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::SessionExpired => Self::SessionExpired,
@@ -217,11 +208,21 @@ impl LostReason {
 }
 
 impl Step<Notice> {
-    /// Why what was announced to the user of a nominee is over, if [`Step::grant`] says that it is.
-    /// Where the host has ended, its [`Event::Over`](crate::Event::Over) says why; here it is as if the
-    /// nominee had resigned.
-    pub const fn lost_reason(&self) -> LostReason {
-        LostReason::of_step(self.notice)
+    /// Why the leadership is over that was announced to the user of a nominee, if this step ends one.
+    pub const fn lost_reason(&self) -> Option<LostReason> {
+        let Some(GrantChange::Ended { by, .. }) = self.grant else {
+            return None;
+        };
+        Some(match (by, self.notice) {
+            (GrantEnd::Host(end), _) => LostReason::ClientClosed(end),
+            (GrantEnd::Recipe, Some(Notice::Lost(cause) | Notice::Ended(End::Lost(cause)))) => {
+                LostReason::of_cause(cause)
+            }
+            (GrantEnd::Recipe, Some(Notice::Ended(End::Failed(error)))) => {
+                LostReason::Failed(error)
+            }
+            (GrantEnd::Recipe, _) => LostReason::Resigned,
+        })
     }
 }
 

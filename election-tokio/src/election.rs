@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
 use election_session::{AclList, Site};
+use zk_session::ZnodePath;
 
 pub use candidates::Candidate;
 pub use inner::WithdrawError;
@@ -27,7 +28,7 @@ use crate::acl::{AclError, Acls};
 use crate::client::Client;
 use crate::error::SharedError;
 use crate::hub::Seat;
-use crate::path::{self, PathError};
+use crate::path::PathError;
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -143,9 +144,10 @@ impl Election {
     }
 
     fn site(&self) -> Result<Arc<Site>, ElectionError> {
-        path::check_path(&self.path)
-            .map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
-        let site = Site::new(&self.path, &self.client.shared().chroot)
+        let path = self.path.parse();
+        let path: ZnodePath =
+            path.map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
+        let site = Site::new(&path, &self.client.shared().chroot)
             .payload(self.data.clone())
             .acl(AclList::new(&self.acls.checked()?));
         Ok(Arc::new(match self.policy.election_node {

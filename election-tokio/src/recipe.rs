@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use crate::client::Client;
 use crate::hub::{Face, Seat, Unlocked};
-use crate::path::{self, PathError};
+use crate::path::PathError;
 
 /// A recipe that stands on a client's sessions. Dropping it withdraws the recipe, which then goes on
 /// until nothing of it is left.
@@ -63,8 +63,7 @@ impl Client {
     where
         R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send + 'static,
     {
-        path::check_path(path)?;
-        let site = Arc::new(Site::new(path, &self.shared().chroot));
+        let site = Arc::new(Site::new(&path.parse()?, &self.shared().chroot));
         let queue = Arc::new(Queue::default());
         let face = QueueFace::<R> { queue: Arc::clone(&queue), recipe: PhantomData };
         let seat = <dyn Seat>::new(recipe, face);
@@ -180,7 +179,7 @@ impl<R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send> Face for QueueFac
         let Step { notice, grant, .. } = step;
         let granted = grant.and_then(|grant| match grant {
             GrantChange::Announced { token, .. } => Some(Told::Granted { token }),
-            GrantChange::Ended { token } => Some(Told::GrantEnded { token }),
+            GrantChange::Ended { token, .. } => Some(Told::GrantEnded { token }),
             GrantChange::AwaitsLease(_) => None,
         });
         for told in notice.map(Told::Notice).into_iter().chain(granted) {

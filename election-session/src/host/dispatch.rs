@@ -2,7 +2,7 @@
 
 use zk_session::{Event as SessionEvent, Instant};
 
-use super::{Link, Pending, Recipe, RecipeHost};
+use super::{Clock, Link, Pending, Recipe, RecipeHost};
 use crate::event::{Event, Wake};
 use crate::key::{Tag, Watcher};
 use crate::lists::Turn;
@@ -66,10 +66,16 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             && !self.session.has_events()
             && self.lists.are_idle()
             && self.awaiting_lease.is_empty()
+            && self.clock == Clock::Settled
     }
 
     /// Does what is better done for many events at once. Whether there was anything to do.
     fn settle(&mut self, now: Instant) -> bool {
+        if core::mem::replace(&mut self.clock, Clock::Settled) == Clock::Read {
+            self.look_if_due(now);
+            self.tell_deadlines(now);
+            return true;
+        }
         let has_delivered = self.deliver_lists(now);
         if !self.awaiting_lease.is_empty() {
             self.announce_grants(now);

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use zk_jute::Oversized;
 use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand};
 
-use super::{Recipe, RecipeHost};
+use super::{Clock, Recipe, RecipeHost};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// The transport that [`TransportCommand::Connect`] asked for is open.
@@ -43,8 +43,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// due is not done.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.session.handle_timeout(now);
-        self.look_if_due(now);
-        self.tell_deadlines(now);
+        // Recipes are told of the time after what the session has to tell.
+        self.clock = Clock::Read;
     }
 
     /// When [`RecipeHost::handle_timeout`] wants to be called next, to be followed by

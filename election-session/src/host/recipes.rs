@@ -126,7 +126,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
         seat.stage = Stage::Over(end);
         self.deadlines.replace(key, seat.deadline.take(), None);
-        if let Some(grant) = seat.grant.end() {
+        // A recipe that has finished holds nothing any more.
+        if let RecipeEnd::HostEnded(end) = end
+            && let Some(grant) = seat.grant.end(end)
+        {
             self.tell_step(key, Some(grant));
         }
         self.events.push_back(Pending::Over(key));

@@ -28,7 +28,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
                 // What is heard of its znode from now on is its end by the close.
                 (Stage::Standing, Phase::Standing) => {
                     seat.stage = Stage::Closing;
-                    let grant = seat.grant.end();
+                    let grant = seat.grant.end(SessionEnd::Closed);
                     self.tell_step(key, grant);
                 }
                 // Its end is still to be told, or what it left to be removed.

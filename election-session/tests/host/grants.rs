@@ -1,7 +1,7 @@
 //! What the users of recipes are told that they hold.
 
 use election_core::{Hold, Token};
-use election_session::{Event, Grant, GrantChange, LostReason};
+use election_session::{Event, Grant, GrantChange, GrantEnd, LostReason};
 use zk_session::LeaseOutlook;
 
 use crate::lab::{Lab, millis, nominee};
@@ -60,8 +60,8 @@ fn nothing_is_held_from_the_lease_deadline_on() {
         Event::Stepped(step) if step.grant.is_some() => Some((step.grant, step.lost_reason())),
         _ => None,
     });
-    let expected = GrantChange::Ended { token: token.unwrap() };
-    assert_eq!(ended, Some((Some(expected), LostReason::LeaseLapsed)));
+    let expected = GrantChange::Ended { token: token.unwrap(), by: GrantEnd::Recipe };
+    assert_eq!(ended, Some((Some(expected), Some(LostReason::LeaseLapsed))));
 }
 
 #[test]

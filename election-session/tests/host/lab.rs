@@ -50,7 +50,7 @@ impl<R: Recipe> Lab<R> {
     }
 
     pub(crate) fn stand_with(&mut self, recipe: R, adjust: impl FnOnce(Site) -> Site) -> RecipeKey {
-        let site = adjust(Site::new("/e", &Chroot::default()));
+        let site = adjust(Site::new(&"/e".parse().expect("it is a path"), &Chroot::default()));
         let key = self.host.stand(self.now, recipe, Arc::new(site));
         self.run();
         key

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use election_core::{Cause, Nominee, NomineeId, Notice, Policy};
 use election_session::{
-    Event, GrantChange, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
+    Event, GrantChange, GrantEnd, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
 };
 use zk_jute::OpCode;
 use zk_session::{Expiry, ReadOnlyServers, SessionEnd, TransportCommand};
@@ -32,7 +32,7 @@ fn recipes_go_on_after_an_expiry() {
     let lost = position(&|event| {
         let Event::Stepped(step) = event else { return false };
         step.notice == Some(Notice::Lost(Cause::SessionExpired))
-            && step.grant == Some(GrantChange::Ended { token })
+            && step.grant == Some(GrantChange::Ended { token, by: GrantEnd::Recipe })
     });
     let renewed = position(
         &|event| matches!(event, Event::Renewed { session, expiry: Expiry::Refused } if *session == before),
@@ -85,7 +85,7 @@ fn closing_ends_grants_at_once_and_then_all_recipes() {
     lab.run();
 
     let events = lab.events();
-    let ended = |event: &Event<_, _, _>| matches!(event, Event::Stepped(step) if step.grant == Some(GrantChange::Ended { token }));
+    let ended = |event: &Event<_, _, _>| matches!(event, Event::Stepped(step) if step.grant == Some(GrantChange::Ended { token, by: GrantEnd::Host(SessionEnd::Closed) }));
     assert!(events.iter().any(ended));
     let closed = SessionEnd::Closed;
     let over = events.iter().filter_map(|event| match event {

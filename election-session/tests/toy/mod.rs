@@ -82,7 +82,7 @@ impl Player {
                 let open = Part::Check(Check { znode: GO, version: Exactly(self.go) });
                 let winner = Part::Create(create(WINNER, CreateMode::Persistent));
                 let signature = Part::Write(write(node, version));
-                Op::Multi(Multi::new(open).and(winner)?.and(signature)?)
+                Op::Multi(Multi::of([open, winner, signature]))
             }
             Stage::ReadingWinner => Op::Read { znode: WINNER, watch: Watch::None },
             Stage::ClosingRound => Op::Write(write(GO, self.go)),

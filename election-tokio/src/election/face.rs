@@ -6,7 +6,7 @@ use std::sync::Arc;
 use election_core::{Nominee, Notice, Phase, Recipe as _, Token};
 use election_session::{GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
-use zk_session::{LeaseOutlook, SessionEnd};
+use zk_session::LeaseOutlook;
 
 use super::status::{EndReason, LostReason, Role, Status};
 use super::tenure::{PresentTenure, Tenure};
@@ -115,10 +115,10 @@ impl Face for NomineeFace {
             Some(GrantChange::AwaitsLease(outlook @ LeaseOutlook::RoundTripTooLong { .. })) => {
                 tell(InElection::LeaseOutOfReach(outlook));
             }
-            Some(GrantChange::AwaitsLease(_)) | None => {}
-            Some(GrantChange::Ended { .. }) => {
-                self.end_tenure(end_of_tenure(step.notice, view), unlocked);
-            }
+            Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
+        }
+        if let Some(reason) = step.lost_reason() {
+            self.end_tenure(reason, unlocked);
         }
         if let Some(few) = self.few_numbers_left(nominee) {
             unlocked.journal.note(self.entry(nominee, at, few));
@@ -141,7 +141,6 @@ impl Face for NomineeFace {
         if let Phase::CleaningUp | Phase::Over = nominee.phase() {
             return;
         }
-        self.end_tenure(LostReason::ClientClosed(end), unlocked);
         let Status { session, .. } = self.status.read(Clone::clone);
         let what = InElection::ClientEnded(end);
         unlocked.journal.note(self.entry(nominee, (session, Zxid::ZERO), what));
@@ -151,16 +150,5 @@ impl Face for NomineeFace {
         status.session = session;
         self.show(status, &mut unlocked.wakers);
         self.status.end(&mut unlocked.wakers);
-    }
-}
-
-/// Why a leadership ended in a step.
-fn end_of_tenure(notice: Option<Notice>, view: View<'_>) -> LostReason {
-    match view.end {
-        Some(RecipeEnd::HostEnded(end)) => LostReason::ClientClosed(end),
-        Some(RecipeEnd::Finished) | None if view.is_closing => {
-            LostReason::ClientClosed(SessionEnd::Closed)
-        }
-        Some(RecipeEnd::Finished) | None => LostReason::of_step(notice),
     }
 }

@@ -175,6 +175,7 @@ fn config(settings: &Settings) -> Config {
 
 /// Where nominees of an election stand.
 fn site(election: crate::simulation::election::Election) -> Arc<Site> {
-    let site = Site::new(election.node(), &Chroot::default());
+    let node = election.node().parse().expect("it is a path");
+    let site = Site::new(&node, &Chroot::default());
     Arc::new(site.payload(Bytes::from_static(b"simulated")))
 }
