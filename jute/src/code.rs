@@ -3,7 +3,7 @@
 use crate::record::numbers;
 
 numbers! {
-    /// The outcome of a request (protocol section 6).
+    /// The outcome of a request.
     pub struct ErrorCode;
     /// Done.
     OK = 0, "Ok";

@@ -1,4 +1,4 @@
-//! Frames: a length, then that many bytes (protocol section 1.2).
+//! Frames: a length, then that many bytes.
 
 #[cfg(feature = "alloc")]
 use crate::record::Encode;
@@ -10,7 +10,7 @@ pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
 #[cfg(feature = "alloc")]
 const LONGEST: usize = 0x7FFF_FFFF;
 
-/// A length that ends the connection: after it, nobody can tell where the next frame begins.
+/// A length that ends the connection: it does not tell where the next frame begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {

@@ -6,7 +6,7 @@ use crate::opcode::OpCode;
 use crate::record::record;
 
 record! {
-    /// Stands before the body of a request (protocol section 3.1).
+    /// Stands before the body of a request.
     pub struct RequestHeader {
         /// By which the reply will name the request.
         pub xid: Xid,
@@ -14,11 +14,11 @@ record! {
         pub opcode: OpCode,
     }
 
-    /// Stands before the body of a reply or a notification (protocol section 3.1).
+    /// Stands before the body of a reply or a notification.
     pub struct ReplyHeader {
         /// The request's number, or a reserved one.
         pub xid: Xid,
-        /// What the server had applied (protocol section 3.4).
+        /// What the server had applied.
         pub zxid: Zxid,
         /// The outcome; a body is to be read only when this is [`ErrorCode::OK`].
         pub error: ErrorCode,

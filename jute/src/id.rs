@@ -74,7 +74,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// Reserved numbers: protocol section 3.2.
+/// The reserved numbers.
 impl Xid {
     /// A watch notification, which answers no request.
     pub const NOTIFICATION: Self = Self(-1);

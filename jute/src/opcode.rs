@@ -3,7 +3,7 @@
 use crate::record::numbers;
 
 numbers! {
-    /// An operation of the client protocol (protocol section 4.1).
+    /// An operation of the client protocol.
     pub struct OpCode;
     /// A notification; not a request.
     NOTIFICATION = 0, "notification";

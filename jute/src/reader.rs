@@ -2,7 +2,7 @@
 
 use crate::error::{DecodeError, DecodeErrorKind};
 
-/// Reads jute primitives from the front of a byte slice (protocol section 1.1).
+/// Reads jute primitives from the front of a byte slice.
 ///
 /// Every read checks the length against what is left first; a failed read leaves the cursor
 /// where it was.
@@ -60,8 +60,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a `ustring`; `None` is null.
     ///
-    /// Strict about UTF-8, where Java replaces what it cannot read: no path can hold the
-    /// characters that the two write differently (protocol section 1.1).
+    /// Strict about UTF-8, where Java replaces what it cannot read: no path can hold the characters
+    /// that the two write differently.
     #[inline]
     pub fn ustring(&mut self) -> Result<Option<&'a str>, DecodeError> {
         let start = self.clone();
@@ -95,8 +95,7 @@ impl<'a> Reader<'a> {
 
     /// Ends the reading; bytes left over are an error.
     ///
-    /// Servers and clients ignore trailing bytes (protocol section 1.1), so this is for callers
-    /// that want to know.
+    /// Servers and clients ignore trailing bytes, so this is for callers that want to know.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),

@@ -12,8 +12,8 @@ const KEPT: usize = 16;
 
 /// Takes frames from the front of a stream of bytes, one connection's worth.
 ///
-/// One that is longer than the limit is not kept, but read past: whoever waits for it can be told
-/// so, and what follows is not lost (C-54).
+/// One that is longer than the limit is not kept, but read past: the caller that waits for it can
+/// be told so, and what follows is not lost.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSplitter {
     /// Bytes of a frame above the limit that are still to come.
@@ -46,7 +46,7 @@ impl FrameSplitter {
     ///
     /// # Errors
     ///
-    /// A length that is negative: nobody can tell where the next frame would begin.
+    /// A length that is negative: it does not tell where the next frame would begin.
     pub fn next(
         &mut self,
         input: &mut BytesMut,

@@ -1,4 +1,4 @@
-//! The numbers of the operations (protocol section 4.1), written down apart from the codec.
+//! The numbers of the operations, written down apart from the codec.
 
 use core::fmt;
 

@@ -1,7 +1,7 @@
 //! A blocking client of a few lines, for the tests of the laboratory and for second opinions.
 //!
-//! It writes its bytes by hand (protocol sections 2, 3, 4.3) and shares nothing with the codec.
-//! It pings only when told to, and reconnects only when told to.
+//! It writes its bytes by hand and shares nothing with the codec. It pings only when told to, and
+//! reconnects only when told to.
 
 mod several;
 
@@ -28,7 +28,7 @@ pub enum RawError {
     /// The server does not know the session, or no longer.
     #[error("the session has expired")]
     SessionExpired,
-    /// The server refused, with this error code (protocol section 6).
+    /// The server refused, with this error code.
     #[error("{opcode:?} was refused with code {code}")]
     Refused {
         /// The operation.

@@ -87,7 +87,7 @@ async fn the_timeout_that_the_server_granted_is_visible(server: ServerKind) -> T
     Ok(())
 }
 
-/// C-55: Connecting, Connected, Suspended, Connected (the same session), Closed.
+/// Connecting, Connected, Suspended, Connected (the same session), Closed.
 async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).session_timeout(SESSION).start()?;
@@ -108,7 +108,8 @@ async fn the_states_of_a_connection_come_in_order(server: ServerKind) -> TestRes
     Ok(())
 }
 
-/// C-55, C-56: Connected, Suspended, Expired, Connected (a new session); without any server in reach.
+/// Connected, Suspended, Expired, Connected (a new session); the expiry is told without any server
+/// in reach (CURATOR-367, ZOOKEEPER-4508).
 async fn the_states_of_a_session_that_expires_come_in_order(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder = Client::builder(&proxy.connect_string()).session_timeout(Duration::from_secs(1));
@@ -182,8 +183,8 @@ async fn while_disconnected_requests_fail_at_once_or_wait(server: ServerKind) ->
     Ok(())
 }
 
-/// C-64, C-65: servers that do not answer, close at once or speak something else do not keep the
-/// client from the one that works.
+/// Servers that do not answer, close at once or speak something else do not keep the client from
+/// the one that works.
 async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
@@ -205,7 +206,7 @@ async fn one_good_server_among_bad_ones_is_found(server: ServerKind) -> TestResu
     Ok(())
 }
 
-/// C-40: each kind of bad server is named, with the reason.
+/// Each kind of bad server is named, with the reason.
 async fn a_connect_that_fails_names_the_server_and_the_reason(server: ServerKind) -> TestResult {
     let silent = Proxy::to(server.shared()?.addr())?;
     silent.black_hole(Directions::Both);
@@ -229,7 +230,7 @@ async fn a_connect_that_fails_names_the_server_and_the_reason(server: ServerKind
     Ok(())
 }
 
-/// C-40: without a server the state says so, and once there is one the client goes on.
+/// Without a server the state says so, and once there is one the client goes on (kazoo #83).
 async fn a_client_that_starts_without_a_server_shows_it_and_connects_later(
     server: ServerKind,
 ) -> TestResult {
@@ -256,7 +257,8 @@ async fn a_connect_string_that_cannot_be_used_is_refused() {
     }
 }
 
-/// C-67: a session that a server let expire is followed by a new one, and operations go on.
+/// A session that a server let expire is followed by a new one, and operations go on
+/// (rust-zookeeper #62).
 async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let proxy = Proxy::to(server.addr())?;
@@ -280,8 +282,7 @@ async fn after_an_expiry_operations_go_on_in_a_new_session(server: ServerKind) -
     Ok(())
 }
 
-/// C-46, C-66: a confirmed close leaves nothing; so does the drop of the last clone, a moment
-/// later.
+/// A confirmed close leaves nothing; nor does the drop of the last clone, a moment later.
 async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
     let mut observer = RawClient::connect(server.shared()?.addr(), SESSION)?;
     let path = unique_path("ephemeral");
@@ -311,7 +312,7 @@ async fn ephemeral_znodes_go_with_the_client(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-66: a close that no server can confirm ends all the same, and says so.
+/// A close that no server can confirm ends all the same, and says so (CURATOR-194).
 async fn a_close_without_a_server_ends_with_an_error(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let builder =

@@ -1,4 +1,4 @@
-//! Sessions that outlive their client, and go on in another one (D-8).
+//! Sessions that outlive their client, and go on in another one.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -100,7 +100,7 @@ async fn a_session_that_is_gone_is_refused_or_replaced(server: ServerKind) -> Te
     Ok(())
 }
 
-/// Protocol section 2.3: the server drops the connection before it looks at the password.
+/// The server drops the connection before it looks at the password.
 async fn a_wrong_password_is_refused_and_costs_the_session_its_connection(
     server: ServerKind,
 ) -> TestResult {

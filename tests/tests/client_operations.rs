@@ -366,7 +366,8 @@ async fn a_request_that_is_too_large_is_refused_before_it_is_sent(
     Ok(())
 }
 
-/// C-54: no reconnect, no loop, and what is asked for beside it is answered.
+/// No reconnect, no loop, and what is asked for beside it is answered (druid #10808 reconnected for
+/// ever).
 async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
     server: ServerKind,
 ) -> TestResult {
@@ -394,7 +395,7 @@ async fn an_answer_that_is_too_large_is_an_error_of_its_operation_alone(
     Ok(())
 }
 
-/// C-63: an identity is presented on every connection, before anything else.
+/// An identity is presented on every connection, before anything else (kazoo #172).
 async fn an_identity_opens_what_it_owns_also_after_a_reconnect(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let owner =

@@ -104,7 +104,7 @@ async fn a_recursive_watch_sees_a_whole_tree(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-51: servers before 3.9 keep one watch for each path and connection, the last one.
+/// Servers before 3.9 keep one watch for each path and connection, the last one (ZOOKEEPER-4466).
 async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult {
     let client = direct(server.shared()?).await?;
     for order in 0..6 {
@@ -154,7 +154,7 @@ async fn watches_of_all_kinds_live_on_one_path(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// C-50: servers keep no events for persistent watches.
+/// Servers keep no events for persistent watches.
 async fn a_reconnect_is_reported_as_a_gap_and_the_watch_stands(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = Client::builder(&proxy.connect_string()).connect().await?;
@@ -208,7 +208,7 @@ async fn paths_are_those_of_the_client_below_a_chroot(server: ServerKind) -> Tes
     Ok(())
 }
 
-/// C-47.
+/// A server does not keep what no caller waits for (CURATOR-107).
 async fn a_watch_that_is_dropped_or_removed_is_gone_from_the_server(
     server: ServerKind,
 ) -> TestResult {

@@ -98,7 +98,7 @@ async fn assert_writes_are_refused(client: &Client) -> TestResult {
     Ok(())
 }
 
-/// C-73: reads while the quorum is gone, writes refused and nobody elected; and all of it once the
+/// Reads while the quorum is gone, writes refused and no nominee elected; and all of it once the
 /// quorum is back.
 #[tokio::test]
 async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResult {
@@ -147,8 +147,7 @@ async fn a_client_reads_without_a_quorum_and_writes_again_with_one() -> TestResu
     Ok(())
 }
 
-/// Protocol section 8.7: a server that stays cut off is left for one that takes writes, as soon as
-/// one is in reach.
+/// A server that stays cut off is left for one that takes writes, as soon as one is in reach.
 #[tokio::test]
 async fn a_client_leaves_a_read_only_server_for_one_that_takes_writes() -> TestResult {
     let linked = options().start_linked_ensemble()?;

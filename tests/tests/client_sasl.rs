@@ -109,7 +109,7 @@ async fn a_znode_can_be_for_one_user_alone() -> TestResult {
     Ok(())
 }
 
-/// C-63: SASL, then other identities, then watches, then requests; on every connection.
+/// SASL, then other identities, then watches, then requests; on every connection.
 #[tokio::test]
 async fn every_connection_begins_with_the_exchange() -> TestResult {
     let proxy = Proxy::to(offering()?.addr())?;
@@ -167,7 +167,8 @@ async fn a_server_that_keeps_clients_that_failed_is_refused() -> TestResult {
     Ok(())
 }
 
-/// C-63: its handshake is accepted; what ends it is its first request, or its first ping.
+/// The handshake of a client without SASL is accepted; what ends it is its first request, or its
+/// first ping.
 #[tokio::test]
 async fn a_server_that_demands_sasl_ends_a_client_without() -> TestResult {
     let servers = demanding()?.connect_string();
@@ -241,7 +242,7 @@ async fn an_election_is_held_where_sasl_is_demanded() -> TestResult {
     Ok(())
 }
 
-/// C-63: a refusal on a later connection is told to whoever waits, and nothing is tried again.
+/// A refusal on a later connection is told to every waiting caller, and nothing is tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn credentials_that_are_withdrawn_end_the_client_and_its_nominations() -> TestResult {
     let server = options(&[BOB]).start_server()?;

@@ -90,7 +90,8 @@ fn unreachable() -> io::Result<String> {
     Ok(listener.local_addr()?.to_string())
 }
 
-/// C-64: a server that comes back under another address is found there, and the session goes on.
+/// A server that comes back under another address is found there, and the session goes on
+/// (ZOOKEEPER-2184).
 async fn a_client_follows_its_source_to_where_the_server_has_moved(
     server: ServerKind,
 ) -> TestResult {
@@ -138,7 +139,7 @@ async fn a_file_is_read_again_until_it_names_a_server_that_serves(
     Ok(())
 }
 
-/// C-64: never fatal, and the last known servers stay.
+/// A failed lookup is never fatal, and the last known servers stay.
 async fn a_source_that_fails_costs_nothing_but_a_note(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let answer = Answer::new(Mutex::new(Ok(addresses(&proxy.connect_string()))));

@@ -98,7 +98,7 @@ async fn watches_on_one_znode_share_one_notification(server: ServerKind) -> Test
     Ok(())
 }
 
-/// C-34 for a general watch: what happened while the connection was away is told after it.
+/// What happened while the connection was away is told after it (kazoo #116, rust-zookeeper #97).
 async fn a_change_during_an_outage_fires_after_it(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     let client = through(&proxy).await?;
@@ -145,7 +145,7 @@ async fn a_watch_outlives_its_connection(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-49: the watches of a session are set again in several requests, below every limit.
+/// The watches of a session are set again in several requests, below every limit (ZOOKEEPER-706).
 async fn fifty_thousand_watches_are_set_again_in_pieces(server: ServerKind) -> TestResult {
     const TASKS: usize = 50;
     const EACH: usize = 1000;
@@ -179,8 +179,8 @@ async fn fifty_thousand_watches_are_set_again_in_pieces(server: ServerKind) -> T
     Ok(())
 }
 
-/// C-47: what nobody waits for, the server does not keep; C-48: an event that crosses with the
-/// removal concerns nobody.
+/// The server keeps no watch that no caller waits for (CURATOR-107), and an event that crosses with
+/// the removal is dropped (zookeeper-client-rust #22).
 async fn a_dropped_watch_is_taken_down(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let (client, other) = (direct(&server).await?, direct(&server).await?);

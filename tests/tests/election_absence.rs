@@ -34,8 +34,8 @@ async fn is_apart(nomination: &Nomination) -> TestResult {
     Ok(())
 }
 
-/// G10, C-40: no server is there from the start. Connecting gives up in time and says why; a client
-/// that was started anyway shows it, a nomination waits and is elected when a server comes.
+/// No server is there from the start. Connecting gives up in time and says why; a client that was
+/// started anyway shows it, a nomination waits and is elected when a server comes (kazoo #83).
 async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
     let proxy = Proxy::to(server.shared()?.addr())?;
     proxy.refuse();
@@ -64,7 +64,7 @@ async fn nominees_wait_for_a_first_server(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-41, G10: a nomination that never had a connection is withdrawn without one.
+/// A nomination that never had a connection is withdrawn without one.
 async fn a_nominee_that_never_stood_withdraws_without_a_server(server: ServerKind) -> TestResult {
     let server = server.start()?;
     server.kill()?;
@@ -75,9 +75,9 @@ async fn a_nominee_that_never_stood_withdraws_without_a_server(server: ServerKin
     Ok(())
 }
 
-/// G11, G12, C-56, C-67: the server goes away for good. The leader is told no later than at its
-/// lease deadline, a nominee made meanwhile and the follower are told nothing wrong; withdrawing
-/// ends with the session. A client that ends with its session says so to every nominee.
+/// The server goes away for good. The leader is told no later than at its lease deadline, a nominee
+/// made meanwhile and the follower are told nothing wrong; withdrawing ends with the session. A
+/// client that ends with its session says so to every nominee.
 async fn without_a_server_nobody_leads_and_everybody_may_leave(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let arena = Arena::on(server.addr(), "absence").await?;

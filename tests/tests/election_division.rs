@@ -1,5 +1,5 @@
 //! Elections on an ensemble whose network is divided, with a leader on the wrong side: what each
-//! grade of the lease holds under (design, section 3.4).
+//! grade of the lease holds under.
 //!
 //! The leader's client reaches its server all the time, and its heir's client the other two.
 #![forbid(unsafe_code)]

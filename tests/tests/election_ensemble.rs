@@ -71,8 +71,8 @@ async fn resumes(nomination: &Nomination, token: Token) -> TestResult {
     Ok(())
 }
 
-/// C-69, G5 (7): the member that a leader is connected to dies. The leader goes on at another one,
-/// with its token, and hands over when it resigns.
+/// The member that a leader is connected to dies. The leader goes on at another one, with its
+/// token, and hands over when it resigns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_moves_when_its_member_dies() -> TestResult {
     let _alone = ALONE.lock().await;
@@ -106,8 +106,8 @@ async fn a_leader_moves_when_its_member_dies() -> TestResult {
     Ok(())
 }
 
-/// C-22, C-34, C-35: a follower is cut off, its predecessor goes, and it comes back by another
-/// member, which may lag: it leads, and nothing of it is doubled.
+/// A follower is cut off, its predecessor goes, and it comes back by another member, which may lag:
+/// it leads, and nothing of it is doubled (CURATOR-264).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_follower_that_comes_back_elsewhere_finds_its_predecessor_gone() -> TestResult {
     let _alone = ALONE.lock().await;
@@ -193,9 +193,9 @@ async fn all_lead(nominations: &mut [Nomination]) -> Result<Vec<Leadership>, Tes
     Ok(leaderships)
 }
 
-/// C-32, C-45: ZooKeeper's own leader dies, and all connections with it. Of 100 elections on one
-/// session each keeps its leader, with the same token. When that client goes too, each gets the
-/// other one.
+/// ZooKeeper's own leader dies, and all connections with it. Of 100 elections on one session each
+/// keeps its leader, with the same token. When that client goes too, each gets the other one
+/// (CURATOR-104).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leaders_outlive_the_leader_of_the_ensemble() -> TestResult {
     let _alone = ALONE.lock().await;

@@ -43,8 +43,8 @@ async fn queue(
     Ok(nominations)
 }
 
-/// C-36: an operator forces a fail-over by deleting the leader's znode. The leader is told at once,
-/// the next one leads, and the old leader stands again at the end.
+/// An operator forces a fail-over by deleting the leader's znode (CURATOR-171). The leader is told
+/// at once, the next one leads, and the old leader stands again at the end.
 async fn an_evicted_leader_stands_again_at_the_end(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "leader").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
@@ -65,7 +65,7 @@ async fn an_evicted_leader_stands_again_at_the_end(server: ServerKind) -> TestRe
     Ok(())
 }
 
-/// C-36 with [`OnLoss::End`]: the nomination is over, and says why.
+/// An evicted leader with [`OnLoss::End`]: the nomination is over, and says why.
 async fn an_evicted_leader_ends_if_it_is_to(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "end").await?;
     let mut nominations = queue(&arena, OnLoss::End, 2).await?;
@@ -81,8 +81,8 @@ async fn an_evicted_leader_ends_if_it_is_to(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-11, C-33, C-36, G5 (6): a follower hears of the end of its own znode, in the middle and at the
-/// end of the queue, although nothing happens to its predecessor.
+/// A follower hears of the end of its own znode, in the middle and at the end of the queue,
+/// although nothing happens to its predecessor (etcd #11456, CURATOR-346).
 async fn an_evicted_follower_stands_again(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "follower").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
@@ -111,7 +111,7 @@ async fn an_evicted_follower_stands_again(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-36 with [`OnLoss::End`], for a follower.
+/// An evicted follower with [`OnLoss::End`]: the nomination is over, and says why.
 async fn an_evicted_follower_ends_if_it_is_to(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "gone").await?;
     let mut nominations = queue(&arena, OnLoss::End, 3).await?;
@@ -226,8 +226,8 @@ async fn delete_election(admin: &Client) -> TestResult {
     }
 }
 
-/// G5 (5), G17, C-30: somebody deletes the election node. By the strict policies every nomination
-/// ends, and none of them can tell more than that its candidate or the node is gone.
+/// An operator deletes the election node. By the strict policies every nomination ends, and none of
+/// them can tell more than that its candidate or the node is gone.
 async fn nominations_end_with_the_election_node_if_they_are_to(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "strict").await?;
     arena.create_election_node().await?;
@@ -258,7 +258,8 @@ async fn ends_with_the_election(nomination: &Nomination) -> TestResult {
     Ok(())
 }
 
-/// G17, C-30 by the default policies: the election node is made again, and one of them leads.
+/// The same by the default policies: the election node is made again, and one of them leads
+/// (CURATOR-724).
 async fn nominees_outlive_their_election_node_by_default(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "lenient").await?;
     let mut nominations = queue(&arena, OnLoss::StandAgain, 3).await?;
@@ -267,7 +268,8 @@ async fn nominees_outlive_their_election_node_by_default(server: ServerKind) -> 
     for name in arena.children().await? {
         deletion = deletion.delete(&format!("{ELECTION}/{name}"), Version::ANY);
     }
-    // All at once (C-48): three watched znodes go with one transaction.
+    // All at once: three watched znodes go with one transaction, by which zookeeper-client-rust
+    // lost events (its #82).
     deletion.delete(ELECTION, Version::ANY).commit().await?;
     assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Evicted);
     arena.wait_for_children(3).await?;
@@ -284,9 +286,9 @@ async fn nominees_outlive_their_election_node_by_default(server: ServerKind) -> 
     Ok(())
 }
 
-/// G16: an election of 1,000 candidates of one session is deleted by hand, while the second half of
-/// them is still joining. Every nomination ends, with nothing but the expected reasons; nothing is
-/// left on the server, no watch either.
+/// An election of 1,000 candidates of one session is deleted by hand, while the second half of them
+/// is still joining. Every nomination ends, with nothing but the expected reasons; nothing is left
+/// on the server, no watch either.
 async fn an_election_may_be_deleted_while_many_join(server: ServerKind) -> TestResult {
     let server = server.start()?;
     let arena = Arena::on(server.addr(), "race").await?;

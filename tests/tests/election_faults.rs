@@ -71,9 +71,9 @@ async fn only_candidate(arena: &Arena, nomination: &Nomination) -> Result<Sessio
     Ok(session.expect("the nominee has a candidate"))
 }
 
-/// C-21, C-22: the connection ends when the candidate is being created: the server has not heard of
-/// it, or has and may say so, or has and the answer is lost. Either way there is one candidate in
-/// the end, in the same session, and no lookup comes before a `sync`.
+/// The connection ends when the candidate is being created: the server has not heard of it, or has
+/// and may say so, or has and the answer is lost. Either way there is one candidate in the end, in
+/// the same session, and no lookup comes before a `sync` (CURATOR-45, CURATOR-264).
 async fn a_create_in_doubt_makes_one_candidate(server: ServerKind) -> TestResult {
     for (cut, creates) in [
         (Cut::before(CREATE), 1..=1),
@@ -101,8 +101,8 @@ async fn a_create_in_doubt_makes_one_candidate(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// C-24, C-27: the nomination was dropped when the answer to its create was lost; the candidate is
-/// found and deleted all the same, while the session lives.
+/// The nomination was dropped when the answer to its create was lost; the candidate is found and
+/// deleted all the same, while the session lives (CURATOR-205, aiozk #34).
 async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "orphan").await?;
     bench.arena.create_election_node().await?;
@@ -118,8 +118,8 @@ async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up(server: ServerK
     Ok(())
 }
 
-/// C-62: a create is held up on its way, and the nominee stands by another connection before it
-/// arrives. It arrives too late to make a second candidate.
+/// A create is held up on its way, and the nominee stands by another connection before it arrives.
+/// It arrives too late to make a second candidate.
 async fn a_create_that_arrives_late_makes_no_second_candidate(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "late").await?;
     arena.create_election_node().await?;
@@ -146,8 +146,8 @@ async fn a_create_that_arrives_late_makes_no_second_candidate(server: ServerKind
     Ok(())
 }
 
-/// C-23: the connection ends when a resigning leader deletes its candidate. It is deleted in the
-/// end, in the same session, and the heir leads.
+/// The connection ends when a resigning leader deletes its candidate. It is deleted in the end, in
+/// the same session, and the heir leads (CURATOR-202).
 async fn a_resignation_in_doubt_is_carried_out(server: ServerKind) -> TestResult {
     for cut in [Cut::before(DELETE), Cut::after(DELETE), Cut::instead_of_reply_to(Opcode::DELETE)] {
         let bench = Bench::new(server, "delete").await?;
@@ -165,8 +165,8 @@ async fn a_resignation_in_doubt_is_carried_out(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// C-23: the leader resigns while it has no connection. Its leadership is over with the call; the
-/// znode goes once there is a connection again, and before that nobody else leads.
+/// The leader resigns while it has no connection. Its leadership is over with the call; the znode
+/// goes once there is a connection again, and before that no other nominee leads.
 async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader(
     server: ServerKind,
 ) -> TestResult {
@@ -197,7 +197,7 @@ async fn resigning_without_a_connection_takes_effect_at_once_for_the_leader(
     Ok(())
 }
 
-/// C-26, C-56: no server is in reach any more; a resignation ends with the session at the latest.
+/// No server is in reach any more; a resignation ends with the session at the latest.
 async fn resigning_with_no_server_in_reach_ends_with_the_session(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "unreachable").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
@@ -211,8 +211,8 @@ async fn resigning_with_no_server_in_reach_ends_with_the_session(server: ServerK
     arena.wait_until_empty().await
 }
 
-/// C-34, C-35: the predecessor goes while the follower has no connection, and what the follower
-/// was told before is of no use. Once it is back it leads.
+/// The predecessor goes while the follower has no connection, and what the follower was told before
+/// is of no use. Once it is back it leads (kazoo #116, pulsar #23138).
 async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting(
     server: ServerKind,
 ) -> TestResult {
@@ -240,8 +240,8 @@ async fn a_predecessor_that_went_meanwhile_is_missed_after_reconnecting(
     Ok(())
 }
 
-/// C-45: a leader that loses its connection for a moment is suspended, then resumes: the same
-/// leadership, the same token; and it is valid all the time.
+/// A leader that loses its connection for a moment is suspended, then resumes: the same leadership,
+/// the same token; and it is valid all the time (CURATOR-246).
 async fn a_leader_resumes_after_a_short_disconnection(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "resume").await?;
     let (leader, leadership, heir) = bench.leader_and_heir().await?;
@@ -264,9 +264,9 @@ async fn a_leader_resumes_after_a_short_disconnection(server: ServerKind) -> Tes
     Ok(())
 }
 
-/// C-13, C-56, C-57: nothing gets through any more, and nobody says so. The leader is suspended
-/// when it notices the silence, and has lost its lead before the heir is elected; once connected
-/// again it is behind the heir.
+/// Nothing gets through any more, and no connection ends (kazoo #66). The leader is suspended when
+/// it notices the silence, and has lost its lead before the heir is elected; once connected again
+/// it is behind the heir.
 async fn a_leader_in_a_black_hole_gives_up_before_the_next_leads(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "hole").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;

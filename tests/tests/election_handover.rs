@@ -42,8 +42,7 @@ async fn queue<const N: usize>(arena: &Arena) -> Result<[Nomination; N], TestFai
     Ok(nominations.try_into().expect("as many as were made"))
 }
 
-/// G7, and G1 to G2 as far as types and policies leave something to test: what a lone nominee is
-/// told, and what is on the server meanwhile and afterwards.
+/// What a lone nominee is told, and what is on the server meanwhile and afterwards.
 async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "lone").await?;
     let client = arena.client().await?;
@@ -77,7 +76,7 @@ async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// G8: the data is that of the nominee, also behind another one on the same session.
+/// The data is that of the nominee, also behind another one on the same session.
 async fn candidates_carry_the_data_of_their_nominees(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "names").await?;
     let client = arena.client().await?;
@@ -101,8 +100,8 @@ async fn candidates_carry_the_data_of_their_nominees(server: ServerKind) -> Test
     arena.wait_until_empty().await
 }
 
-/// G3, G5 (1 to 3): of four, each leads once, in the order of their candidates, one at a time;
-/// when the last has resigned none is left.
+/// Of four, each leads once, in the order of their candidates, one at a time; when the last has
+/// resigned none is left.
 async fn four_nominees_of_one_session_lead_in_turn(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "turns").await?;
     let mut nominations = Vec::from(queue::<4>(&arena).await?);
@@ -123,7 +122,7 @@ async fn four_nominees_of_one_session_lead_in_turn(server: ServerKind) -> TestRe
     Ok(())
 }
 
-/// G13: the follower takes over when the leader resigns, and a late joiner does not lead.
+/// The follower takes over when the leader resigns, and a late joiner does not lead.
 async fn a_late_joiner_follows_the_new_leader(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "late").await?;
     let [mut first, mut second] = queue::<2>(&arena).await?;
@@ -139,8 +138,8 @@ async fn a_late_joiner_follows_the_new_leader(server: ServerKind) -> TestResult 
     arena.wait_until_empty().await
 }
 
-/// G5 (8), G14: a follower in the middle withdraws. The one behind it follows the one before it,
-/// the leader is told nothing.
+/// A follower in the middle withdraws. The one behind it follows the one before it, the leader is
+/// told nothing.
 async fn the_follower_behind_one_that_withdrew_follows_the_one_before(
     server: ServerKind,
 ) -> TestResult {
@@ -165,8 +164,8 @@ async fn the_follower_behind_one_that_withdrew_follows_the_one_before(
     arena.wait_until_empty().await
 }
 
-/// C-51: two nominees of one session, and a watch of the user, all on one znode: one of them is
-/// dropped, and the others still hear of its end.
+/// Two nominees of one session, and a watch of the user, all on one znode: one of them is dropped,
+/// and the others still hear of its end (ZOOKEEPER-4466).
 async fn watchers_of_one_znode_do_not_disturb_each_other(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "shared").await?;
     let client = arena.client().await?;
@@ -188,8 +187,8 @@ async fn watchers_of_one_znode_do_not_disturb_each_other(server: ServerKind) -> 
     Ok(())
 }
 
-/// C-46: a session that is closed makes way at once, not at the end of its timeout, which here is
-/// longer than this test waits.
+/// A session that is closed makes way at once, not at the end of its timeout, which here is longer
+/// than this test waits.
 async fn a_closed_client_makes_way_at_once(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "close").await?;
     let closing = zk_tests::election::connect(&arena.servers(), Duration::from_secs(60)).await?;
@@ -219,7 +218,7 @@ async fn a_closed_client_makes_way_at_once(server: ServerKind) -> TestResult {
 }
 
 /// Waiting with a deadline, and again: the nomination keeps its place. Cancelled waits leave
-/// nothing behind (C-27).
+/// nothing behind.
 async fn waiting_for_the_lead_may_be_given_up_and_taken_up(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "deadline").await?;
     let [mut leader, mut follower] = queue::<2>(&arena).await?;
@@ -240,8 +239,8 @@ async fn waiting_for_the_lead_may_be_given_up_and_taken_up(server: ServerKind) -
     Ok(())
 }
 
-/// C-24, C-27, C-41: a nomination is dropped at once, or wherever it happens to be soon after; no
-/// znode of it stays, although the session does.
+/// A nomination is dropped at once, or wherever it happens to be soon after; no znode of it stays,
+/// although the session does (CURATOR-205, CURATOR-297).
 async fn dropped_nominations_leave_nothing_behind(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "dropped").await?;
     let client = arena.client().await?;
@@ -267,8 +266,8 @@ async fn dropped_nominations_leave_nothing_behind(server: ServerKind) -> TestRes
     Ok(())
 }
 
-/// C-41: nothing holds the client but its nominations. The session is closed with the last of them,
-/// and their candidates are gone at once.
+/// Nothing holds the client but its nominations. The session is closed with the last of them, and
+/// their candidates are gone at once.
 async fn the_last_nomination_takes_the_session_along(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "last").await?;
     let client = zk_tests::election::connect(&arena.servers(), Duration::from_secs(60)).await?;
@@ -287,7 +286,7 @@ async fn the_last_nomination_takes_the_session_along(server: ServerKind) -> Test
     Ok(())
 }
 
-/// C-42: what has ended for another reason does not claim to have resigned.
+/// What has ended for another reason does not claim to have resigned (etcd #22123).
 async fn resigning_from_what_was_lost_says_so(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "lost").await?;
     let client = arena.client().await?;

@@ -28,8 +28,8 @@ async fn user_by(arena: &Arena, proxy: &Proxy) -> Result<Client, TestFailure> {
         .await?)
 }
 
-/// C-63: the identities come first on every connection, before the watches, so that leader and heir
-/// go on where only they may read.
+/// The identities come first on every connection, before the watches, so that leader and heir go on
+/// where only they may read (kazoo #172).
 async fn an_election_among_users_survives_reconnects(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "users").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;

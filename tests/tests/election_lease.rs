@@ -190,9 +190,9 @@ async fn a_lease_of_grade_contact_costs_a_ping(server: ServerKind) -> TestResult
     Ok(())
 }
 
-/// A server calls every transaction a success in its header, and says behind it what it refused
-/// (protocol section 4.6): here the check of a candidate that somebody has closed to this nominee.
-/// No watch tells of that, but its lease is not proved any more, and it looks why.
+/// A server calls every transaction a success in its header, and says behind it what it refused:
+/// here the check of a candidate that an operator has closed to this nominee. No watch tells of
+/// that, but its lease is not proved any more, and it looks why.
 async fn a_candidate_that_cannot_be_checked_proves_nothing(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "closed").await?;
     let client = connect(&arena.servers(), TIMEOUT).await?;

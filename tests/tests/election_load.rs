@@ -134,7 +134,7 @@ async fn two_hundred_sessions_share_an_election(server: ServerKind) -> TestResul
     wait_for_watches(&server, 0).await
 }
 
-/// C-54: a nominee that cannot read the list is told so, and its candidate is not left behind; its
+/// A nominee that cannot read the list is told so, and its candidate is not left behind; its
 /// connection, the leader and the others behind it go on.
 async fn too_many_candidates_for_a_client_end_its_nomination_and_nothing_else(
     server: ServerKind,
@@ -162,8 +162,8 @@ async fn too_many_candidates_for_a_client_end_its_nomination_and_nothing_else(
     resign(&mut queue, 2).await
 }
 
-/// C-47: one session stands and resigns 2,000 times behind a leader that stays, and before one that
-/// waits. The watches on the server do not grow.
+/// One session stands and resigns 2,000 times behind a leader that stays, and before one that
+/// waits. The watches on the server do not grow (CURATOR-107).
 async fn watches_do_not_pile_up(server: ServerKind) -> TestResult {
     let _alone = ALONE.lock().await;
     let server = server.start()?;

@@ -37,7 +37,7 @@ async fn fails(nomination: &mut Nomination) -> Result<NominationError, TestFailu
     Ok(failure.expect("it cannot stand"))
 }
 
-/// C-30: a missing election node is made, with its parents, and none of them is ephemeral.
+/// A missing election node is made, with its parents, and none of them is ephemeral.
 async fn a_missing_election_node_is_made_with_its_parents(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "made").await?;
     let client = arena.client().await?;
@@ -50,8 +50,7 @@ async fn a_missing_election_node_is_made_with_its_parents(server: ServerKind) ->
     Ok(())
 }
 
-/// G2, C-30: by the strict policy the nomination ends where there is no election node, and nothing
-/// is made.
+/// By the strict policy the nomination ends where there is no election node, and nothing is made.
 async fn a_missing_election_node_ends_a_strict_nomination(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "missing").await?;
     let client = arena.client().await?;
@@ -76,15 +75,15 @@ async fn an_invalid_path_is_refused_at_once(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-43: nobody has ever stood; there is nobody, and that is no error.
+/// An election without an election node has no candidates, and that is no error (CURATOR-436).
 async fn an_election_that_was_never_held_has_no_candidates(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "never").await?;
     assert_eq!(arena.candidates().await?, []);
     Ok(())
 }
 
-/// C-78: everybody leaves, the election node is deleted and made again: the sequence starts anew,
-/// the token grows.
+/// All nominees leave, the election node is deleted and made again: the sequence starts anew, the
+/// token grows.
 async fn tokens_grow_over_the_deletion_of_the_election_node(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "token").await?;
     let client = arena.client().await?;
@@ -103,8 +102,8 @@ async fn tokens_grow_over_the_deletion_of_the_election_node(server: ServerKind) 
     Ok(())
 }
 
-/// C-30, C-43, C-78: the election node is a container, and the server deletes it whenever it finds
-/// it empty, now and then between the making of it and that of the candidate. Everybody is elected
+/// The election node is a container, and the server deletes it whenever it finds it empty, now and
+/// then between the making of it and that of the candidate (CURATOR-435). Each nominee is elected
 /// all the same, and tokens grow.
 async fn a_container_that_comes_and_goes_stops_nobody(server: ServerKind) -> TestResult {
     let container_check_interval = Duration::from_millis(5);
@@ -143,7 +142,8 @@ async fn connect_as(servers: &str, user: &str) -> Result<Client, TestFailure> {
         .await?)
 }
 
-/// C-31: who may not create a candidate is told so, once, and the nomination ends.
+/// A nominee that may not create a candidate is told so, once, and the nomination ends
+/// (CURATOR-15).
 async fn a_nominee_without_permission_ends_with_that_error(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "forbidden").await?;
     let insider = connect_as(&arena.servers(), "insider:secret").await?;
@@ -172,7 +172,7 @@ async fn a_nominee_without_permission_ends_with_that_error(server: ServerKind) -
     Ok(())
 }
 
-/// C-63: after a reconnect the identity is presented again before anything else, or neither the
+/// After a reconnect the identity is presented again before anything else, or neither the
 /// verification nor the resignation would be allowed.
 async fn a_reconnected_nominee_is_who_it_was(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "identity").await?;

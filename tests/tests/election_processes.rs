@@ -98,8 +98,8 @@ fn names(tenures: &[Tenure]) -> Vec<&str> {
     names.collect()
 }
 
-/// G9, Z1 to Z4: four processes; whichever leads is killed, and the next one takes over once the
-/// session has expired, until none is left.
+/// Four processes; whichever leads is killed, and the next one takes over once the session has
+/// expired, until none is left.
 fn when_the_leader_is_killed_the_next_process_leads(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "killed")?;
     let mut nominees = bench.queue(&["1", "2", "3", "4"], SHORT)?;
@@ -113,7 +113,7 @@ fn when_the_leader_is_killed_the_next_process_leads(server: ServerKind) -> TestR
     Ok(())
 }
 
-/// Z1 to Z4 with leaders that resign: no session has to expire for that. Each process ends well.
+/// The same with leaders that resign: no session has to expire for that. Each process ends well.
 fn when_the_leader_resigns_the_next_process_leads(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "resigned")?;
     let mut nominees = bench.queue(&["1", "2", "3", "4"], LASTING)?;
@@ -133,8 +133,8 @@ fn when_the_leader_resigns_the_next_process_leads(server: ServerKind) -> TestRes
     Ok(())
 }
 
-/// D-8: a process that is to be replaced gives its session and its nomination to the next one,
-/// which leads on with the same token, and nobody else hears of it.
+/// A process that is to be replaced gives its session and its nomination to the next one, which
+/// leads on with the same token, and no other nominee hears of it.
 fn a_leader_that_hands_over_leads_on_in_another_process(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "handed-over")?;
     let mut nominees = bench.queue(&["leader", "heir"], LASTING)?;
@@ -172,9 +172,9 @@ fn a_leader_that_hands_over_leads_on_in_another_process(server: ServerKind) -> T
     Ok(())
 }
 
-/// C-67, C-20's premise: the leader is stopped for longer than its session lives. The next one
-/// leads; the old one, when it goes on, does not see itself lead by the old token ever again, is
-/// told of the loss, and stands again behind the others.
+/// The leader is stopped for longer than its session lives. The next one leads; the old one, when
+/// it goes on, does not see itself lead by the old token ever again, is told of the loss, and
+/// stands again behind the others.
 fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "paused")?;
     let nominees = bench.queue(&["one", "two", "three"], SHORT)?;
@@ -216,8 +216,9 @@ fn a_leader_that_was_paused_never_claims_the_lead_that_it_lost(server: ServerKin
     Ok(())
 }
 
-/// C-20: a leader is paused with a write in its hands, and another one leads before it goes on. What
-/// it then writes under the guard of its leadership is not applied; what a present leader writes is.
+/// A leader is paused with a write in its hands, and another one leads before it goes on. What it
+/// then writes under the guard of its leadership is not applied; what a present leader writes is
+/// (KAFKA-6082).
 fn what_a_former_leader_writes_is_not_applied(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "zombie")?;
     let mut nominees = bench.queue(&["former", "present"], SHORT)?;
@@ -270,9 +271,9 @@ fn a_leader_that_was_paused_for_a_moment_goes_on(server: ServerKind) -> TestResu
     Ok(())
 }
 
-/// C-11, C-2: a follower is paused. Meanwhile the leader resigns, which is the event that promotes
-/// the follower and lies waiting at its socket; its session expires, and the one behind it leads.
-/// When it goes on it must not be elected by that event.
+/// A follower is paused. Meanwhile the leader resigns, which is the event that promotes the
+/// follower and lies waiting at its socket; its session expires, and the one behind it leads. When
+/// it goes on it must not be elected by that event (etcd #11456, CURATOR-696).
 fn a_paused_follower_is_not_elected_by_an_event_that_waited(server: ServerKind) -> TestResult {
     let bench = Bench::new(server, "stale")?;
     let mut nominees = bench.queue(&["leader", "paused", "heir"], SHORT)?;

@@ -22,7 +22,7 @@ async fn is_apart(nomination: &Nomination) -> TestResult {
     Ok(())
 }
 
-/// C-45, C-61: the only server is restarted soon enough. The sessions live on, and so do all
+/// The only server is restarted soon enough (CURATOR-246). The sessions live on, and so do all
 /// candidates; the leader resumes, with its token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_outlives_the_restart_of_the_only_server() -> TestResult {

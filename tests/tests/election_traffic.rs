@@ -162,9 +162,9 @@ fn since(before: &[Traffic], after: &[Traffic]) -> Vec<Traffic> {
     before.iter().zip(after).map(|(before, after)| *after - *before).collect()
 }
 
-/// C-39, design 3.4: nothing happens, over several pings. The leader and those near to leading send
-/// a heartbeat a third of the timeout after the answer to the last one, and confirm it; everybody
-/// else sends a ping in its place. That is all.
+/// Nothing happens, over several pings. The leader and those near to leading send a heartbeat a
+/// third of the timeout after the answer to the last one, and confirm it; the others send a ping in
+/// its place. That is all.
 async fn those_near_to_leading_prove_their_lease_and_others_ping(server: ServerKind) -> TestResult {
     const TIMEOUT: Duration = Duration::from_secs(6);
     const TIMES: u64 = 4;
@@ -214,10 +214,10 @@ impl Queue {
     }
 }
 
-/// C-52, design 3.3: a leader resigns. That is one request, and one event to the successor, which
-/// leads without asking anything if the leader was the only one before it when it last looked, and
-/// looks once otherwise; nobody else hears or says anything, however long the queue. The resigned
-/// one may be sent the event of its own znode.
+/// A leader resigns. That is one request, and one event to the successor, which leads without
+/// asking anything if the leader was the only one before it when it last looked, and looks once
+/// otherwise; no other client hears or says anything, however long the queue. The resigned one may
+/// be sent the event of its own znode.
 async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResult {
     let mut queue = Queue::new(server, "herd", 12, LASTING).await?;
     queue.settle().await?;
@@ -240,7 +240,7 @@ async fn a_resignation_wakes_the_successor_alone(server: ServerKind) -> TestResu
     Ok(())
 }
 
-/// The same for a leader whose session ends, C-46.
+/// The same for a leader whose session ends.
 async fn the_end_of_a_session_wakes_the_successor_alone(server: ServerKind) -> TestResult {
     let mut queue = Queue::new(server, "closing", 6, LASTING).await?;
     queue.settle().await?;

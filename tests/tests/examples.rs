@@ -87,8 +87,8 @@ async fn a_deposed_leader_writes_nothing(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// C-50: a watch or a value whose answer was lost is asked for again; who may have been registered
-/// looks first.
+/// A watch or a value whose answer was lost is asked for again; an instance that may have been
+/// registered looks first.
 async fn answers_that_are_lost_do_not_disturb_them(server: ServerKind) -> TestResult {
     let limit = "the limit is 20";
     let both = "instances: [10.0.0.1:80, 10.0.0.2:80]";

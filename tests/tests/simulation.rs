@@ -59,7 +59,7 @@ fn quorum_holds_whatever_fails() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// A follower that is cut off from its leader goes on answering pings (design, section 3.4).
+/// A follower that is cut off from its leader goes on answering pings.
 #[test]
 fn contact_breaks_while_a_follower_is_cut_off() {
     let broken = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200);
@@ -74,7 +74,7 @@ fn contact_breaks_after_a_long_silence_though_all_servers_are_well() {
     assert_eq!(broken, Some((2_963, Law::OneValidLeader)));
 }
 
-/// A leader that is cut off from its quorum goes on answering `sync` (design, section 3.4).
+/// A leader that is cut off from its quorum goes on answering `sync`.
 #[test]
 fn sync_breaks_while_a_leader_is_cut_off_from_its_quorum() {
     let broken = first_broken(Profile::Quorum, LeaseGrade::Sync, 100..200);

@@ -103,7 +103,7 @@ fn a_session_timeout_that_the_server_changes_is_told() {
     assert!(elected["valid_for_ms"].as_u64().is_some_and(|ms| ms <= 60_000), "{elected}");
 }
 
-/// C-40: no server is waited for, visibly, and the wait can be ended.
+/// The wait for a first server is visible, and can be ended (kazoo #83).
 #[test]
 fn run_says_that_no_server_is_in_reach_and_tries_on() {
     let folder = Folder::new("nowhere");

@@ -77,7 +77,7 @@ fn a_stubborn_command_is_killed_by_the_lease_deadline() {
     run.wait_for_log(&format!("beat {}", token(&elected)));
 }
 
-/// C-52: nothing is answered, and no connection ends.
+/// No server answers, and no connection ends.
 #[test]
 fn a_command_is_stopped_when_the_network_swallows_everything() {
     let proxy = proxy();

@@ -56,7 +56,7 @@ fn a_list_is_no_cause_for_warnings() {
     assert!(!stderr.contains("WARN"), "{stderr}");
 }
 
-/// C-43.
+/// An election that was never held has no candidates, and that is no error.
 #[test]
 fn an_election_that_does_not_exist_has_no_candidates() {
     let servers = servers("list-none");

@@ -153,7 +153,7 @@ fn two_nominees_of_one_session_in_one_election() {
     assert!(matches!(world.role(1), Role::Leading { .. }));
 }
 
-/// Section 3.3: the successor hears of it with one event, and asks for nothing.
+/// The successor hears of it with one event, and asks for nothing.
 #[test]
 fn the_last_in_the_way_goes_and_the_successor_sends_nothing() {
     let mut world = World::settled(3, STAND_AGAIN);

@@ -4,7 +4,7 @@
 //! holds its `Leadership`; beside it, in turns, a plain `delete` and a plain `children`, each until
 //! its answer: what the server takes for them.
 //!
-//! Every newcomer saw a queue when it listed, so each successor lists once more (design 3.1).
+//! Every newcomer saw a queue when it listed, so each successor lists once more.
 
 use core::error::Error;
 use core::time::Duration;

@@ -174,7 +174,7 @@ async fn a_dropped_transaction_leaves_nothing_in_the_client() {
     .await;
 }
 
-/// C-48: a watch that is dropped while its request is on its way is forgotten all the same.
+/// A watch that is dropped while its request is on its way is forgotten all the same.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_watching_read_leaves_no_watch() {
     drop_everywhere(async |client| client.get_data_and_watch("/there").await.map(|_| ())).await;
@@ -228,7 +228,7 @@ async fn a_watching_read_dropped_in_the_next_session_leaves_its_watches_alone() 
     assert_eq!(event.kind, election_tokio::watch::EventType::NODE_CREATED);
 }
 
-/// C-41: a client that is given up while it connects leaves no connection open and does not go on
+/// A client that is given up while it connects leaves no connection open and does not go on
 /// connecting.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_connect_leaves_no_connection() {
@@ -258,7 +258,7 @@ async fn a_dropped_connect_to_nobody_stops_trying() {
     assert_eq!(server.state().accepted, 0);
 }
 
-/// C-66: once it was polled, `close` closes, whether or not anybody waits for the end of it.
+/// Once it was polled, `close` closes, whether or not the caller waits for the end of it.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_close_closes_the_session_all_the_same() {
     at_every_await_point(async |end| {
@@ -280,7 +280,7 @@ async fn a_dropped_close_closes_the_session_all_the_same() {
     .await;
 }
 
-/// C-46: the ephemeral znodes of a dropped client go at once, after what was submitted before.
+/// The ephemeral znodes of a dropped client go at once, after what was submitted before.
 #[tokio::test(start_paused = true)]
 async fn the_last_clone_closes_the_session() {
     let server = Server::new();
@@ -310,7 +310,7 @@ async fn a_watch_keeps_the_session_until_it_is_dropped() {
     assert!(server.state().sessions.is_empty());
 }
 
-/// C-40: the deadline holds, and the error names the last attempt.
+/// The deadline holds, and the error names the last attempt.
 #[tokio::test(start_paused = true)]
 async fn connect_ends_at_its_deadline_and_names_the_last_failure() {
     let server = Server::new();

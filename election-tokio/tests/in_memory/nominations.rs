@@ -34,9 +34,9 @@ async fn nobody_stands(server: &Server, client: &Client, context: &dyn core::fmt
     client.exists("/").await.unwrap();
 }
 
-/// C-24, C-26, C-27, C-41: a nomination that is dropped at any point, from its first request to
-/// its first term, leaves no znode while the session lives. With and without a lost connection at
-/// that moment (C-1, C-2).
+/// A nomination that is dropped at any point, from its first request to its first term, leaves no
+/// znode while the session lives, with and without a lost connection at that moment (CURATOR-205,
+/// CURATOR-297).
 #[tokio::test(start_paused = true)]
 async fn a_nomination_dropped_anywhere_leaves_no_znode() {
     for fate in [Fate::Stays, Fate::IsCut] {
@@ -211,7 +211,7 @@ async fn a_guard_ends_with_the_leadership() {
     assert!(!leadership.is_valid());
 }
 
-/// C-41: a client that is closed at any point of a nomination ends it, and leaves no znode.
+/// A client that is closed at any point of a nomination ends it, and leaves no znode.
 #[tokio::test(start_paused = true)]
 async fn a_close_at_any_point_of_a_nomination_leaves_no_znode() {
     for steps in 0..20 {
@@ -228,7 +228,7 @@ async fn a_close_at_any_point_of_a_nomination_leaves_no_znode() {
 }
 
 /// A session that expires at any point of a nomination is followed by a new one, in which the
-/// nomination stands with a new znode (C-67).
+/// nomination stands with a new znode.
 #[tokio::test(start_paused = true)]
 async fn an_expiry_at_any_point_of_a_nomination_is_survived() {
     for steps in 0..20 {

@@ -137,7 +137,7 @@ async fn a_mechanism_that_says_nothing_is_given_up() {
     assert_eq!(server.state().accepted, 3);
 }
 
-/// C-63: nothing is tried again.
+/// Nothing is tried again.
 #[tokio::test(start_paused = true)]
 async fn a_mechanism_that_fails_for_good_ends_the_client() {
     let server = Server::new();

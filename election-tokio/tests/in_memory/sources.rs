@@ -17,7 +17,7 @@ fn address(host: &str) -> ServerAddress {
     ServerAddress { host: host.to_owned(), port: 2181 }
 }
 
-/// C-64: once for each round of attempts, and not while there is a connection.
+/// Once for each round of attempts, and not while there is a connection.
 #[tokio::test(start_paused = true)]
 async fn a_source_is_asked_for_each_round_of_attempts() {
     let server = Server::new();

@@ -10,8 +10,8 @@ use zk_jute::OpCode;
 
 use crate::server::{Lie, Server, settle, wait};
 
-/// C-58, C-65: whatever the server answers, the request ends with an error, the connection is
-/// dropped at once, and the next one works.
+/// Whatever the server answers, the request ends with an error, the connection is dropped at once,
+/// and the next one works.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_breaks_the_protocol_ends_the_connection_at_once() {
     for lie in [Lie::WrongXid, Lie::Stub, Lie::NegativeLength] {
@@ -55,8 +55,8 @@ async fn a_body_that_ends_too_early_is_an_error_of_its_request_alone() {
     assert_eq!(server.state().accepted, 1);
 }
 
-/// C-57: a request to a server that is silent ends when the connection is given up, after two
-/// thirds of the timeout.
+/// A request to a server that is silent ends when the connection is given up, after two thirds of
+/// the timeout.
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_after_two_thirds_of_the_timeout() {
     let server = Server::new();
@@ -68,7 +68,7 @@ async fn a_silent_server_is_given_up_after_two_thirds_of_the_timeout() {
     assert_eq!(started.elapsed().as_secs(), 6);
 }
 
-/// C-67: after an expiry the client makes a new session, and operations go on.
+/// After an expiry the client makes a new session, and operations go on.
 #[tokio::test(start_paused = true)]
 async fn an_expired_session_is_followed_by_a_new_one() {
     let server = Server::new();
@@ -119,7 +119,7 @@ async fn a_client_that_is_being_closed_makes_no_new_session() {
     assert_eq!(server.state().accepted, 1);
 }
 
-/// C-66: without a confirmation `close` ends after the session timeout, and says so.
+/// Without a confirmation `close` ends after the session timeout, and says so.
 #[tokio::test(start_paused = true)]
 async fn a_close_that_nobody_confirms_ends_with_an_error() {
     let server = Server::new();

@@ -133,7 +133,7 @@ impl Laws {
         };
     }
 
-    /// C-68: a lapse is announced before anything else.
+    /// A lapse is announced before anything else.
     pub(crate) fn check_lapse(&self, now: Instant, events: &[Event<u32, u32>]) {
         if self.lease_before.is_some_and(|deadline| deadline <= now) && !events.is_empty() {
             assert_eq!(events.first(), Some(&Event::LeaseLapsed));

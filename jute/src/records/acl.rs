@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Which identities may do what.
 
 use core::fmt;
 use core::ops::BitOr;
@@ -12,7 +12,7 @@ use crate::records::Stat;
 use crate::vector::Vector;
 use crate::writer::Writer;
 
-/// A set of permissions (protocol section 5.3). Bits without a meaning are kept.
+/// A set of permissions. Bits without a meaning are kept.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Permissions(i32);
 
@@ -150,12 +150,12 @@ impl Request for SetAclRequest<'_> {
 }
 
 impl Acl<'static> {
-    /// Everybody may do everything.
+    /// Any client may do everything.
     pub const OPEN: Self = Self { permissions: Permissions::ALL, scheme: "world", id: "anyone" };
-    /// Everybody may read.
+    /// Any client may read.
     pub const READ_ONLY: Self =
         Self { permissions: Permissions::READ, scheme: "world", id: "anyone" };
-    /// Whoever authenticated on this connection may do everything.
+    /// The identities of the creating connection may do everything.
     pub const CREATOR_ALL: Self = Self { permissions: Permissions::ALL, scheme: "auth", id: "" };
 }
 

@@ -10,8 +10,7 @@ use crate::vector::Vector;
 use crate::writer::Writer;
 
 record! {
-    /// Adds an identity to the connection; its xid is [`Xid::AUTH`](crate::Xid::AUTH)
-    /// (protocol section 5.4).
+    /// Adds an identity to the connection; its xid is [`Xid::AUTH`](crate::Xid::AUTH).
     pub struct AuthPacket<'a> {
         /// Ignored by servers; 0.
         pub kind: i32,
@@ -21,7 +20,7 @@ record! {
         pub credential: Credential<'a>,
     }
 
-    /// One step of a SASL exchange (protocol section 10.2).
+    /// One step of a SASL exchange.
     pub struct GetSaslRequest<'a> {
         /// The client's token; servers refuse null.
         pub token: Credential<'a>,

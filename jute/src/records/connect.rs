@@ -12,7 +12,7 @@ use crate::writer::Writer;
 /// Bytes of a session's password.
 pub const PASSWORD_LEN: usize = 16;
 
-/// Asks for a session, or for going on with one; sent without a header (protocol section 2.1).
+/// Asks for a session, or for going on with one; sent without a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectRequest<'a> {
     /// 0.
@@ -31,7 +31,7 @@ pub struct ConnectRequest<'a> {
     pub read_only: Option<bool>,
 }
 
-/// Grants a session, or refuses it; sent without a header (protocol section 2.2).
+/// Grants a session, or refuses it; sent without a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectResponse<'a> {
     /// 0.

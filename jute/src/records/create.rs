@@ -9,8 +9,7 @@ use crate::vector::Vector;
 use crate::writer::Writer;
 
 numbers! {
-    /// What kind of znode to make (protocol section 5.1). Time-to-live modes have a request of
-    /// their own.
+    /// What kind of znode to make. Time-to-live modes have a request of their own.
     pub struct CreateMode;
     /// Stays until it is deleted.
     PERSISTENT = 0, "Persistent";
@@ -25,7 +24,7 @@ numbers! {
 }
 
 numbers! {
-    /// What kind of znode with a time to live to make (protocol section 5.1).
+    /// What kind of znode with a time to live to make.
     pub struct TtlMode;
     /// Goes when its time to live is over.
     PERSISTENT = 5, "PersistentWithTtl";
@@ -62,7 +61,7 @@ record! {
     /// (since 3.5.3; servers have to be told to allow it).
     ///
     /// The mode is a type of its own because other modes with this operation have made servers
-    /// terminate (protocol section 4.4).
+    /// terminate.
     pub struct CreateTtlRequest<'a> {
         /// The path, without the number of a sequential znode.
         pub path: &'a str,

@@ -61,8 +61,7 @@ record! {
     }
 
     /// Inside a multi: lets it fail unless the znode exists and has this version. On its own it
-    /// would make some servers answer nothing at all (protocol section 4.5), so it is no
-    /// [`Request`].
+    /// would make some servers answer nothing at all, so it is no [`Request`].
     pub struct CheckVersionRequest<'a> {
         /// The znode.
         pub path: &'a str,

@@ -1,4 +1,4 @@
-//! The records of the client protocol (protocol sections 2 to 7), one file a family.
+//! The records of the client protocol, one file a family.
 
 mod acl;
 mod auth;

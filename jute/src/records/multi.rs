@@ -1,4 +1,4 @@
-//! Several operations as one transaction (protocol section 4.6).
+//! Several operations as one transaction.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -37,7 +37,7 @@ pub enum MultiOp<'a> {
 /// The result of one operation of a multi.
 ///
 /// The kind is the server's, not the request's: a `create2` comes back as `Create` from some
-/// releases (protocol section 4.6).
+/// releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MultiResult<'a> {

@@ -1,4 +1,4 @@
-//! Several reads in one request (protocol section 4.7).
+//! Several reads in one request.
 
 use crate::code::ErrorCode;
 use crate::error::DecodeError;

@@ -6,8 +6,8 @@ use crate::record::{Request, record};
 use crate::records::GetDataResponse;
 
 record! {
-    /// Changes the members of an ensemble (since 3.5.0; protocol section 4.4): either `joining` and
-    /// `leaving`, or `new_members` alone.
+    /// Changes the members of an ensemble (since 3.5.0): either `joining` and `leaving`, or
+    /// `new_members` alone.
     pub struct ReconfigRequest<'a> {
         /// Members to add or change, as `server.N=…` separated by commas.
         pub joining_servers: Option<&'a str>,

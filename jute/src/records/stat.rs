@@ -4,7 +4,7 @@ use crate::id::{SessionId, Version, Zxid};
 use crate::record::record;
 
 record! {
-    /// A znode's metadata (protocol section 5.2).
+    /// A znode's metadata.
     pub struct Stat {
         /// The transaction that created the znode.
         pub czxid: Zxid,

@@ -7,7 +7,7 @@ use crate::record::{Request, numbers, record};
 use crate::vector::Vector;
 
 numbers! {
-    /// What happened to a watched znode (protocol section 7.1).
+    /// What happened to a watched znode.
     pub struct EventType;
     /// Nothing did: the state of the session changed. Made by clients.
     NONE = -1, "None";
@@ -28,8 +28,8 @@ numbers! {
 }
 
 numbers! {
-    /// The state of a session as a watch event tells it (protocol section 7.1); on the wire
-    /// always [`KeeperState::SYNC_CONNECTED`].
+    /// The state of a session as a watch event tells it; on the wire always
+    /// [`KeeperState::SYNC_CONNECTED`].
     pub struct KeeperState;
     /// Not known.
     UNKNOWN = -1, "Unknown";
@@ -52,7 +52,7 @@ numbers! {
 }
 
 numbers! {
-    /// What a persistent watch reports (protocol section 7.2).
+    /// What a persistent watch reports.
     pub struct AddWatchMode;
     /// All changes of the znode and of its list of children.
     PERSISTENT = 0, "Persistent";
@@ -61,7 +61,7 @@ numbers! {
 }
 
 numbers! {
-    /// Which watches on a path are meant (protocol section 7.6).
+    /// Which watches on a path are meant.
     pub struct WatcherType;
     /// The one-shot watch on the list of children.
     CHILDREN = 1, "Children";
@@ -116,8 +116,7 @@ record! {
         pub path: &'a str,
     }
 
-    /// Sets one-shot watches again after a reconnect (protocol section 7.5). Null lists are
-    /// refused by servers.
+    /// Sets one-shot watches again after a reconnect. Null lists are refused by servers.
     pub struct SetWatches<'a> {
         /// What the client had seen; later changes are reported at once.
         pub relative_zxid: Zxid,

@@ -1,4 +1,4 @@
-//! Frames as the proxy sees them (protocol sections 1.2, 2 and 3), read apart from the codec.
+//! Frames as the proxy sees them, read apart from the codec.
 
 use crate::opcode::Opcode;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::clock::Time;
 use super::story::Story;
 
-/// A law of the simulation (design, section 7).
+/// A law of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Law {
     /// Never two valid leaders at one moment of true time.
@@ -17,7 +17,7 @@ pub enum Law {
     TokensGrow,
     /// A leadership that is announced is valid at that moment.
     AnnouncedValid,
-    /// A leader whose candidate was deleted by somebody else is not valid for longer than its
+    /// A leader whose candidate was deleted by an operator is not valid for longer than its
     /// timeout.
     EvictionHeard,
     /// No leadership is lost to a lapse while its client's connection and the ensemble are well,
@@ -31,7 +31,8 @@ pub enum Law {
     OneWakeUp,
     /// No candidate of a nomination that said that it was gone.
     NothingLeftBehind,
-    /// The events of a session follow their automaton (C-55).
+    /// The events of a session follow their automaton (Curator told RECONNECTED before LOST:
+    /// CURATOR-367).
     EventsInOrder,
     /// A nomination ends once, and nothing comes of it afterwards.
     OneEnd,

@@ -1,4 +1,4 @@
-//! Which faults there are, and which grades of evidence hold under them (design, section 3.4).
+//! Which faults there are, and which grades of evidence hold under them.
 
 use core::fmt;
 use core::str::FromStr;

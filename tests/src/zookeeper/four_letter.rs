@@ -1,4 +1,4 @@
-//! Four-letter words: questions on the client port (protocol section 12.6).
+//! Four-letter words: questions on the client port.
 
 use core::net::SocketAddr;
 use core::time::Duration;

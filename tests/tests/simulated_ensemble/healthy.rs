@@ -47,7 +47,7 @@ fn writes_reach_every_member() {
     }
 }
 
-/// C-22: a follower that lags answers from the past, until a `sync`.
+/// A follower that lags answers from the past, until a `sync`.
 #[test]
 fn sync_shows_everything_committed_before_it() {
     for seed in 0..50 {

@@ -1,6 +1,6 @@
 //! A watch that stays, and what is read beside it: at first, now and then, and after each gap. The
 //! same client keeps a one-shot watch on the same path, which servers before 3.9 confuse with it
-//! (C-51), or on one below it.
+//! (ZOOKEEPER-4466), or on one below it.
 
 use core::future::{Future as _, poll_fn};
 use core::pin::pin;
