@@ -58,7 +58,7 @@ pub enum Notice {
     /// Leadership is over. The nomination is not: by its policy it stands again or ends.
     Lost(Cause),
     /// The candidate is gone that had not led; a new one will stand.
-    Unseated(Cause),
+    CandidateLost(Cause),
     /// The nomination is over, and with it any leadership. Reported exactly once, and last.
     Ended(End),
 }

@@ -43,13 +43,13 @@ pub(crate) struct Lists {
 /// The lists of one parent.
 #[derive(Debug, Default)]
 struct ParentLists {
-    stage: Stage,
+    stage: ListStage,
     /// Recipes that the next list serves.
     waiting: BTreeMap<RecipeKey, Ticket>,
 }
 
 #[derive(Debug, Default)]
-enum Stage {
+enum ListStage {
     #[default]
     Asked,
     Sent {
@@ -76,7 +76,7 @@ impl Lists {
     /// The list that was to be submitted was not: those that it was to serve.
     pub(crate) fn not_sent(&mut self, parent: &str) -> Vec<Reader> {
         match self.parents.remove(parent) {
-            Some(ParentLists { stage: Stage::Sent { serves, .. }, .. }) => {
+            Some(ParentLists { stage: ListStage::Sent { serves, .. }, .. }) => {
                 serves.into_iter().map(|(key, ticket)| Reader { key, ticket }).collect()
             }
             Some(_) | None => Vec::new(),
@@ -88,10 +88,10 @@ impl Lists {
         let Some(ParentLists { stage, .. }) = self.parents.get_mut(parent) else {
             return;
         };
-        if let Stage::Sent { key, serves } = stage
+        if let ListStage::Sent { key, serves } = stage
             && *key == answered
         {
-            *stage = Stage::Delivering { listed, to: core::mem::take(serves) };
+            *stage = ListStage::Delivering { listed, to: core::mem::take(serves) };
             self.delivering.push_back(Arc::clone(parent));
         }
     }
@@ -114,11 +114,11 @@ impl Lists {
             return None;
         }
         match &mut self.parents.get_mut(parent)?.stage {
-            Stage::Delivering { listed, to } => {
+            ListStage::Delivering { listed, to } => {
                 let ticket = to.remove(&recipe)?;
                 Some(Delivery { to: Reader { key: recipe, ticket }, listed: listed.clone() })
             }
-            Stage::Asked | Stage::Sent { .. } => None,
+            ListStage::Asked | ListStage::Sent { .. } => None,
         }
     }
 
@@ -128,7 +128,7 @@ impl Lists {
             return Some(self.submit(parent));
         }
         let parent = self.delivering.front()?;
-        if let Some(ParentLists { stage: Stage::Delivering { listed, to }, .. }) =
+        if let Some(ParentLists { stage: ListStage::Delivering { listed, to }, .. }) =
             self.parents.get_mut(parent)
             && !to.is_empty()
         {
@@ -142,7 +142,7 @@ impl Lists {
         if waiting.is_empty() {
             return Some(Next::Done);
         }
-        self.parents.insert(Arc::clone(&parent), ParentLists { stage: Stage::Asked, waiting });
+        self.parents.insert(Arc::clone(&parent), ParentLists { stage: ListStage::Asked, waiting });
         Some(self.submit(parent))
     }
 
@@ -152,7 +152,7 @@ impl Lists {
         };
         self.last_key += 1;
         let key = ListKey(self.last_key);
-        lists.stage = Stage::Sent { key, serves: core::mem::take(&mut lists.waiting) };
+        lists.stage = ListStage::Sent { key, serves: core::mem::take(&mut lists.waiting) };
         Next::Submit { parent, key }
     }
 

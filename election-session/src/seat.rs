@@ -26,7 +26,7 @@ pub(crate) struct Surroundings<'h, T, W> {
 
 /// Whether a recipe takes steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum SeatStage {
     Standing,
     /// The session is being closed: what is heard of its znode is its end by that.
     Closing,
@@ -34,7 +34,7 @@ pub(crate) enum Stage {
     Over(RecipeEnd),
 }
 
-impl Stage {
+impl SeatStage {
     /// Whether it is closing, and its end if it is over.
     pub(crate) const fn facts(self) -> (bool, Option<RecipeEnd>) {
         match self {
@@ -58,7 +58,7 @@ pub(crate) struct Seat<R> {
     /// The session that it stands in, once it had one.
     pub(crate) session: Option<SessionId>,
     pub(crate) deadline: Option<Instant>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: SeatStage,
     /// The data that was read by the reply which brought the last notice.
     pub(crate) last_read: Option<Bytes>,
 }
@@ -82,7 +82,7 @@ impl<R: Recipe> Seat<R> {
             grant: Grant::None,
             session: None,
             deadline: None,
-            stage: Stage::Standing,
+            stage: SeatStage::Standing,
             last_read: None,
         }
     }

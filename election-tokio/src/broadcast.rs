@@ -33,14 +33,14 @@ struct Channel<T> {
 struct State<T> {
     value: T,
     version: u64,
-    phase: Phase,
+    phase: Openness,
     last_place: Place,
     waiting: BTreeMap<Place, Waker>,
 }
 
 /// Whether there are more values to come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum Openness {
     Open,
     Over,
 }
@@ -69,7 +69,7 @@ impl<T> Sender<T> {
         let state = State {
             value,
             version: 0,
-            phase: Phase::Open,
+            phase: Openness::Open,
             last_place: Place(0),
             waiting: BTreeMap::new(),
         };
@@ -87,7 +87,7 @@ impl<T> Sender<T> {
     /// Replaces the value; `wakers` are to be woken. After the [end](Sender::end) it changes nothing.
     pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
-        if state.phase == Phase::Over {
+        if state.phase == Openness::Over {
             return;
         }
         let before = core::mem::replace(&mut state.value, value);
@@ -121,7 +121,7 @@ impl<T> Sender<T> {
     /// The latest value is the last one; `wakers` are to be woken.
     pub(crate) fn end(&self, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
-        state.phase = Phase::Over;
+        state.phase = Openness::Over;
         wakers.extend(core::mem::take(&mut state.waiting).into_values());
     }
 }
@@ -164,7 +164,7 @@ impl<T: Clone> Receiver<T> {
             self.seen = state.version;
             return Poll::Ready(Some(state.value.clone()));
         }
-        if state.phase == Phase::Over {
+        if state.phase == Openness::Over {
             return Poll::Ready(None);
         }
         let replaced = state.waiting.insert(self.place, waker);

@@ -35,7 +35,7 @@ pub struct Standing<N> {
 /// What a recipe has to tell its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Told<N> {
+pub enum RecipeUpdate<N> {
     /// What the machine says.
     Notice(N),
     /// What the recipe stands for is held, and the lease is proved.
@@ -73,10 +73,10 @@ impl Client {
 }
 
 impl<N> Standing<N> {
-    /// Waits for what the recipe has to tell next. `None` after [`Told::Over`].
+    /// Waits for what the recipe has to tell next. `None` after [`RecipeUpdate::Over`].
     ///
     /// Cancel safe: nothing is lost.
-    pub async fn next(&mut self) -> Option<Told<N>> {
+    pub async fn next(&mut self) -> Option<RecipeUpdate<N>> {
         poll_fn(|cx| self.queue.poll(cx)).await
     }
 
@@ -111,7 +111,7 @@ struct Queue<N>(Mutex<Untaken<N>>);
 
 #[derive(Debug)]
 struct Untaken<N> {
-    told: VecDeque<Told<N>>,
+    told: VecDeque<RecipeUpdate<N>>,
     waker: Option<Waker>,
     has_ended: HasEnded,
 }
@@ -134,16 +134,16 @@ impl<N> Queue<N> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, told: Told<N>, wakers: &mut Vec<Waker>) {
+    fn push(&self, told: RecipeUpdate<N>, wakers: &mut Vec<Waker>) {
         let mut untaken = self.lock();
-        if let Told::Over(_) = told {
+        if let RecipeUpdate::Over(_) = told {
             untaken.has_ended = HasEnded::Yes;
         }
         untaken.told.push_back(told);
         wakers.extend(untaken.waker.take());
     }
 
-    fn poll(&self, cx: &Context<'_>) -> Poll<Option<Told<N>>> {
+    fn poll(&self, cx: &Context<'_>) -> Poll<Option<RecipeUpdate<N>>> {
         // Cloned outside of the lock, and what it replaces is dropped there, too.
         let waker = cx.waker().clone();
         let mut untaken = self.lock();
@@ -178,16 +178,16 @@ impl<R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send> Face for QueueFac
     fn stepped(&mut self, _: &R, step: Step<R::Notice>, _: View<'_>, unlocked: &mut Unlocked) {
         let Step { notice, grant, .. } = step;
         let granted = grant.and_then(|grant| match grant {
-            GrantChange::Announced { token, .. } => Some(Told::Granted { token }),
-            GrantChange::Ended { token, .. } => Some(Told::GrantEnded { token }),
+            GrantChange::Announced { token, .. } => Some(RecipeUpdate::Granted { token }),
+            GrantChange::Ended { token, .. } => Some(RecipeUpdate::GrantEnded { token }),
             GrantChange::AwaitsLease(_) => None,
         });
-        for told in notice.map(Told::Notice).into_iter().chain(granted) {
+        for told in notice.map(RecipeUpdate::Notice).into_iter().chain(granted) {
             self.queue.push(told, &mut unlocked.wakers);
         }
     }
 
     fn over(&mut self, _: &R, end: RecipeEnd, unlocked: &mut Unlocked) {
-        self.queue.push(Told::Over(end), &mut unlocked.wakers);
+        self.queue.push(RecipeUpdate::Over(end), &mut unlocked.wakers);
     }
 }

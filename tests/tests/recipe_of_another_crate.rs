@@ -5,7 +5,7 @@
 #[path = "../../election-session/tests/toy/mod.rs"]
 mod toy;
 
-use election_tokio::recipe::{RecipeEnd, Standing, Told};
+use election_tokio::recipe::{RecipeEnd, RecipeUpdate, Standing};
 use election_tokio::{Client, CreateMode, Version};
 use toy::{Notice, Player};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -25,8 +25,8 @@ async fn play(mut player: Standing<Notice>) -> Vec<Notice> {
     let mut notices = Vec::new();
     while let Some(told) = player.next().await {
         match told {
-            Told::Notice(notice) => notices.push(notice),
-            Told::Over(end) => assert_eq!(end, RecipeEnd::Finished),
+            RecipeUpdate::Notice(notice) => notices.push(notice),
+            RecipeUpdate::Over(end) => assert_eq!(end, RecipeEnd::Finished),
             other => panic!("it holds nothing: {other:?}"),
         }
     }
@@ -77,7 +77,7 @@ async fn a_player_that_is_dropped_takes_its_znode_along(server: ServerKind) -> T
     let chroot = server.shared()?.fresh_chroot("rounds")?;
     let client = client(server, &chroot).await?;
     let mut player = client.stand("/round", Player::new("anna", 2))?;
-    assert_eq!(player.next().await, Some(Told::Notice(Notice::AwaitsGo)));
+    assert_eq!(player.next().await, Some(RecipeUpdate::Notice(Notice::AwaitsGo)));
     let (joined, gone) = client.exists_and_watch("/round/anna").await?;
     assert!(joined.is_some());
     drop(player);

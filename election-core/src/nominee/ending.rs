@@ -85,7 +85,7 @@ impl Nominee {
             OnLoss::StandAgain => {
                 let notice = match &self.stage {
                     Stage::Leading(_) => Some(Notice::Lost(cause)),
-                    Stage::Standing(_) => Some(Notice::Unseated(cause)),
+                    Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
                     Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
                 };
                 self.stand_again();

@@ -69,7 +69,7 @@ impl Told {
         match (self, notice) {
             (
                 Self::NotLeading,
-                Notice::Following | Notice::FollowingUnwatched | Notice::Unseated(_),
+                Notice::Following | Notice::FollowingUnwatched | Notice::CandidateLost(_),
             ) => Ok(Self::NotLeading),
             (Self::NotLeading, Notice::Elected(token))
             | (Self::Suspended, Notice::Resumed(token)) => {
@@ -384,7 +384,7 @@ impl Client {
     /// Whether the log holds a loss for this cause.
     pub fn was_told_of(&self, cause: Cause) -> bool {
         self.log.iter().flatten().any(|notice| {
-            matches!(notice, Notice::Lost(told) | Notice::Unseated(told) if *told == cause)
+            matches!(notice, Notice::Lost(told) | Notice::CandidateLost(told) if *told == cause)
         })
     }
 }

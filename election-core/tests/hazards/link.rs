@@ -68,7 +68,7 @@ fn session_is_expired() {
     assert_eq!(world.notices(0), [Notice::Suspended, Notice::Lost(Cause::SessionExpired)]);
     world.take(Step::LearnOfExpiry(1));
     world.take(Step::Connect(1));
-    assert_eq!(world.notices(1), [Notice::Unseated(Cause::SessionExpired)]);
+    assert_eq!(world.notices(1), [Notice::CandidateLost(Cause::SessionExpired)]);
     world.settle();
     world.check().expect("every rule holds");
     assert_eq!(world.clients[0].creates, 2);

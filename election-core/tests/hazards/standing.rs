@@ -40,7 +40,7 @@ fn predecessor_data_changes() {
 fn own_znode_is_deleted_by_someone_else() {
     let mut world = World::settled(3, STAND_AGAIN);
     for (client, notice) in
-        [(1, Notice::Unseated(Cause::Evicted)), (0, Notice::Lost(Cause::Evicted))]
+        [(1, Notice::CandidateLost(Cause::Evicted)), (0, Notice::Lost(Cause::Evicted))]
     {
         world.notices(client);
         let token = world.server.find(world.candidate(client)).map(|znode| znode.token);

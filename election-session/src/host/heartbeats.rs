@@ -9,13 +9,13 @@ use crate::event::Event;
 use crate::heartbeats::Checked;
 use crate::key::RecipeKey;
 use crate::replies::{Happening, Stimulus};
-use crate::seat::{Seat, Stage};
+use crate::seat::{Seat, SeatStage};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if
     /// there is one.
     pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
-        let seat = self.seats.get(&key).filter(|seat| seat.stage == Stage::Standing);
+        let seat = self.seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
         let wanted = seat.and_then(|seat| Some((&seat.site, seat.recipe.heartbeat()?)));
         let next = match (&self.heartbeats.checked, wanted) {
             (Some(checked), _) if checked.key != key => return,
@@ -43,7 +43,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     fn needing_the_lease(&self) -> impl Iterator<Item = Checked> {
-        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == Stage::Standing);
+        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == SeatStage::Standing);
         standing.filter_map(|(&key, seat): (_, &Seat<R>)| {
             Some(Checked { key, path: seat.site.path_of(seat.recipe.heartbeat()?) })
         })

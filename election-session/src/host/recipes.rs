@@ -16,7 +16,7 @@ use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
 use crate::replies::{Happening, Stimulus};
 use crate::request::RequestKind;
-use crate::seat::{Seat, Stage, Surroundings, Taken};
+use crate::seat::{Seat, SeatStage, Surroundings, Taken};
 use crate::site::Site;
 use crate::view::View;
 
@@ -101,7 +101,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// The recipes that take steps, oldest first.
     pub fn recipes(&self) -> impl Iterator<Item = (RecipeKey, &R)> {
-        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == Stage::Standing);
+        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == SeatStage::Standing);
         standing.map(|(key, seat)| (*key, &seat.recipe))
     }
 
@@ -121,10 +121,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Some(seat) = self.seats.get_mut(&key) else {
             return;
         };
-        if let Stage::Over(_) = seat.stage {
+        if let SeatStage::Over(_) = seat.stage {
             return;
         }
-        seat.stage = Stage::Over(end);
+        seat.stage = SeatStage::Over(end);
         self.deadlines.replace(key, seat.deadline.take(), None);
         // A recipe that has finished holds nothing any more.
         if let RecipeEnd::HostEnded(end) = end
@@ -137,7 +137,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Takes out a recipe that is over.
     pub(super) fn take_over(&mut self, key: RecipeKey) -> Option<Event<R, T, W>> {
-        let Seat { recipe, site, stage: Stage::Over(end), .. } = self.seats.remove(&key)? else {
+        let Seat { recipe, site, stage: SeatStage::Over(end), .. } = self.seats.remove(&key)?
+        else {
             return None;
         };
         Some(Event::Over { key, recipe: Box::new(recipe), site, end })
@@ -157,7 +158,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     fn step(&mut self, now: Instant, key: RecipeKey, stimulus: Stimulus) {
         let Self { seats, session, lists, events, .. } = self;
-        let Some(seat) = seats.get_mut(&key).filter(|seat| seat.stage == Stage::Standing) else {
+        let Some(seat) = seats.get_mut(&key).filter(|seat| seat.stage == SeatStage::Standing)
+        else {
             return;
         };
         let zxid = session.last_zxid();
@@ -221,7 +223,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Self { seats, session, lists, events, .. } = self;
         let zxid = session.last_zxid();
         self.awaiting_lease.retain(|key| {
-            let Some(seat) = seats.get_mut(key).filter(|seat| seat.stage == Stage::Standing) else {
+            let Some(seat) = seats.get_mut(key).filter(|seat| seat.stage == SeatStage::Standing)
+            else {
                 return false;
             };
             let grant = seat.look_at_lease(&Surroundings { session, now, lists });

@@ -8,7 +8,7 @@ use zk_session::{Expiry, Instant, SessionEnd, SessionTicket, TransportCommand};
 use super::{Link, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
 use crate::replies::Happening;
-use crate::seat::Stage;
+use crate::seat::SeatStage;
 use crate::sessions::{HostSession, new_session};
 use crate::settings::{IfGone, OnExpiry, Resumption};
 
@@ -26,14 +26,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             };
             match (seat.stage, seat.recipe.phase()) {
                 // What is heard of its znode from now on is its end by the close.
-                (Stage::Standing, Phase::Standing) => {
-                    seat.stage = Stage::Closing;
+                (SeatStage::Standing, Phase::Standing) => {
+                    seat.stage = SeatStage::Closing;
                     let grant = seat.grant.end(SessionEnd::Closed);
                     self.tell_step(key, grant);
                 }
                 // Its end is still to be told, or what it left to be removed.
-                (Stage::Standing, Phase::Leaving | Phase::CleaningUp | Phase::Over)
-                | (Stage::Closing | Stage::Over(_), _) => {}
+                (SeatStage::Standing, Phase::Leaving | Phase::CleaningUp | Phase::Over)
+                | (SeatStage::Closing | SeatStage::Over(_), _) => {}
             }
         }
     }

@@ -57,12 +57,12 @@ pub struct ParseEnsembleMemberError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a change does nothing until it is asked for"]
 pub struct Reconfiguration {
-    change: Change,
+    change: MembershipChange,
     only_from: Option<Zxid>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Change {
+enum MembershipChange {
     Members { joining: Vec<EnsembleMember>, leaving: Vec<u64> },
     All(Vec<EnsembleMember>),
 }
@@ -113,8 +113,8 @@ impl Client {
             (!items.is_empty()).then(|| items.join(","))
         }
         let (joining, leaving, members) = match &change.change {
-            Change::Members { joining, leaving } => (list(joining), list(leaving), None),
-            Change::All(members) => (None, None, list(members)),
+            MembershipChange::Members { joining, leaving } => (list(joining), list(leaving), None),
+            MembershipChange::All(members) => (None, None, list(members)),
         };
         let request = ReconfigRequest {
             joining_servers: joining.as_deref(),
@@ -203,19 +203,21 @@ impl ParseEnsembleMemberError {
 impl Reconfiguration {
     /// Members come and go; a member that is there already is changed.
     pub const fn incremental() -> Self {
-        let change = Change::Members { joining: Vec::new(), leaving: Vec::new() };
+        let change = MembershipChange::Members { joining: Vec::new(), leaving: Vec::new() };
         Self { change, only_from: None }
     }
 
     /// These members, and no others.
     pub const fn to(members: Vec<EnsembleMember>) -> Self {
-        Self { change: Change::All(members), only_from: None }
+        Self { change: MembershipChange::All(members), only_from: None }
     }
 
     /// A member comes, or is changed.
     pub fn joining(mut self, member: EnsembleMember) -> Self {
         match &mut self.change {
-            Change::Members { joining: members, .. } | Change::All(members) => members.push(member),
+            MembershipChange::Members { joining: members, .. } | MembershipChange::All(members) => {
+                members.push(member)
+            }
         }
         self
     }
@@ -223,8 +225,8 @@ impl Reconfiguration {
     /// The member with this number goes.
     pub fn leaving(mut self, id: u64) -> Self {
         match &mut self.change {
-            Change::Members { leaving, .. } => leaving.push(id),
-            Change::All(members) => members.retain(|member| member.id != id),
+            MembershipChange::Members { leaving, .. } => leaving.push(id),
+            MembershipChange::All(members) => members.retain(|member| member.id != id),
         }
         self
     }

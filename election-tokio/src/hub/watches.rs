@@ -68,7 +68,7 @@ enum StreamEnd {
     #[default]
     Open,
     Lost,
-    Told,
+    Delivered,
 }
 
 impl Watches {
@@ -112,13 +112,13 @@ impl Watches {
         if let Some(item) = stream.items.pop_front() {
             return (Poll::Ready(Some(item)), None);
         }
-        match core::mem::replace(&mut stream.end, StreamEnd::Told) {
+        match core::mem::replace(&mut stream.end, StreamEnd::Delivered) {
             StreamEnd::Open => {
                 stream.end = StreamEnd::Open;
                 (Poll::Pending, stream.waker.replace(cx.waker().clone()))
             }
             StreamEnd::Lost => (Poll::Ready(Some(StreamItem::Lost)), None),
-            StreamEnd::Told => (Poll::Ready(None), None),
+            StreamEnd::Delivered => (Poll::Ready(None), None),
         }
     }
 

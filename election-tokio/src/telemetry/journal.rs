@@ -189,7 +189,7 @@ impl ElectionEntry {
                     target: ELECTION, election, %nominee, session, %zxid, %cause,
                     "leadership lost"
                 ),
-                Notice::Unseated(cause) => warn!(
+                Notice::CandidateLost(cause) => warn!(
                     target: ELECTION, election, %nominee, session, %zxid, %cause, "candidate lost"
                 ),
                 Notice::Ended(end) => info!(

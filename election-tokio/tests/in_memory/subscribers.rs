@@ -61,7 +61,13 @@ impl Caller {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Caller {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target().starts_with("election_tokio") {
-            *self.0.told.lock().expect("it does not panic").entry(event.metadata().target()).or_default() += 1;
+            *self
+                .0
+                .told
+                .lock()
+                .expect("it does not panic")
+                .entry(event.metadata().target())
+                .or_default() += 1;
             self.call();
         }
     }

@@ -171,7 +171,7 @@ fn what_a_lost_watch_was_on_is_read_again() {
         script.feed(Event::Changed { ticket: own, change });
         assert_eq!((script.asked.as_str(), script.notice), (&*format!("read {OWN}"), None));
         script.answer(Err(Failure::NoNode));
-        assert_eq!(script.notice, Some(Notice::Unseated(Cause::Evicted)));
+        assert_eq!(script.notice, Some(Notice::CandidateLost(Cause::Evicted)));
 
         let mut leader = Script::created();
         let own = leader.ticket.unwrap();

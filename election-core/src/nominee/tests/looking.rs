@@ -66,7 +66,7 @@ fn a_candidate_that_has_gone_unheard_is_missed_by_a_look() {
     let mut script = following();
     script.feed(Event::Look);
     script.list(&[OTHER]);
-    assert_eq!(script.notice, Some(Notice::Unseated(Cause::Evicted)));
+    assert_eq!(script.notice, Some(Notice::CandidateLost(Cause::Evicted)));
     assert_eq!(script.asked, "create");
 
     let mut script = Script::leading();

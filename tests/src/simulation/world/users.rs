@@ -130,7 +130,7 @@ impl World<'_> {
                     process.traffic.losses += 1;
                 }
                 Observed::Notice {
-                    notice: Notice::Unseated(_) | Notice::Lost(_) | Notice::Ended(_),
+                    notice: Notice::CandidateLost(_) | Notice::Lost(_) | Notice::Ended(_),
                     ..
                 } => process.candidates_gone += 1,
                 _ => {}
