@@ -199,7 +199,7 @@ struct CallingRecorder {
 
 impl CallingRecorder {
     fn record(&self, key: &metrics::Key) {
-        self.recorded.lock().unwrap().insert(key.name().to_owned());
+        self.recorded.lock().expect("it does not panic").insert(key.name().to_owned());
         let Some(client) = self.client.get() else {
             return;
         };
@@ -258,11 +258,17 @@ async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
     leadership.resign().await?;
     for name in ["connections", "requests_total", "watch_events_total", "sessions_total"] {
         let name = format!("zk_client_{name}");
-        assert!(recorder.recorded.lock().unwrap().contains(&name), "{name} was not recorded");
+        assert!(
+            recorder.recorded.lock().expect("it does not panic").contains(&name),
+            "{name} was not recorded"
+        );
     }
     for name in ["elected_total", "requests_total", "lost_total", "leading"] {
         let name = format!("zk_election_{name}");
-        assert!(recorder.recorded.lock().unwrap().contains(&name), "{name} was not recorded");
+        assert!(
+            recorder.recorded.lock().expect("it does not panic").contains(&name),
+            "{name} was not recorded"
+        );
     }
     Ok(())
 }

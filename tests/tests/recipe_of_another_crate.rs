@@ -27,7 +27,8 @@ async fn play(mut player: Standing<Notice>) -> Vec<Notice> {
         match told {
             RecipeUpdate::Notice(notice) => notices.push(notice),
             RecipeUpdate::Over(end) => assert_eq!(end, RecipeEnd::Finished),
-            other => panic!("it holds nothing: {other:?}"),
+            // It holds nothing.
+            other => unreachable!("{other:?}"),
         }
     }
     notices
@@ -56,16 +57,12 @@ async fn the_first_to_write_wins_each_round(server: ServerKind) -> TestResult {
         referee.create(&format!("{path}.go"), "", CreateMode::Persistent).await?;
         let mut winners = Vec::new();
         for (player, name) in players.into_iter().zip(NAMES) {
-            let notices = player.await?;
-            match notices.last() {
-                Some(Notice::Won) => winners.push(name),
-                Some(Notice::Lost) => {}
-                other => panic!("{name} ended with {other:?}"),
-            }
+            let end = player.await?.pop();
+            assert!(matches!(end, Some(Notice::Won | Notice::Lost)), "{name}: {end:?}");
+            winners.extend((end == Some(Notice::Won)).then_some(name));
         }
-        let [winner] = winners.as_slice() else {
-            panic!("round {round} was won by {winners:?}");
-        };
+        assert_eq!(winners.len(), 1, "round {round} was won by {winners:?}");
+        let winner = winners.concat();
         let (signature, stat) = referee.get_data(&path).await?;
         assert_eq!((&*signature, stat.version), (winner.as_bytes(), Version::new(1)));
         assert_eq!(referee.get_children(&path).await?.iter().count(), 0, "nothing stays behind");

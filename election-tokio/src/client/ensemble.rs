@@ -216,7 +216,7 @@ impl Reconfiguration {
     pub fn joining(mut self, member: EnsembleMember) -> Self {
         match &mut self.change {
             MembershipChange::Members { joining: members, .. } | MembershipChange::All(members) => {
-                members.push(member)
+                members.push(member);
             }
         }
         self
