@@ -147,10 +147,7 @@ impl Driver {
                     metrics::received(&self.frames);
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.unlocked, |hub, now| {
-                        frames.drain(..).for_each(|frame| match frame {
-                            Frame::Whole(frame) => hub.host.handle_frame(now, frame),
-                            Frame::Oversized(frame) => hub.host.handle_oversized(now, &frame),
-                        });
+                        frames.drain(..).for_each(|frame| hub.host.handle_frame(now, frame));
                     });
                 }
                 match end {

@@ -29,6 +29,12 @@ pub enum Frame {
     Oversized(Oversized),
 }
 
+impl From<Bytes> for Frame {
+    fn from(payload: Bytes) -> Self {
+        Self::Whole(payload)
+    }
+}
+
 /// What is kept of a frame above the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oversized {

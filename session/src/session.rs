@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroUsize;
 
-use bytes::{Bytes, BytesMut};
-use zk_jute::{Frame, FrameSplitter, Oversized, SessionId, Zxid};
+use bytes::BytesMut;
+use zk_jute::{Frame, FrameSplitter, SessionId, Zxid};
 
 use crate::config::Config;
 use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
@@ -103,16 +103,29 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// The transport delivered the payload of a frame.
-    pub fn handle_frame(&mut self, now: Instant, frame: Bytes) {
+    /// The transport delivered a frame, or its payload.
+    ///
+    /// Of one that is longer than the driver keeps, which the driver reads past, the head is enough. If
+    /// it is the reply to a request, that request fails with
+    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does; anything else
+    /// that is so long ends the connection.
+    pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
         self.check_lease(now);
-        match self.state {
-            State::Handshaking { server, sent_at, .. } => {
+        match (self.state, frame.into()) {
+            (State::Handshaking { server, sent_at, .. }, Frame::Whole(frame)) => {
                 self.handle_handshake(now, server, sent_at, &frame);
             }
-            State::Authenticating(exchange) => self.handle_sasl_frame(now, exchange, frame),
-            State::Live(live) => self.handle_live_frame(now, live, frame),
-            State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
+            (State::Authenticating(exchange), Frame::Whole(frame)) => {
+                self.handle_sasl_frame(now, exchange, frame);
+            }
+            (State::Live(live), Frame::Whole(frame)) => self.handle_live_frame(now, live, frame),
+            (State::Live(live), Frame::Oversized(frame)) => {
+                self.handle_oversized_reply(now, live, &frame);
+            }
+            (State::Handshaking { .. } | State::Authenticating(_), Frame::Oversized(frame)) => {
+                self.connection_ended(now, ConnectionEnd::too_long(&frame));
+            }
+            (State::Waiting { .. } | State::Opening { .. } | State::Ended(_), _) => {}
         }
     }
 
@@ -120,12 +133,11 @@ impl<R, W: Clone> Session<R, W> {
     /// the rest for the next call. For drivers that do not split frames themselves.
     ///
     /// A length that is negative ends the connection, and `input` is cleared. What is above
-    /// `max_frame` is read past, see [`Session::handle_oversized`].
+    /// `max_frame` is read past.
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         loop {
             match self.splitter.next(input, max_frame) {
-                Ok(Some(Frame::Whole(frame))) => self.handle_frame(now, frame),
-                Ok(Some(Frame::Oversized(frame))) => self.handle_oversized(now, &frame),
+                Ok(Some(frame)) => self.handle_frame(now, frame),
                 Ok(None) => return,
                 Err(error) => {
                     input.clear();
@@ -134,21 +146,6 @@ impl<R, W: Clone> Session<R, W> {
                     return;
                 }
             }
-        }
-    }
-
-    /// The transport delivered a frame that is longer than the driver keeps, and reads past it. If
-    /// it is the reply to a request, that request fails with
-    /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge), and nothing else does;
-    /// anything else that is so long ends the connection.
-    pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
-        self.check_lease(now);
-        match self.state {
-            State::Live(live) => self.handle_oversized_reply(now, live, frame),
-            State::Handshaking { .. } | State::Authenticating(_) => {
-                self.connection_ended(now, ConnectionEnd::too_long(frame));
-            }
-            State::Waiting { .. } | State::Opening { .. } | State::Ended(_) => {}
         }
     }
 

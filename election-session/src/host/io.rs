@@ -2,8 +2,8 @@
 
 use core::num::NonZeroUsize;
 
-use bytes::{Bytes, BytesMut};
-use zk_jute::Oversized;
+use bytes::BytesMut;
+use zk_jute::Frame;
 use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand};
 
 use super::{Clock, Recipe, RecipeHost};
@@ -16,14 +16,11 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// The transport delivered the payload of a frame.
-    pub fn handle_frame(&mut self, now: Instant, frame: Bytes) {
+    /// The transport delivered a frame, or its payload; of one that is longer than the driver keeps,
+    /// the head.
+    #[inline]
+    pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
         self.session.handle_frame(now, frame);
-    }
-
-    /// The transport delivered a frame that is longer than the driver keeps, and reads past it.
-    pub fn handle_oversized(&mut self, now: Instant, frame: &Oversized) {
-        self.session.handle_oversized(now, frame);
     }
 
     /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves

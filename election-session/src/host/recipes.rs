@@ -90,9 +90,12 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// What the user of a recipe may act by at `now`: the token of what was announced to it, while the
     /// lease deadline lies ahead.
     ///
-    /// To be asked before each act, with the clock just read and all events polled: one of them may
-    /// say that the lease has lapsed, although it was proved again since.
+    /// To be asked before each act, with the clock just read. It is nothing while there are events to
+    /// be polled: one of them may say that the lease has lapsed, although it was proved again since.
     pub fn held(&self, now: Instant, key: RecipeKey) -> Option<Token> {
+        if !self.events.is_empty() || self.session.has_events() {
+            return None;
+        }
         let Grant::Announced { token } = self.seats.get(&key)?.grant else {
             return None;
         };
