@@ -128,6 +128,14 @@ pub struct Stats {
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
     pub expiries: u64,
+    /// Calls that users submitted, operators included.
+    pub calls: u64,
+    /// Calls that were refused for want of room.
+    pub calls_refused: u64,
+    /// Times that a watch of a user fired, told of a change, or was lost.
+    pub watches_told: u64,
+    /// Connections to servers that were cut off from their ensemble.
+    pub read_only_connections: u64,
     /// Times that a leader of the ensemble began to lead.
     pub epochs: u64,
     /// Incidents by kind.
@@ -145,6 +153,10 @@ impl AddAssign<&Self> for Stats {
         self.elections += other.elections;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
+        self.calls += other.calls;
+        self.calls_refused += other.calls_refused;
+        self.watches_told += other.watches_told;
+        self.read_only_connections += other.read_only_connections;
         self.epochs += other.epochs;
         for (kind, count) in &other.incidents {
             *self.incidents.entry(kind).or_default() += count;

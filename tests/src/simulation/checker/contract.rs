@@ -231,10 +231,12 @@ impl Contract {
             }
             Entry::Stepped(key) | Entry::Announced(key) if self.recipes.contains(&key) => Ok(()),
             // The end of the host comes behind those of its recipes, and is asked for.
-            Entry::Over(key, end)
-                if end == RecipeEnd::Finished || self.stage == Stage::Closing =>
-            {
-                if self.recipes.remove(&key) { Ok(()) } else { broken(Law::RecipesReturned) }
+            Entry::Over(key, end) if end == RecipeEnd::Finished || self.stage == Stage::Closing => {
+                if self.recipes.remove(&key) {
+                    Ok(())
+                } else {
+                    broken(Law::RecipesReturned)
+                }
             }
             _ => broken(Law::RecipesReturned),
         }

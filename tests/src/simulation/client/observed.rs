@@ -99,8 +99,7 @@ impl Client {
                 }
             }
             Event::Connected { session, timeout, read_only } => {
-                let server =
-                    if read_only { ServerKind::ReadOnly } else { ServerKind::TakesWrites };
+                let server = if read_only { ServerKind::ReadOnly } else { ServerKind::TakesWrites };
                 observed.push(Observed::Entry(Entry::Connected(server)));
                 observed.push(Observed::Connected { session, timeout });
             }

@@ -9,9 +9,9 @@ use zk_session::Instant;
 
 use crate::simulation::checker::election_of;
 use crate::simulation::client::{Client, Detached, Settings};
-use crate::simulation::ending::Ending;
 use crate::simulation::clock::{Clock, Time};
 use crate::simulation::election::Election;
+use crate::simulation::ending::Ending;
 use crate::simulation::links::NodeId;
 use crate::simulation::network::ConnKey;
 use crate::simulation::server::Condition;

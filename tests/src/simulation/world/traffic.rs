@@ -58,7 +58,9 @@ impl World<'_> {
         let now = self.now;
         let watches: usize = self.hosts.iter_mut().map(|host| host.watches(now)).sum();
         if watches > 2 * nominees + gone + of_users {
-            let detail = format!("{watches} watches of {nominees} nominees, {gone} before them, {of_users} of users");
+            let detail = format!(
+                "{watches} watches of {nominees} nominees, {gone} before them, {of_users} of users"
+            );
             return Err((Law::TwoWatches, detail));
         }
         Ok(())

@@ -8,7 +8,9 @@ use zk_session::Instant;
 use super::faults::Undo;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
-use crate::simulation::checker::{Broken, Change, election_of, name, nominee_id};
+use crate::simulation::checker::{
+    Broken, Change, Entry, ServerKind, election_of, name, nominee_id,
+};
 use crate::simulation::client::{Observed, Stand};
 use crate::simulation::election::Election;
 use crate::simulation::ending::{Ending, Moment};
@@ -201,6 +203,7 @@ impl World<'_> {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
             }
+            Observed::Entry(entry) => self.count(*entry),
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::SessionEnd::Expired(_)) => self.stats.expiries += 1,
             // Where answers take long, there is not always the time for another one.
@@ -226,6 +229,17 @@ impl World<'_> {
         }
         let session = self.processes.get(client).and_then(Process::session);
         self.conduct.take_in((client, session), what, &mut self.candidates)
+    }
+
+    fn count(&mut self, entry: Entry) {
+        let count = match entry {
+            Entry::Submitted(..) => &mut self.stats.calls,
+            Entry::NoRoom => &mut self.stats.calls_refused,
+            Entry::Fired(_) | Entry::Told(_) | Entry::Lost(_) => &mut self.stats.watches_told,
+            Entry::Connected(ServerKind::ReadOnly) => &mut self.stats.read_only_connections,
+            _ => return,
+        };
+        *count += 1;
     }
 
     fn check_announced(
