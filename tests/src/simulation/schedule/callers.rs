@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
+use zk_session::ReadOnlyServers;
+
 use super::{FIRST, incident, lasting, who};
 use crate::simulation::clock::Time;
 use crate::simulation::ending::{Ending, Moment};
-use crate::simulation::incident::{Incident, What, Who};
+use crate::simulation::incident::{Heading, Incident, Others, What, Who, Whom};
+use crate::simulation::links::Impairment;
 use crate::simulation::plan::Plan;
 use crate::simulation::server_list::ServerList;
 
@@ -20,6 +23,11 @@ pub(in crate::simulation) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<I
     if rng.u8(0..4) == 0 {
         for _ in 0..rng.u8(1..=4) {
             incidents.extend(end(rng, plan));
+        }
+    }
+    if plan.read_only == ReadOnlyServers::Accept {
+        for _ in 0..rng.u8(1..=3) {
+            incidents.extend(solitude(rng, plan));
         }
     }
     incidents
@@ -47,6 +55,28 @@ fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     let room = if plan.latency > Duration::ZERO { plan.servers - listed } else { 2 };
     let nowhere = if listed == 0 { 1 } else { rng.u8(0..=room) };
     ServerList { members, first: rng.u8(0..plan.servers), nowhere }
+}
+
+/// A member is cut off, and serves reads once it has given its leader up; a client that knows that
+/// one alone, or few others, begins anew.
+fn solitude(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
+    let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+    let member = rng.u8(0..plan.servers);
+    let cut_off =
+        What::ImpairMember(Whom::Number(member), Others::All, Heading::Both, Impairment::Held);
+    let alone = plan.tick * (plan.sync_limit + 2);
+    let long = alone + plan.timeout * rng.u32(500..2_000) / 1_000;
+    let client = Who::Number(rng.u8(0..u8::try_from(plan.nominees.len()).unwrap_or(1)));
+    let others = rng.u8(..) & rng.u8(..) & (u8::MAX >> (8 - plan.servers));
+    let list = ServerList { members: 1 << member | others, first: 0, nowhere: 0 };
+    let begins = (at + alone * rng.u32(800..1_200) / 1_000).min(plan.calm_at);
+    let listed = long.saturating_sub(begins.since(at)) * rng.u32(200..1_200) / 1_000;
+    let end = What::EndClient(client, Ending::Abandon, Moment::Now);
+    vec![
+        incident(at, long, cut_off, plan),
+        incident(begins, listed, What::ListServers(client, list), plan),
+        incident(begins, lasting(rng) / 8, end, plan),
+    ]
 }
 
 /// One end, perhaps while the client connects.
