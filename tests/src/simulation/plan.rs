@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::{LeaseGrade, ReadOnlyServers, WhileDisconnected};
+use zk_session::{LeaseGrade, WhileDisconnected};
 
 use super::clock::{Clock, Time};
 use super::election::Election;
-use super::ensemble::TouchLoss;
+use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::profile::{Profile, grade_name};
 use super::reasons::Counters;
@@ -63,7 +63,7 @@ pub struct Plan {
     /// How users call, if they do.
     pub(super) calls: Option<Calls>,
     /// Whether members without a leader serve reads, and clients do with that.
-    pub(super) read_only: ReadOnlyServers,
+    pub(super) read_only: ReadOnlyMode,
 }
 
 /// How the users of clients call znodes of their own.
@@ -130,7 +130,7 @@ impl Plan {
             latency: Duration::ZERO,
             lateness: Duration::ZERO,
             calls: None,
-            read_only: ReadOnlyServers::Refuse,
+            read_only: ReadOnlyMode::Off,
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
@@ -156,7 +156,7 @@ impl Plan {
             });
         }
         if self.profile == Profile::Quorum && self.servers > 1 && rng.u8(0..4) == 0 {
-            self.read_only = ReadOnlyServers::Accept;
+            self.read_only = ReadOnlyMode::On;
         }
         self.incidents.extend(schedule::draw_of_callers(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
@@ -349,7 +349,7 @@ impl Plan {
             let every = every.as_millis();
             writeln!(f, "calls each {every} ms, {most} at once; {while_disconnected:?}")?;
         }
-        if self.read_only == ReadOnlyServers::Accept {
+        if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;
         }
         if self.latency + self.lateness > Duration::ZERO {

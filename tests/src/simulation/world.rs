@@ -131,31 +131,8 @@ impl<'p> World<'p> {
         let links = Links::new(servers, clients + 1, plan.latency, rng.u64(..));
         let network = Network::new(links);
         let hosts = (0..servers).map(|node| host(plan, NodeId(node), &mut rng)).collect();
-        let count = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
-        let most_calls = |user: User| match (user, &plan.calls) {
-            (User::Candidate, Some(calls)) => calls.most,
-            (User::Candidate | User::Operator, _) => Limits::default().max_in_flight,
-        };
         let mut process = |number: usize, user| {
-            let standing = plan.nominees.get(number);
-            let settings = Settings {
-                servers: count,
-                timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
-                grade: plan.grade,
-                while_disconnected: match (user, &plan.calls) {
-                    (User::Candidate, Some(calls)) => calls.while_disconnected,
-                    (User::Candidate, None) => WhileDisconnected::Refuse,
-                    (User::Operator, _) => WhileDisconnected::Queue,
-                },
-                read_only_servers: match user {
-                    User::Candidate => plan.read_only,
-                    // What it does is to be done.
-                    User::Operator => ReadOnlyServers::Refuse,
-                },
-                most_calls: most_calls(user),
-                look_every: plan.look_every,
-                seed: rng.u64(..),
-            };
+            let settings = settings(plan, number, user, rng.u64(..));
             let mut clocks = fastrand::Rng::with_seed(rng.u64(..));
             let clock = Clock::draw(&mut clocks, plan.drift);
             Process::new(NodeId(servers + number), settings, clock)
@@ -164,7 +141,7 @@ impl<'p> World<'p> {
             (0..clients).map(|number| process(number, User::Candidate)).collect();
         processes.push(process(clients, User::Operator));
         let users = core::iter::repeat_n(User::Candidate, clients).chain([User::Operator]);
-        let most_calls = users.map(most_calls).collect();
+        let most_calls = users.map(|user| most_calls(plan, user)).collect();
         let mut world = Self {
             plan,
             longest: plan.longest(),
@@ -307,6 +284,38 @@ impl<'p> World<'p> {
     }
 }
 
+/// What the client of this number is made with.
+fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
+    let standing = plan.nominees.get(number);
+    let servers = NonZeroUsize::new(plan.servers.into());
+    Settings {
+        servers: servers.unwrap_or(NonZeroUsize::MIN),
+        timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
+        grade: plan.grade,
+        while_disconnected: match (user, &plan.calls) {
+            (User::Candidate, Some(calls)) => calls.while_disconnected,
+            (User::Candidate, None) => WhileDisconnected::Refuse,
+            (User::Operator, _) => WhileDisconnected::Queue,
+        },
+        read_only_servers: match (user, plan.read_only) {
+            (User::Candidate, ReadOnlyMode::On) => ReadOnlyServers::Accept,
+            // What an operator does is to be done.
+            (User::Candidate, ReadOnlyMode::Off) | (User::Operator, _) => ReadOnlyServers::Refuse,
+        },
+        most_calls: most_calls(plan, user),
+        look_every: plan.look_every,
+        seed,
+    }
+}
+
+/// How many calls of a user may be in flight.
+fn most_calls(plan: &Plan, user: User) -> usize {
+    match (user, &plan.calls) {
+        (User::Candidate, Some(calls)) => calls.most,
+        (User::Candidate | User::Operator, _) => Limits::default().max_in_flight,
+    }
+}
+
 fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
     let clock = Clock::draw(rng, plan.drift);
     let now = Instant::since_origin(clock.reading(Time::ORIGIN));
@@ -333,10 +342,7 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
         };
         let mut member = Member::new(member_id(node), &config, rng.u64(..), now);
         member.set_touch_loss(plan.touch_loss);
-        member.set_read_only_mode(match plan.read_only {
-            ReadOnlyServers::Accept => ReadOnlyMode::On,
-            ReadOnlyServers::Refuse => ReadOnlyMode::Off,
-        });
+        member.set_read_only_mode(plan.read_only);
         Server::Member(Box::new(member))
     };
     Host::new(server, clock)

@@ -2,11 +2,10 @@
 
 use core::time::Duration;
 
-use zk_session::ReadOnlyServers;
-
 use super::{FIRST, incident, lasting, who};
 use crate::simulation::clock::Time;
 use crate::simulation::ending::{Ending, Moment};
+use crate::simulation::ensemble::ReadOnlyMode;
 use crate::simulation::incident::{Heading, Incident, Others, What, Who, Whom};
 use crate::simulation::links::Impairment;
 use crate::simulation::plan::Plan;
@@ -25,7 +24,7 @@ pub(in crate::simulation) fn draw(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<I
             incidents.extend(end(rng, plan));
         }
     }
-    if plan.read_only == ReadOnlyServers::Accept {
+    if plan.read_only == ReadOnlyMode::On {
         for _ in 0..rng.u8(1..=3) {
             incidents.extend(solitude(rng, plan));
         }
@@ -51,7 +50,7 @@ fn lists(rng: &mut fastrand::Rng, plan: &Plan) -> Vec<Incident> {
 fn list(rng: &mut fastrand::Rng, plan: &Plan) -> ServerList {
     let all = u8::MAX >> (8 - plan.servers);
     let members = if rng.u8(0..3) == 0 { all } else { rng.u8(0..=all) };
-    let listed = members.count_ones() as u8;
+    let listed: u8 = (0..plan.servers).map(|member| members >> member & 1).sum();
     let room = if plan.latency > Duration::ZERO { plan.servers - listed } else { 2 };
     let nowhere = if listed == 0 { 1 } else { rng.u8(0..=room) };
     ServerList { members, first: rng.u8(0..plan.servers), nowhere }

@@ -120,9 +120,7 @@ impl World<'_> {
                 self.nominate(self.who(who), Election::nth(election, self.plan.elections))?;
             }
             What::HandOver(who, timeout) => return self.hand_over(self.who(who), timeout),
-            What::EndClient(who, ending, moment) => {
-                return self.end_client(self.who(who), ending, moment);
-            }
+            What::EndClient(who, how, when) => return self.end_client(self.who(who), how, when),
             What::ListServers(who, list) => return self.list_servers(self.who(who), list),
             What::Refuse(whom) => return Ok(self.refuse(vec![self.whom(whom)])),
             What::RefuseButDeposed => return Ok(self.refuse(self.all_but_deposed())),

@@ -7,6 +7,7 @@ use zk_session::{ProbeAnswer, ServerIndex};
 use super::faults::Undo;
 use super::{Event, World};
 use crate::simulation::checker::Broken;
+use crate::simulation::client::Client;
 use crate::simulation::links::{NodeId, Way};
 use crate::simulation::outcome::Law;
 use crate::simulation::server_list::ServerList;
@@ -54,7 +55,7 @@ impl World<'_> {
     /// Asks the servers that the client wants to be asked whether they take writes.
     pub(super) fn probe(&mut self, client: usize) -> Result<(), Broken> {
         while let Some(process) = self.processes.get_mut(client)
-            && let Some(server) = process.client.as_mut().and_then(|running| running.poll_probe())
+            && let Some(server) = process.client.as_mut().and_then(Client::poll_probe)
         {
             let way = Way { from: process.node, to: self.listed(client, server)? };
             let answered_at = self.now + self.plan.latency * 2 + ROUND_TRIP;

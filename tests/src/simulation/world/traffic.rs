@@ -3,7 +3,7 @@
 use zk_jute::{Decode, OpCode, ReplyHeader, RequestHeader, Xid};
 
 use super::{Process, World};
-use crate::simulation::checker::Broken;
+use crate::simulation::checker::{Broken, Contract};
 use crate::simulation::network::{ConnKey, PipeId};
 use crate::simulation::outcome::Law;
 
@@ -54,7 +54,7 @@ impl World<'_> {
             .fold((0, 0), |(nominees, gone), (more, left)| (nominees + more, gone + left));
         // A path that a user watches in one way may be kept in another that was forgotten.
         let clients = (0..self.processes.len()).filter_map(|client| self.conduct.contract(client));
-        let of_users = clients.map(|contract| contract.watches()).sum::<usize>() * 3;
+        let of_users = clients.map(Contract::watches).sum::<usize>() * 3;
         let now = self.now;
         let watches: usize = self.hosts.iter_mut().map(|host| host.watches(now)).sum();
         if watches > 2 * nominees + gone + of_users {
