@@ -28,7 +28,7 @@ use zk_session::{
 
 use laws::{Freshness, Laws, Now};
 use recipe::{Any, Commander};
-use script::{Ask, Receive, Script, Step};
+use script::{Ask, Falsification, Receive, Script, Step};
 use wire::{Wire, encoded};
 
 mod laws;
@@ -108,6 +108,11 @@ impl World {
         let now = self.now;
         match step {
             Step::Ask(ask) => self.ask(ask),
+            Step::AskAndFlush(ask) => {
+                self.ask(ask);
+                self.settle();
+                self.flush();
+            }
             Step::Receive(receive) => self.receive(receive),
             Step::Pass { millis } => self.pass(now + Duration::from_millis((*millis).into())),
             Step::Jump { millis } => {
@@ -115,7 +120,7 @@ impl World {
                 self.pass(Instant::since_origin(Duration::from_millis(*millis)));
             }
             Step::Timeout => self.sleep(),
-            Step::Connect => self.connect(),
+            Step::Connect { by } => self.connect(by.as_ref()),
             Step::Flush => self.flush(),
             Step::Hold { steps } => self.held = steps % 8,
             Step::Opened => self.host.handle_opened(now),
@@ -391,7 +396,7 @@ impl World {
         self.host.handle_frame(self.now, encoded(&header, body));
     }
 
-    fn connect(&mut self) {
+    fn connect(&mut self, by: Option<&Falsification>) {
         self.held = 0;
         self.settle();
         if self.host.ended().is_some() || self.host.is_connected() {
@@ -408,6 +413,11 @@ impl World {
                 self.host.handle_closed(self.now);
             }
             self.settle();
+            self.wire.to_server(self.server_now(), usize::MAX);
+            self.collect();
+            if let Some(by) = by {
+                self.wire.falsify(0, by);
+            }
             self.flush();
         }
     }

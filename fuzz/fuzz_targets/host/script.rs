@@ -77,6 +77,8 @@ pub(crate) fn servers(count: u8) -> NonZeroUsize {
 pub(crate) enum Step {
     /// From the caller.
     Ask(Ask),
+    /// The same, and all arrives that comes of it.
+    AskAndFlush(Ask),
     Pass {
         millis: u16,
     },
@@ -86,8 +88,10 @@ pub(crate) enum Step {
     },
     /// Time passes until something is due, and it is done.
     Timeout,
-    /// The whole way to a connection.
-    Connect,
+    /// The whole way to a connection; the answer to the handshake may be another one.
+    Connect {
+        by: Option<Falsification>,
+    },
     /// Everything that is on its way arrives.
     Flush,
     /// Nothing is taken out of the host for so many steps.
