@@ -129,7 +129,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// How the host ended, once it has.
     pub fn ended(&self) -> Option<SessionEnd> {
-        self.session.ended()
+        self.session.ended().filter(|end| !self.renews_after(*end))
     }
 
     /// Until when no server can have expired the session, less the margin. Compare it with the clock

@@ -10,7 +10,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Whether the caller may submit another request: one always, for only its reply would make room
     /// for others; and any once the host is over, to be refused.
     pub fn has_room(&self) -> bool {
-        self.callers.have_room(self.session.queued_bytes()) || self.session.ended().is_some()
+        self.callers.have_room(self.session.queued_bytes()) || self.ended().is_some()
     }
 
     /// Submits a request. Its outcome comes as [`Event::Completed`](crate::Event::Completed) with

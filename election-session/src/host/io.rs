@@ -69,6 +69,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.settings.session.servers = count;
         self.session.handle_servers(now, count);
+        // The place of a server in the former list; the attempt begins anew.
+        self.first_transport.take_if(|first| matches!(first, TransportCommand::Connect(_)));
     }
 
     /// What the SASL mechanism is to be asked, if anything.

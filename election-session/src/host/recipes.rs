@@ -27,7 +27,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
         self.seats.insert(key, Seat::new(key, recipe, site));
-        if let Some(end) = self.session.ended() {
+        if let Some(end) = self.ended() {
             self.recipe_is_over(key, RecipeEnd::HostEnded(end));
         } else if let (Link::Up { .. }, Some(session), true) =
             (self.link, self.session.id(), self.session.is_connected())
@@ -47,7 +47,9 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Sets, or with `None` takes back, the time at which the recipe is fed
     /// [`Event::Deadline`](election_core::Event::Deadline).
     pub fn set_deadline(&mut self, key: RecipeKey, deadline: Option<Instant>) {
-        let Some(seat) = self.seats.get_mut(&key) else {
+        // One that is over, and was not handed out yet, waits for nothing.
+        let seat = self.seats.get_mut(&key);
+        let Some(seat) = seat.filter(|seat| !matches!(seat.stage, Stage::Over(_))) else {
             return;
         };
         let former = core::mem::replace(&mut seat.deadline, deadline);

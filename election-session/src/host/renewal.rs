@@ -16,7 +16,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Closes the session, after what was submitted before. Nothing is held from here on: the server
     /// deletes the ephemeral znodes, and lets others go ahead, before it confirms.
     pub fn close(&mut self, now: Instant) {
-        self.settings.on_expiry = OnExpiry::Close;
+        self.renew_no_more();
         self.session.close(now);
         self.heartbeats.stop();
         let keys: Vec<_> = self.seats.keys().copied().collect();
@@ -43,13 +43,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// znodes stand; the host that goes on with the ticket may hold it.
     pub fn detach(&mut self, now: Instant) -> Option<SessionTicket> {
         let ticket = self.session.detach(now)?;
-        self.settings.on_expiry = OnExpiry::Close;
+        self.renew_no_more();
         Some(ticket)
     }
 
     /// Ends everything at once, without a word to a server: the driver is gone.
     pub fn abandon(&mut self, now: Instant) {
-        self.settings.on_expiry = OnExpiry::Close;
+        self.renew_no_more();
         if self.session.ended().is_none() {
             self.session.close(now);
             self.session.handle_closed(now);
@@ -81,6 +81,21 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.looks.stop();
     }
 
+    /// Whether another session follows one that came to this end.
+    pub(super) fn renews_after(&self, end: SessionEnd) -> bool {
+        let renews = match &self.settings.resumption {
+            Some(Resumption { if_gone, .. }) => *if_gone == IfGone::StartAnew,
+            None => self.settings.on_expiry == OnExpiry::Renew,
+        };
+        renews && matches!(end, SessionEnd::Expired(_))
+    }
+
+    /// The caller is done: also a session that has expired, and of which it was not told, is the last.
+    fn renew_no_more(&mut self) {
+        self.settings.on_expiry = OnExpiry::Close;
+        self.settings.resumption = None;
+    }
+
     /// The session that follows one that expired, if there is to be one.
     fn renewed_session(
         &mut self,
@@ -90,13 +105,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let SessionEnd::Expired(expiry) = end else {
             return None;
         };
-        let renews = match self.settings.resumption.take() {
-            Some(Resumption { if_gone, .. }) => if_gone == IfGone::StartAnew,
-            None => self.settings.on_expiry == OnExpiry::Renew,
-        };
-        if !renews {
+        if !self.renews_after(end) {
             return None;
         }
+        self.settings.resumption = None;
         self.sessions += 1;
         Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
     }

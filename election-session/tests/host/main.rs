@@ -10,6 +10,7 @@ mod puppet;
 mod rounds;
 mod server;
 mod sessions;
+mod unpolled;
 mod watches;
 
 #[path = "../toy/mod.rs"]

@@ -183,6 +183,11 @@ fn summarise(tally: &Tally, wall: Duration) {
         stats.guarded_writes,
         stats.slowest_settling.as_millis(),
     );
+    println!(
+        "{} calls, {} others refused for want of room, {} times told of a watch, {} connections to \
+         read-only servers",
+        stats.calls, stats.calls_refused, stats.watches_told, stats.read_only_connections,
+    );
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

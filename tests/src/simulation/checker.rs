@@ -2,12 +2,14 @@
 
 mod candidates;
 mod conduct;
+mod contract;
 mod election_node;
 
 use election_core::{NomineeId, Token};
 
 pub(super) use self::candidates::Candidates;
 pub(super) use self::conduct::Conduct;
+pub(super) use self::contract::{Contract, Entry, ServerKind, WatchKind};
 pub(super) use self::election_node::Change;
 use super::election::Election;
 use super::outcome::Law;

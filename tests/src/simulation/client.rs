@@ -1,6 +1,8 @@
 //! A process that stands for election: `election-session`, as every adapter drives it, with users
 //! beside it.
 
+mod calls;
+mod endings;
 mod handover;
 mod observed;
 mod users;
@@ -15,17 +17,20 @@ use election_core::{Nominee, NomineeId, Phase, Recipe as _, Role, Token};
 use election_session::{Chroot, Grant, RecipeHost, RecipeKey, Resumption, Site};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
 use zk_session::{
-    Config, Instant, LeaseGrade, LeaseOutlook, SessionEnd, TransportCommand, WhileDisconnected,
+    Config, Instant, LeaseGrade, LeaseOutlook, ProbeAnswer, ReadOnlyServers, ServerIndex,
+    SessionEnd, TransportCommand, WhileDisconnected,
 };
 
+pub(super) use self::calls::CallId;
+use self::calls::Calls;
 pub(super) use self::handover::Detached;
 pub(super) use self::observed::Observed;
 use self::observed::Seen;
 use self::users::GuardedWrite;
 pub(super) use self::users::{Chore, Stand};
+use super::checker::Entry;
 
-/// The caller's own requests need no names: what was done shows on the server.
-type Host = RecipeHost<Nominee, (), core::convert::Infallible>;
+type Host = RecipeHost<Nominee, CallId, CallId>;
 
 /// What a client process is made with.
 #[derive(Clone, Debug)]
@@ -34,6 +39,9 @@ pub(super) struct Settings {
     pub(super) timeout: Duration,
     pub(super) grade: LeaseGrade,
     pub(super) while_disconnected: WhileDisconnected,
+    pub(super) read_only_servers: ReadOnlyServers,
+    /// How many calls of its user may be in flight.
+    pub(super) most_calls: usize,
     /// How often nominees look whether they have missed anything, more or less.
     pub(super) look_every: Duration,
     pub(super) seed: u64,
@@ -49,6 +57,10 @@ pub(super) struct Client {
     usage: Usage,
     /// Writes under guard that wait for room.
     writes: Vec<GuardedWrite>,
+    /// What its user has asked the host for itself.
+    calls: Calls,
+    /// What the user has done since events were handed out last.
+    told: Vec<Observed>,
     input: BytesMut,
     random: fastrand::Rng,
 }
@@ -74,6 +86,8 @@ impl Client {
             seen: BTreeMap::new(),
             usage: Usage::Open,
             writes: Vec::new(),
+            calls: Calls::new(settings.seed),
+            told: Vec::new(),
             input: BytesMut::new(),
             random: fastrand::Rng::with_seed(settings.seed),
         }
@@ -103,6 +117,20 @@ impl Client {
         self.host.poll_timeout().into_iter().chain(write).min()
     }
 
+    /// Another list of servers counts, of this length.
+    pub(super) fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
+        self.host.handle_servers(now, count);
+    }
+
+    /// A server that is to be asked whether it takes writes.
+    pub(super) fn poll_probe(&mut self) -> Option<ServerIndex> {
+        self.host.poll_probe()
+    }
+
+    pub(super) fn handle_probed(&mut self, now: Instant, server: ServerIndex, answer: ProbeAnswer) {
+        self.host.handle_probed(now, server, answer);
+    }
+
     pub(super) fn poll_transport(&mut self) -> Option<TransportCommand> {
         self.host.poll_transport()
     }
@@ -113,9 +141,18 @@ impl Client {
 
     /// Hands out all that the host has to tell.
     pub(super) fn dispatch(&mut self, now: Instant, observed: &mut Vec<Observed>) {
+        observed.append(&mut self.told);
         while let Some(event) = self.host.poll_event(now) {
             self.see(event, observed);
         }
+    }
+
+    /// Adds a nomination.
+    fn stand(&mut self, now: Instant, nominee: Nominee, stand: Stand) -> RecipeKey {
+        let key = self.host.stand(now, nominee, site(stand.election));
+        self.seen.insert(key, Seen::new(stand));
+        self.told.push(Observed::Entry(Entry::Stood(key)));
+        key
     }
 
     /// Whether the client is over.
@@ -170,6 +207,8 @@ fn config(settings: &Settings) -> Config {
     config.session_timeout = settings.timeout;
     config.grade = settings.grade;
     config.while_disconnected = settings.while_disconnected;
+    config.read_only_servers = settings.read_only_servers;
+    config.limits.max_in_flight = settings.most_calls;
     config
 }
 

@@ -23,7 +23,7 @@
 //!   whose requests it then refuses or leaves unanswered, though they may live on elsewhere.
 //!
 //! What a member can be made to do besides: [`Member::set_expiry_pace`], [`Member::set_throttling`],
-//! [`Member::set_touch_loss`], [`Member::set_session_timeouts`].
+//! [`Member::set_touch_loss`], [`Member::set_session_timeouts`], [`Member::set_read_only_mode`].
 
 mod election;
 mod following;
@@ -56,6 +56,16 @@ pub struct TouchLoss {
     pub per_mille: u16,
     /// How recent is recent enough.
     pub within: Duration,
+}
+
+/// Whether members that have no leader serve reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadOnlyMode {
+    /// They close each connection.
+    #[default]
+    Off,
+    /// They do, to clients that will do with it.
+    On,
 }
 
 /// What members of an ensemble are given. All of it is the same for each of them, but for the

@@ -4,7 +4,9 @@ use core::fmt;
 use core::time::Duration;
 
 use super::clock::Time;
+use super::ending::{Ending, Moment};
 use super::links::Impairment;
+use super::server_list::ServerList;
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,10 @@ pub enum What {
     Withdraw(Who),
     /// A client closes its session, and is started again.
     CloseClient(Who),
+    /// A client ends at an awkward moment, and is started again.
+    EndClient(Who, Ending, Moment),
+    /// A client is given another list of servers, and all of them again in the end.
+    ListServers(Who, ServerList),
     /// A client nominates once more, in an election by its number.
     Nominate(Who, u8),
     /// A client gives its session up, and another process goes on with it, and asks for this
@@ -149,6 +155,8 @@ impl What {
             | Self::CrashClient(_)
             | Self::PauseClient(_)
             | Self::CloseClient(_)
+            | Self::EndClient(..)
+            | Self::ListServers(..)
             | Self::HandOver(..)
             | Self::Refuse(_)
             | Self::RefuseButDeposed
@@ -184,6 +192,12 @@ impl What {
             Self::PauseClient(_) => "client pause",
             Self::Withdraw(_) => "withdrawal",
             Self::CloseClient(_) => "client close",
+            Self::EndClient(_, Ending::Close, _) => "client close, awkward",
+            Self::EndClient(_, Ending::CloseAndStand, _) => "client close before a nomination",
+            Self::EndClient(_, Ending::CloseAndAbandon, _) => "client close, abandoned",
+            Self::EndClient(_, Ending::Abandon, _) => "client abandoned",
+            Self::EndClient(_, Ending::CallAndAbandon, _) => "client abandoned behind calls",
+            Self::ListServers(..) => "servers listed",
             Self::Nominate(..) => "further nomination",
             Self::HandOver(..) => "session handed over",
             Self::Refuse(_) => "connections refused",
@@ -235,6 +249,8 @@ impl fmt::Display for What {
             Self::PauseClient(who) => write!(f, "{who} is paused"),
             Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),
             Self::CloseClient(who) => write!(f, "{who} closes its session"),
+            Self::EndClient(who, ending, moment) => write!(f, "{who} {ending}{moment}"),
+            Self::ListServers(who, list) => write!(f, "{who} is given {list}"),
             Self::Nominate(who, election) => {
                 write!(f, "{who} nominates once more, in election {}", election + 1)
             }

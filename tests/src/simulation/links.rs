@@ -9,6 +9,11 @@ use super::clock::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeId(pub(super) usize);
 
+impl NodeId {
+    /// What is at an address at which no process listens.
+    pub(super) const NOWHERE: Self = Self(usize::MAX);
+}
+
 /// From one process to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Way {
@@ -78,16 +83,16 @@ impl Links {
     }
 
     pub(super) fn is_held(&self, way: Way) -> bool {
-        self.ways.get(self.index(way)).is_some_and(|link| link.held > 0)
+        self.index(way).and_then(|index| self.ways.get(index)).is_some_and(|link| link.held > 0)
     }
 
     /// When something sent now arrives, if it is not held back nor behind something else.
     pub(super) fn arrival(&mut self, now: Time, way: Way) -> Time {
-        let index = self.index(way);
         let is_among_members = way.from.0 < self.members && way.to.0 < self.members;
         let least = if is_among_members { Duration::ZERO } else { self.latency };
-        let Some(Link { rng, slow, .. }) = self.ways.get_mut(index) else {
-            return now;
+        let index = self.index(way);
+        let Some(Link { rng, slow, .. }) = index.and_then(|index| self.ways.get_mut(index)) else {
+            return now + least;
         };
         let micros = match (*slow > 0, rng.u8(..100)) {
             (true, _) => rng.u64(SLOW),
@@ -100,14 +105,14 @@ impl Links {
     /// A random number for what happens on this way.
     pub(super) fn draw(&mut self, way: Way, below: usize) -> usize {
         let index = self.index(way);
-        match self.ways.get_mut(index) {
+        match index.and_then(|index| self.ways.get_mut(index)) {
             Some(link) if below > 0 => link.rng.usize(..below),
             _ => 0,
         }
     }
 
     fn count(&mut self, way: Way, impairment: Impairment) -> Option<&mut u32> {
-        let index = self.index(way);
+        let index = self.index(way)?;
         let link = self.ways.get_mut(index)?;
         Some(match impairment {
             Impairment::Held => &mut link.held,
@@ -115,7 +120,8 @@ impl Links {
         })
     }
 
-    const fn index(&self, Way { from, to }: Way) -> usize {
-        from.0 * self.nodes + to.0
+    /// None where no process is at one of the ends.
+    fn index(&self, Way { from, to }: Way) -> Option<usize> {
+        (from.0 < self.nodes && to.0 < self.nodes).then(|| from.0 * self.nodes + to.0)
     }
 }

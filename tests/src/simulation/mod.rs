@@ -2,8 +2,8 @@
 //! time, from one seed.
 //!
 //! A [`Plan`] is drawn from a seed: how many servers and clients, how their clocks run, and what
-//! befalls them at which time. [`run`] plays it. The clients run the real `zk-session` and
-//! `election-core`, the servers the core of `zk-embedded`, and between them pass the bytes of
+//! befalls them at which time. [`run`] plays it. The clients run the real
+//! `election-session`, the servers the core of `zk-embedded`, and between them pass the bytes of
 //! `zk-jute`. After every step the [laws](Law) are held against what can be seen from outside the
 //! world, in true time. A run that breaks one is the same each time, can be [shrunk](shrink) and
 //! be told as a [`Story`].
@@ -13,6 +13,7 @@ mod checker;
 mod client;
 mod clock;
 mod election;
+mod ending;
 pub mod ensemble;
 mod incident;
 mod links;
@@ -25,17 +26,20 @@ mod reasons;
 mod run;
 mod schedule;
 mod server;
+mod server_list;
 mod shrink;
 mod story;
 mod world;
 
 pub use clock::Time;
 pub use election::Election;
+pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
 pub use outcome::{Law, Outcome, Stats, Violation};
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};
 pub use run::run;
+pub use server_list::ServerList;
 pub use shrink::shrink;
 pub use story::{Recording, Story};

@@ -36,6 +36,22 @@ pub enum Law {
     EventsInOrder,
     /// A nomination ends once, and nothing comes of it afterwards.
     OneEnd,
+    /// Each call of a client's user completes once while its host lives, in the order of submission.
+    CallsComplete,
+    /// The calls of a client's user are refused for want of room when as many are in flight as may
+    /// be, and only then.
+    CallsBounded,
+    /// Each watch of a client's user that is set, and not forgotten, fires once, or tells of each
+    /// change, or is lost once: with its session at the latest.
+    WatchesTold,
+    /// A host hands each recipe back once, with the end that it came to; nothing of it follows.
+    RecipesReturned,
+    /// Nothing is announced once a client closes, and no event follows the end of its host.
+    EndedLast,
+    /// A client connects to servers of the list that it was given last.
+    ListedServers,
+    /// No recipe stands by a server that is cut off from its ensemble.
+    NothingByReadOnly,
     /// Once all is well, one nominee leads and the others follow, within a bound.
     LeaderInTime,
     /// While nothing happens, each client sends pings or heartbeats and nothing else, at their
@@ -65,6 +81,13 @@ impl fmt::Display for Law {
             Self::NothingLeftBehind => "a candidate of a departed nominee",
             Self::EventsInOrder => "a session's event out of order",
             Self::OneEnd => "a nomination that goes on after its end",
+            Self::CallsComplete => "a call that does not complete once, in order",
+            Self::CallsBounded => "a call against the bound on calls",
+            Self::WatchesTold => "a watch that is not told of once",
+            Self::RecipesReturned => "a recipe that is not handed back once",
+            Self::EndedLast => "something after the end of a client",
+            Self::ListedServers => "a server that is not in the list",
+            Self::NothingByReadOnly => "a recipe that stands by a read-only server",
             Self::LeaderInTime => "no settled election in time",
             Self::Silence => "traffic while nothing happens",
             Self::TwoWatches => "too many watches",
@@ -105,6 +128,14 @@ pub struct Stats {
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
     pub expiries: u64,
+    /// Calls that users submitted, operators included.
+    pub calls: u64,
+    /// Calls that were refused for want of room.
+    pub calls_refused: u64,
+    /// Times that a watch of a user fired, told of a change, or was lost.
+    pub watches_told: u64,
+    /// Connections to servers that were cut off from their ensemble.
+    pub read_only_connections: u64,
     /// Times that a leader of the ensemble began to lead.
     pub epochs: u64,
     /// Incidents by kind.
@@ -122,6 +153,10 @@ impl AddAssign<&Self> for Stats {
         self.elections += other.elections;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
+        self.calls += other.calls;
+        self.calls_refused += other.calls_refused;
+        self.watches_told += other.watches_told;
+        self.read_only_connections += other.read_only_connections;
         self.epochs += other.epochs;
         for (kind, count) in &other.incidents {
             *self.incidents.entry(kind).or_default() += count;

@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::LeaseGrade;
+use zk_session::{LeaseGrade, WhileDisconnected};
 
 use super::clock::{Clock, Time};
 use super::election::Election;
-use super::ensemble::TouchLoss;
+use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::profile::{Profile, grade_name};
 use super::reasons::Counters;
@@ -60,6 +60,19 @@ pub struct Plan {
     pub(super) latency: Duration,
     /// By how much a client's process comes too late at most.
     pub(super) lateness: Duration,
+    /// How users call, if they do.
+    pub(super) calls: Option<Calls>,
+    /// Whether members without a leader serve reads, and clients do with that.
+    pub(super) read_only: ReadOnlyMode,
+}
+
+/// How the users of clients call znodes of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    pub(super) every: Duration,
+    /// How many of a client's calls may be in flight.
+    pub(super) most: usize,
+    pub(super) while_disconnected: WhileDisconnected,
 }
 
 /// How one client stands for election.
@@ -116,12 +129,37 @@ impl Plan {
             touch_loss: TouchLoss::default(),
             latency: Duration::ZERO,
             lateness: Duration::ZERO,
+            calls: None,
+            read_only: ReadOnlyMode::Off,
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
         plan.incidents = schedule::draw(&mut rng, &plan);
         plan.draw_pace(&mut rng);
+        plan.draw_callers();
         plan
+    }
+
+    /// What callers do to their clients, in some runs. It is drawn from numbers of its own, so that
+    /// the others stay as they are.
+    fn draw_callers(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x000c_a11e_2500);
+        if rng.u8(0..4) == 0 {
+            self.calls = Some(Calls {
+                every: Duration::from_millis(rng.u64(500..4_000)),
+                most: rng.choice([1, 2, 4, 8, 16]).unwrap_or(1),
+                while_disconnected: if rng.bool() {
+                    WhileDisconnected::Queue
+                } else {
+                    WhileDisconnected::Refuse
+                },
+            });
+        }
+        if self.profile == Profile::Quorum && self.servers > 1 && rng.u8(0..4) == 0 {
+            self.read_only = ReadOnlyMode::On;
+        }
+        self.incidents.extend(schedule::draw_of_callers(&mut rng, self));
+        self.incidents.sort_by_key(|incident| incident.at);
     }
 
     /// What sets the servers of a run apart.
@@ -306,6 +344,13 @@ impl Plan {
         }
         if self.touch_loss != TouchLoss::default() {
             writeln!(f, "{:?}", self.touch_loss)?;
+        }
+        if let Some(Calls { every, most, while_disconnected }) = &self.calls {
+            let every = every.as_millis();
+            writeln!(f, "calls each {every} ms, {most} at once; {while_disconnected:?}")?;
+        }
+        if self.read_only == ReadOnlyMode::On {
+            writeln!(f, "members without a leader serve reads")?;
         }
         if self.latency + self.lateness > Duration::ZERO {
             let (latency, lateness) = (self.latency.as_millis(), self.lateness.as_millis());

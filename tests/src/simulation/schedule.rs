@@ -9,6 +9,9 @@ use super::plan::{Plan, draw_other_timeout};
 use super::profile::Profile;
 
 mod bursts;
+mod callers;
+
+pub(super) use self::callers::draw as draw_of_callers;
 
 /// Nothing happens before that: the nominees take their places.
 const FIRST: u64 = 2_500;

@@ -61,6 +61,16 @@ impl Host {
         self.condition != Condition::Down && self.refusals == 0
     }
 
+    /// Whether the server says so, if it is asked.
+    pub(super) fn takes_writes(&self) -> bool {
+        let is_free = self.condition == Condition::Running && self.refusals == 0;
+        is_free
+            && match &self.server {
+                Server::Alone(_) => true,
+                Server::Member(member) => member.takes_writes(),
+            }
+    }
+
     /// Whether the server took the connection.
     pub(super) fn open(
         &mut self,

@@ -3,6 +3,7 @@
 mod deliver;
 mod faults;
 mod handover;
+mod lists;
 mod operator;
 mod phase;
 mod process;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::BytesMut;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
-use zk_session::{LeaseGrade, WhileDisconnected};
+use zk_session::{LeaseGrade, Limits, ReadOnlyServers, ServerIndex, WhileDisconnected};
 
 use self::faults::Undo;
 use self::phase::Phase;
@@ -30,7 +31,7 @@ use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, n
 use super::client::{Observed, Settings};
 use super::clock::{Clock, Time};
 use super::election::Election;
-use super::ensemble::{EnsembleConfig, Member, MemberRole};
+use super::ensemble::{EnsembleConfig, Member, MemberRole, ReadOnlyMode};
 use super::incident::Ban;
 use super::links::{Links, NodeId};
 use super::network::{Network, PipeId};
@@ -57,10 +58,22 @@ enum Event {
     Restart(NodeId),
     /// A client's leader writes, if there is one.
     Work(usize),
+    /// A client's user calls.
+    Call(usize),
+    /// A server that a client has asked whether it takes writes answers, by its place in the list of
+    /// then.
+    Probed(usize, ServerIndex, NodeId),
     /// A nominee leaves, in the end.
     Leave(usize),
     /// Somebody looks whether a phase is over.
     Look,
+}
+
+/// Whose process a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    Candidate,
+    Operator,
 }
 
 /// Many times what a run takes.
@@ -118,24 +131,17 @@ impl<'p> World<'p> {
         let links = Links::new(servers, clients + 1, plan.latency, rng.u64(..));
         let network = Network::new(links);
         let hosts = (0..servers).map(|node| host(plan, NodeId(node), &mut rng)).collect();
-        let count = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
-        let mut process = |number: usize, while_disconnected| {
-            let standing = plan.nominees.get(number);
-            let settings = Settings {
-                servers: count,
-                timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
-                grade: plan.grade,
-                while_disconnected,
-                look_every: plan.look_every,
-                seed: rng.u64(..),
-            };
+        let mut process = |number: usize, user| {
+            let settings = settings(plan, number, user, rng.u64(..));
             let mut clocks = fastrand::Rng::with_seed(rng.u64(..));
             let clock = Clock::draw(&mut clocks, plan.drift);
             Process::new(NodeId(servers + number), settings, clock)
         };
         let mut processes: Vec<_> =
-            (0..clients).map(|number| process(number, WhileDisconnected::Refuse)).collect();
-        processes.push(process(clients, WhileDisconnected::Queue));
+            (0..clients).map(|number| process(number, User::Candidate)).collect();
+        processes.push(process(clients, User::Operator));
+        let users = core::iter::repeat_n(User::Candidate, clients).chain([User::Operator]);
+        let most_calls = users.map(|user| most_calls(plan, user)).collect();
         let mut world = Self {
             plan,
             longest: plan.longest(),
@@ -151,7 +157,7 @@ impl<'p> World<'p> {
             exhausted: BTreeSet::new(),
             leaders: <[Leaders; 3]>::default(),
             candidates: Candidates::new(),
-            conduct: Conduct::new(clients + 1, Reasons::of(&plan.incidents, plan.counters)),
+            conduct: Conduct::new(most_calls, Reasons::of(&plan.incidents, plan.counters)),
             roles: vec![None; servers],
             applied: Zxid::ZERO,
             story: Story::new(recording),
@@ -173,6 +179,9 @@ impl<'p> World<'p> {
             self.agenda.add(standing.from, Event::Stand(client));
             if let Some(interval) = plan.work_every {
                 self.agenda.add(standing.from + interval, Event::Work(client));
+            }
+            if let Some(calls) = &plan.calls {
+                self.agenda.add(standing.from + calls.every, Event::Call(client));
             }
         }
         for (index, incident) in plan.incidents.iter().enumerate() {
@@ -215,6 +224,8 @@ impl<'p> World<'p> {
             Event::Reconfigure(node) => self.reconfigure(node),
             Event::Restart(node) => self.restart(node)?,
             Event::Work(client) => self.work(client)?,
+            Event::Call(client) => self.call(client)?,
+            Event::Probed(client, server, node) => self.probed(client, server, node)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
         }
@@ -273,6 +284,38 @@ impl<'p> World<'p> {
     }
 }
 
+/// What the client of this number is made with.
+fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
+    let standing = plan.nominees.get(number);
+    let servers = NonZeroUsize::new(plan.servers.into());
+    Settings {
+        servers: servers.unwrap_or(NonZeroUsize::MIN),
+        timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
+        grade: plan.grade,
+        while_disconnected: match (user, &plan.calls) {
+            (User::Candidate, Some(calls)) => calls.while_disconnected,
+            (User::Candidate, None) => WhileDisconnected::Refuse,
+            (User::Operator, _) => WhileDisconnected::Queue,
+        },
+        read_only_servers: match (user, plan.read_only) {
+            (User::Candidate, ReadOnlyMode::On) => ReadOnlyServers::Accept,
+            // What an operator does is to be done.
+            (User::Candidate, ReadOnlyMode::Off) | (User::Operator, _) => ReadOnlyServers::Refuse,
+        },
+        most_calls: most_calls(plan, user),
+        look_every: plan.look_every,
+        seed,
+    }
+}
+
+/// How many calls of a user may be in flight.
+fn most_calls(plan: &Plan, user: User) -> usize {
+    match (user, &plan.calls) {
+        (User::Candidate, Some(calls)) => calls.most,
+        (User::Candidate | User::Operator, _) => Limits::default().max_in_flight,
+    }
+}
+
 fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
     let clock = Clock::draw(rng, plan.drift);
     let now = Instant::since_origin(clock.reading(Time::ORIGIN));
@@ -299,6 +342,7 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
         };
         let mut member = Member::new(member_id(node), &config, rng.u64(..), now);
         member.set_touch_loss(plan.touch_loss);
+        member.set_read_only_mode(plan.read_only);
         Server::Member(Box::new(member))
     };
     Host::new(server, clock)

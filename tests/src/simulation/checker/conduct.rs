@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use election_core::{Departure, End, NomineeId, Notice};
 use zk_jute::{SessionId, Zxid};
 
+use super::contract::{Contract, Entry};
 use super::{Broken, Candidates, name};
 use crate::simulation::client::Observed;
 use crate::simulation::outcome::Law;
@@ -14,6 +15,9 @@ use crate::simulation::reasons::Reasons;
 #[derive(Debug)]
 pub(in crate::simulation) struct Conduct {
     automata: Vec<Automaton>,
+    contracts: Vec<Contract>,
+    /// How many calls of each client may be in flight.
+    most_calls: Vec<usize>,
     ended: BTreeSet<NomineeId>,
     reasons: Reasons,
     /// Who was woken by the deletion of a candidate in a transaction.
@@ -30,10 +34,13 @@ enum Automaton {
 }
 
 impl Conduct {
-    pub(in crate::simulation) fn new(clients: usize, reasons: Reasons) -> Self {
+    /// Of clients of which so many calls may be in flight.
+    pub(in crate::simulation) fn new(most_calls: Vec<usize>, reasons: Reasons) -> Self {
         Self {
             reasons,
-            automata: vec![Automaton::Apart; clients],
+            automata: vec![Automaton::Apart; most_calls.len()],
+            contracts: most_calls.iter().map(|most| Contract::new(*most)).collect(),
+            most_calls,
             ended: BTreeSet::new(),
             woken: BTreeMap::new(),
         }
@@ -44,6 +51,25 @@ impl Conduct {
         if let Some(automaton) = self.automata.get_mut(client) {
             *automaton = Automaton::Apart;
         }
+        if let (Some(contract), Some(most)) =
+            (self.contracts.get_mut(client), self.most_calls.get(client))
+        {
+            *contract = Contract::new(*most);
+        }
+    }
+
+    /// What the host of a client owes.
+    pub(in crate::simulation) fn contract(&self, client: usize) -> Option<&Contract> {
+        self.contracts.get(client)
+    }
+
+    /// Takes in what passes between the host of a client and its caller.
+    pub(in crate::simulation) fn enter(
+        &mut self,
+        client: usize,
+        entry: Entry,
+    ) -> Result<(), Broken> {
+        self.contracts.get_mut(client).map_or(Ok(()), |contract| contract.take_in(entry))
     }
 
     pub(in crate::simulation) const fn reasons(&self) -> Reasons {
@@ -63,6 +89,9 @@ impl Conduct {
         observed: &Observed,
         candidates: &mut Candidates,
     ) -> Result<(), Broken> {
+        if let Observed::Entry(entry) = observed {
+            return self.enter(client, *entry);
+        }
         if let Some(automaton) = self.automata.get_mut(client) {
             *automaton = automaton
                 .after(observed)
@@ -137,7 +166,8 @@ impl Automaton {
                 Observed::Notice { .. }
                 | Observed::Announced { .. }
                 | Observed::EndedWithClient { .. }
-                | Observed::Woken { .. },
+                | Observed::Woken { .. }
+                | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)
             | (Self::Together, Observed::Disconnected(_))
@@ -146,7 +176,7 @@ impl Automaton {
             | (Self::Together, Observed::Fired | Observed::HeartbeatRefused) => Self::Together,
             (
                 either @ (Self::Apart | Self::Together),
-                Observed::Completed | Observed::LeaseLapsed(_),
+                Observed::Completed | Observed::WatchLost | Observed::LeaseLapsed(_),
             ) => either,
             (Self::Apart | Self::Together, Observed::Ended(_)) => Self::End,
             _ => return None,

@@ -4,9 +4,9 @@ use election_core::{Nominee, NomineeId, Phase, Recipe as _};
 use election_session::{IfGone, Resumption};
 use zk_session::{Instant, SessionTicket};
 
-use super::observed::Seen;
 use super::users::Stand;
-use super::{Client, Settings, site};
+use super::{Client, Observed, Settings};
+use crate::simulation::checker::Entry;
 
 /// What a process leaves to the next one.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ impl Client {
         });
         let nominations = nominations.collect();
         let ticket = self.host.detach(now)?;
+        self.told.push(Observed::Entry(Entry::Closing));
         Some(Detached { ticket, nominations })
     }
 
@@ -55,8 +56,7 @@ impl Client {
         let mut client = Self::with(settings, Some(resumption), now);
         for (stand, standing) in nominations {
             let nominee = Nominee::returning(stand.id, client.random.u32(..), stand.policy);
-            let key = client.host.stand(now, nominee, site(stand.election));
-            client.seen.insert(key, Seen::new(stand));
+            let key = client.stand(now, nominee, stand);
             if standing != Standing::Stays {
                 client.host.withdraw(now, key);
             }

@@ -1,6 +1,5 @@
 //! What is seen of a client from outside.
 
-use core::convert::Infallible;
 use core::time::Duration;
 
 use election_core::{Nominee, NomineeId, Notice, Phase, Recipe as _, Role, Token};
@@ -9,7 +8,8 @@ use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
-use super::{Client, Stand};
+use super::{CallId, Client, Stand};
+use crate::simulation::checker::{Entry, ServerKind};
 
 /// What somebody who watches a client closely sees it do.
 #[derive(Debug)]
@@ -23,7 +23,10 @@ pub(in crate::simulation) enum Observed {
     /// With the leaderships that were announced.
     LeaseLapsed(Vec<(NomineeId, Token)>),
     HeartbeatRefused,
+    /// A watch of a nominee or of the user.
     Fired,
+    /// A watch of the user.
+    WatchLost,
     Completed,
     Ended(SessionEnd),
     /// The session ended and another begins.
@@ -48,6 +51,8 @@ pub(in crate::simulation) enum Observed {
         candidate: String,
         zxid: Zxid,
     },
+    /// What passes between the client's host and its user.
+    Entry(Entry),
 }
 
 /// What was seen of a nomination.
@@ -69,15 +74,22 @@ impl Seen {
 impl Client {
     pub(super) fn see(
         &mut self,
-        event: Event<Nominee, (), Infallible>,
+        event: Event<Nominee, CallId, CallId>,
         observed: &mut Vec<Observed>,
     ) {
         match event {
-            Event::Completed { .. } | Event::Requested { .. } => {
+            Event::Completed { tag, outcome } => {
                 observed.push(Observed::Completed);
+                let outcome = outcome.map(drop);
+                observed.push(Observed::Entry(Entry::Completed(tag, outcome)));
+            }
+            Event::Requested { .. } => {
+                observed.push(Observed::Completed);
+                observed.push(Observed::Entry(Entry::Requested));
             }
             Event::Stepped(step) => self.see_step(step, observed),
             Event::Over { key, recipe, end, .. } => {
+                observed.push(Observed::Entry(Entry::Over(key, end)));
                 self.seen.remove(&key);
                 // Those that have told their end say nothing more.
                 if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving) =
@@ -86,11 +98,16 @@ impl Client {
                     observed.push(Observed::EndedWithClient { nominee: recipe.id() });
                 }
             }
-            Event::Connected { session, timeout, .. } => {
+            Event::Connected { session, timeout, read_only } => {
+                let server = if read_only { ServerKind::ReadOnly } else { ServerKind::TakesWrites };
+                observed.push(Observed::Entry(Entry::Connected(server)));
                 observed.push(Observed::Connected { session, timeout });
             }
             Event::ConnectFailed { .. } => observed.push(Observed::ConnectFailed),
-            Event::Disconnected { end, .. } => observed.push(Observed::Disconnected(end)),
+            Event::Disconnected { end, .. } => {
+                observed.push(Observed::Entry(Entry::Disconnected));
+                observed.push(Observed::Disconnected(end));
+            }
             Event::LeaseLapsed => {
                 let told = self.seen.values();
                 let told = told.filter_map(|seen| Some((seen.stand.id, seen.announced?)));
@@ -98,14 +115,26 @@ impl Client {
             }
             Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
             Event::Renewed { expiry, .. } => {
+                observed.push(Observed::Entry(Entry::Renewed));
                 observed.push(Observed::Ended(SessionEnd::Expired(expiry)));
                 observed.push(Observed::Renewed);
             }
-            Event::Ended { end, .. } => observed.push(Observed::Ended(end)),
-            Event::Fired { watcher, .. }
-            | Event::Changed { watcher, .. }
-            | Event::ChangesMissed { watcher }
-            | Event::WatchLost { watcher } => match watcher {},
+            Event::Ended { end, .. } => {
+                observed.push(Observed::Entry(Entry::Ended(end)));
+                observed.push(Observed::Ended(end));
+            }
+            Event::Fired { watcher, .. } => {
+                observed.push(Observed::Fired);
+                observed.push(Observed::Entry(Entry::Fired(watcher)));
+            }
+            Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
+                observed.push(Observed::Fired);
+                observed.push(Observed::Entry(Entry::Told(watcher)));
+            }
+            Event::WatchLost { watcher } => {
+                observed.push(Observed::WatchLost);
+                observed.push(Observed::Entry(Entry::Lost(watcher)));
+            }
         }
     }
 
@@ -113,8 +142,10 @@ impl Client {
         let (Some(seen), Some(nominee)) =
             (self.seen.get_mut(&step.key), self.host.recipe(step.key))
         else {
+            observed.push(Observed::Entry(Entry::Hidden(step.key)));
             return;
         };
+        observed.push(Observed::Entry(Entry::Stepped(step.key)));
         if let Some(wake) = step.woken_by {
             observed.push(Observed::Fired);
             observed.extend(seen.woken(wake, nominee));
@@ -131,6 +162,7 @@ impl Client {
         match step.grant {
             Some(GrantChange::Announced { token, until }) => {
                 seen.announced = Some(token);
+                observed.push(Observed::Entry(Entry::Announced(step.key)));
                 let (nominee, until) = (nominee.id(), Some(until));
                 observed.push(Observed::Announced { nominee, token, until });
             }

@@ -11,8 +11,7 @@ use zk_jute::records::{
 use zk_jute::{Vector, Version};
 use zk_session::Instant;
 
-use super::observed::Seen;
-use super::{Client, Usage, site};
+use super::{Client, Usage};
 use crate::simulation::election::Election;
 
 /// A nomination, as its user asks for it.
@@ -48,18 +47,11 @@ impl Client {
             return;
         }
         let nominee = Nominee::new(stand.id, stand.policy);
-        let key = self.host.stand(now, nominee, site(stand.election));
-        self.seen.insert(key, Seen::new(stand));
+        self.stand(now, nominee, stand);
     }
 
     pub(in crate::simulation) fn withdraw(&mut self, now: Instant, key: RecipeKey) {
         self.host.withdraw(now, key);
-    }
-
-    /// Closes the session. Nothing is led from here on.
-    pub(in crate::simulation) fn close(&mut self, now: Instant) {
-        self.usage = Usage::Closed;
-        self.host.close(now);
     }
 
     /// Lets each leader that is valid write its token to the resource of its election, if its
@@ -102,7 +94,7 @@ impl Client {
             MultiOp::SetData(SetDataRequest { path: resource, data: Some(&data), version }),
         ];
         // Whether it was applied shows on the server.
-        let _ = self.host.submit(now, (), &MultiRequest::new(&operations));
+        self.submit(now, &MultiRequest::new(&operations));
     }
 
     /// Whether the leadership of this token is valid at this moment.
@@ -115,23 +107,23 @@ impl Client {
     pub(in crate::simulation) fn operate(&mut self, now: Instant, chore: &Chore) {
         let version = Version::ANY;
         // An operator looks at what became of it and asks again, or not.
-        let _ = match chore {
-            Chore::Delete(path) => self.host.submit(now, (), &DeleteRequest { path, version }),
+        match chore {
+            Chore::Delete(path) => self.submit(now, &DeleteRequest { path, version }),
             Chore::Write(path) => {
                 let request = SetDataRequest { path, data: Some(b"operator"), version };
-                self.host.submit(now, (), &request)
+                self.submit(now, &request);
             }
             Chore::Create(path) => {
                 let (acl, mode) = (Vector::<Acl<'_>>::OPEN, CreateMode::PERSISTENT);
                 let request = CreateRequest { path, data: Some(&[]), acl, mode };
-                self.host.submit(now, (), &request)
+                self.submit(now, &request);
             }
             Chore::Permit(path, permissions) => {
                 let acl = [Acl { permissions: *permissions, ..Acl::OPEN }];
                 let acl = Vector::new(&acl);
                 let request = SetAclRequest { path, acl, version };
-                self.host.submit(now, (), &request)
+                self.submit(now, &request);
             }
-        };
+        }
     }
 }

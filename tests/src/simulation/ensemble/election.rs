@@ -13,6 +13,7 @@ use super::role::Turn;
 /// Announces itself until it has a leader, or has the best log among a quorum.
 #[derive(Debug)]
 pub(super) struct Looking {
+    since: Instant,
     heard: BTreeMap<MemberId, Heard>,
     announce_at: Instant,
     prospect: Prospect,
@@ -36,9 +37,13 @@ enum Prospect {
 impl Looking {
     pub(super) fn new(local: &mut Local, now: Instant) -> Self {
         let heard = BTreeMap::new();
-        let mut looking = Self { heard, announce_at: now, prospect: Prospect::Waiting };
+        let mut looking = Self { since: now, heard, announce_at: now, prospect: Prospect::Waiting };
         looking.announce(local, now);
         looking
+    }
+
+    pub(super) const fn since(&self) -> Instant {
+        self.since
     }
 
     pub(super) fn handle(

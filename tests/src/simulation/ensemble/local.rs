@@ -9,7 +9,7 @@ use zk_jute::{SessionId, Zxid};
 
 use super::log::{Credentials, Epoch, Log, Promise};
 use super::message::{Link, Message, PeerMessage, PeerOutput};
-use super::{EnsembleConfig, MemberId, TouchLoss};
+use super::{EnsembleConfig, MemberId, ReadOnlyMode, TouchLoss};
 
 #[derive(Debug)]
 pub(super) struct Local {
@@ -22,6 +22,7 @@ pub(super) struct Local {
     pub(super) replica: Replica,
     pub(super) random: fastrand::Rng,
     pub(super) touch_loss: TouchLoss,
+    pub(super) read_only_mode: ReadOnlyMode,
     /// When a client was heard of last.
     pub(super) heard_at: Instant,
     outbox: VecDeque<PeerOutput>,
@@ -43,6 +44,7 @@ impl Local {
                 ServerMode::NotServing,
             ),
             touch_loss: TouchLoss::default(),
+            read_only_mode: ReadOnlyMode::default(),
             heard_at: Instant::ORIGIN,
             random: fastrand::Rng::with_seed(seed ^ u64::from(id.0)),
             outbox: VecDeque::new(),

@@ -17,7 +17,7 @@ use super::following::Following;
 use super::leading::Leading;
 use super::local::Local;
 use super::role::{Role, Turn};
-use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput, TouchLoss};
+use super::{EnsembleConfig, MemberId, PeerMessage, PeerOutput, ReadOnlyMode, TouchLoss};
 
 /// One server of an ensemble, without socket, clock or thread.
 ///
@@ -90,6 +90,12 @@ impl Member {
         self.local.touch_loss = loss;
     }
 
+    /// Whether the member serves reads from now on when it has had no leader for a tick, to clients
+    /// that will do with that (`readonlymode.enabled`); also after a restart.
+    pub const fn set_read_only_mode(&mut self, mode: ReadOnlyMode) {
+        self.local.read_only_mode = mode;
+    }
+
     /// A message of another member arrives.
     pub fn handle_peer(&mut self, now: Instant, from: MemberId, message: PeerMessage) {
         let turn = self.role.handle(&mut self.local, now, from, message.0);
@@ -158,6 +164,7 @@ impl Member {
         self.local.replica.handle_timeout(now);
         let turn = self.role.handle_timeout(&mut self.local, now);
         self.take(now, turn);
+        self.serve_reads_if_alone(now);
     }
 
     /// When [`Member::handle_timeout`] wants to be called next.
@@ -184,6 +191,11 @@ impl Member {
         self.local.replica.mode() != ServerMode::NotServing
     }
 
+    /// Whether clients can write here: it has a leader.
+    pub fn takes_writes(&self) -> bool {
+        !matches!(self.local.replica.mode(), ServerMode::NotServing | ServerMode::ReadOnly)
+    }
+
     /// What its clients read.
     pub fn database(&self) -> &Database {
         self.local.replica.database()
@@ -201,6 +213,9 @@ impl Member {
 
     /// What became of the role, and what the clients asked for meanwhile.
     fn take(&mut self, now: Instant, turn: Turn) {
+        if turn != Turn::Stay && self.local.replica.mode() == ServerMode::ReadOnly {
+            self.local.replica.set_mode(ServerMode::NotServing);
+        }
         match turn {
             Turn::Stay => {}
             Turn::Look => {
@@ -220,7 +235,17 @@ impl Member {
         self.role.settle(&mut self.local, now);
     }
 
-    /// Without a leader nobody is served.
+    fn serve_reads_if_alone(&mut self, now: Instant) {
+        if let Role::Looking(looking) = &self.role
+            && self.local.read_only_mode == ReadOnlyMode::On
+            && self.local.replica.mode() == ServerMode::NotServing
+            && looking.since() + self.local.tick() <= now
+        {
+            self.local.replica.set_mode(ServerMode::ReadOnly);
+        }
+    }
+
+    /// Without a leader nobody is served, at first.
     fn look(&mut self, now: Instant) {
         self.local.replica.set_mode(ServerMode::NotServing);
         self.role = Role::Looking(Looking::new(&mut self.local, now));

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use zk_embedded::Transmit;
-use zk_session::{ServerIndex, TransportCommand};
+use zk_session::TransportCommand;
 
 use super::traffic::changes_something;
 use super::{Event, World};
@@ -58,7 +58,8 @@ impl World<'_> {
     fn arrived_at_member(&mut self, way: Way, key: ConnKey, up: Up) {
         let now = self.now;
         let Some(host) = self.hosts.get_mut(way.to.0) else {
-            return;
+            // No process listens at this address.
+            return self.network.close_member(now, key);
         };
         match up {
             Up::Open if host.takes_connections() => {
@@ -101,6 +102,7 @@ impl World<'_> {
         let Some(process) = self.processes.get_mut(client) else {
             return Ok(());
         };
+        process.take_list(self.now);
         let now = process.now(self.now);
         let Some(running) = process.client.as_mut().filter(|_| process.line == Some(key)) else {
             return Ok(());
@@ -112,6 +114,9 @@ impl World<'_> {
                 process.line = None;
                 running.handle_closed(now);
             }
+        }
+        if let Some(ending) = process.ending.take() {
+            self.end(client, ending);
         }
         self.settle_client(client)
     }
@@ -126,6 +131,7 @@ impl World<'_> {
                 return Ok(());
             }
             process.wake_at = None;
+            process.take_list(now);
             let at = process.now(now);
             if let Some(running) = &mut process.client {
                 running.handle_timeout(at);
@@ -154,33 +160,38 @@ impl World<'_> {
         };
         let mut observed = core::mem::take(&mut self.observed);
         running.dispatch(now, &mut observed);
-        self.exchange(client);
+        let exchanged = self.exchange(client).and_then(|()| self.probe(client));
         for what in &observed {
             self.observe(client, what)?;
         }
         observed.clear();
         self.observed = observed;
         self.reschedule_client(client);
-        Ok(())
+        exchanged
     }
 
-    fn exchange(&mut self, client: usize) {
-        let Some(process) = self.processes.get_mut(client) else {
-            return;
-        };
-        let node = process.node;
-        let Some(running) = &mut process.client else {
-            return;
-        };
-        while let Some(transport) = running.poll_transport() {
+    fn exchange(&mut self, client: usize) -> Result<(), Broken> {
+        while let Some(process) = self.processes.get_mut(client)
+            && let Some(transport) = process.client.as_mut().and_then(Client::poll_transport)
+        {
             if let Some(line) = process.line.take() {
                 self.network.close_client(self.now, line);
             }
-            if let TransportCommand::Connect(ServerIndex(server)) = transport {
-                let way = Way { from: node, to: NodeId(server) };
-                process.line = Some(self.network.dial(self.now, way));
+            let from = process.node;
+            if let TransportCommand::Connect(server) = transport {
+                let to = self.listed(client, server)?;
+                let line = self.network.dial(self.now, Way { from, to });
+                if let Some(process) = self.processes.get_mut(client) {
+                    process.line = Some(line);
+                }
             }
         }
+        let Some(process) = self.processes.get_mut(client) else {
+            return Ok(());
+        };
+        let Some(running) = &mut process.client else {
+            return Ok(());
+        };
         self.buffer.clear();
         running.poll_transmit(&mut self.buffer);
         if let (Some(line), false) = (process.line, self.buffer.is_empty()) {
@@ -192,6 +203,7 @@ impl World<'_> {
                 self.network.leave_unanswered(line);
             }
         }
+        Ok(())
     }
 
     fn reschedule_client(&mut self, client: usize) {

@@ -31,6 +31,10 @@ pub(super) enum Undo {
     Unburden(NodeId),
     /// Let everybody do it again.
     Permit(Election, Ban),
+    /// Let a client go by the whole list of servers.
+    ListAll(usize),
+    /// Do not let a client end any more.
+    Keep(usize),
     /// It is all over.
     Spare(Afflicted),
 }
@@ -65,6 +69,12 @@ impl World<'_> {
                 Undo::Resume(node) => self.resume(node),
                 Undo::Restart(node) => self.restart(node)?,
                 Undo::TakeOver(client) => self.take_over(client)?,
+                Undo::ListAll(client) => self.list_all(client)?,
+                Undo::Keep(client) => {
+                    if let Some(process) = self.processes.get_mut(client) {
+                        process.ending = None;
+                    }
+                }
                 Undo::Unburden(node) => self.set_throttling(node, Throttling::Off),
                 Undo::Permit(election, ban) => self.permit(election, ban)?,
                 Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
@@ -109,7 +119,9 @@ impl World<'_> {
             What::Nominate(who, election) => {
                 self.nominate(self.who(who), Election::nth(election, self.plan.elections))?;
             }
-            What::HandOver(who, timeout) => return Ok(self.hand_over(self.who(who), timeout)),
+            What::HandOver(who, timeout) => return self.hand_over(self.who(who), timeout),
+            What::EndClient(who, how, when) => return self.end_client(self.who(who), how, when),
+            What::ListServers(who, list) => return self.list_servers(self.who(who), list),
             What::Refuse(whom) => return Ok(self.refuse(vec![self.whom(whom)])),
             What::RefuseButDeposed => return Ok(self.refuse(self.all_but_deposed())),
             What::Forbid(election, ban) => {

@@ -4,28 +4,45 @@ use core::time::Duration;
 
 use super::faults::Undo;
 use super::{Event, World};
-use crate::simulation::checker::Broken;
+use crate::simulation::checker::{Broken, Contract};
+use crate::simulation::client::Observed;
 use crate::simulation::clock::Clock;
 use crate::simulation::server::Condition;
 
 impl World<'_> {
     /// A client gives its session up, and its process ends; what follows goes on with the session,
     /// and asks for another timeout.
-    pub(super) fn hand_over(&mut self, client: usize, timeout: Duration) -> Vec<Undo> {
+    pub(super) fn hand_over(
+        &mut self,
+        client: usize,
+        timeout: Duration,
+    ) -> Result<Vec<Undo>, Broken> {
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let now = process.now(self.now);
-        let Some(detached) = process.client.as_mut().and_then(|client| client.detach(now)) else {
-            return Vec::new();
+        let Some(running) = &mut process.client else {
+            return Ok(Vec::new());
         };
+        let Some(detached) = running.detach(now) else {
+            return Ok(Vec::new());
+        };
+        // What the host still has to tell concerns its caller alone: the nominations go on.
+        let mut observed = Vec::new();
+        running.dispatch(now, &mut observed);
+        for what in &observed {
+            if let Observed::Entry(entry) = what {
+                self.conduct.enter(client, *entry)?;
+            }
+        }
+        self.conduct.contract(client).map_or(Ok(()), Contract::check_over)?;
         self.conduct.handed_over(detached.owing());
         process.detach(detached, timeout);
         let node = process.node;
         for key in self.network.connections_of(node) {
             self.network.close_client(self.now, key);
         }
-        vec![Undo::TakeOver(client)]
+        Ok(vec![Undo::TakeOver(client)])
     }
 
     /// Another process goes on, on a machine with another clock, unless one has begun anew.

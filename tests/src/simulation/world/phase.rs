@@ -6,7 +6,7 @@ use election_core::{NomineeId, Role};
 use zk_session::LeaseOutlook;
 
 use super::{Event, World};
-use crate::simulation::checker::{Broken, election_of, name};
+use crate::simulation::checker::{Broken, Contract, election_of, name};
 use crate::simulation::client::Client;
 use crate::simulation::clock::Time;
 use crate::simulation::election::Election;
@@ -190,6 +190,7 @@ impl World<'_> {
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
+            self.conduct.contract(client).map_or(Ok(()), Contract::check_at_rest)?;
             let traffic = process.traffic;
             // A handshake that came late has moved the session, and the next write finds out.
             if traffic.losses == 1 {

@@ -1,5 +1,6 @@
 //! A client's process, from one start to the next.
 
+use core::num::NonZeroUsize;
 use core::time::Duration;
 
 use election_core::{NomineeId, Token};
@@ -10,6 +11,7 @@ use crate::simulation::checker::election_of;
 use crate::simulation::client::{Client, Detached, Settings};
 use crate::simulation::clock::{Clock, Time};
 use crate::simulation::election::Election;
+use crate::simulation::ending::Ending;
 use crate::simulation::links::NodeId;
 use crate::simulation::network::ConnKey;
 use crate::simulation::server::Condition;
@@ -18,6 +20,12 @@ use crate::simulation::server::Condition;
 pub(super) struct Process {
     pub(super) node: NodeId,
     settings: Settings,
+    /// What is at the places of the list that the client goes by.
+    pub(super) servers: Vec<NodeId>,
+    /// The list that the client is to be given next.
+    next_servers: Option<Vec<NodeId>>,
+    /// How the client ends with the next thing that it hears, if it is to.
+    pub(super) ending: Option<Ending>,
     pub(super) clock: Clock,
     pub(super) condition: Condition,
     pub(super) wake_at: Option<Time>,
@@ -54,8 +62,11 @@ pub(super) struct Traffic {
 }
 
 impl Process {
-    pub(super) const fn new(node: NodeId, settings: Settings, clock: Clock) -> Self {
+    pub(super) fn new(node: NodeId, settings: Settings, clock: Clock) -> Self {
         Self {
+            servers: (0..settings.servers.get()).map(NodeId).collect(),
+            next_servers: None,
+            ending: None,
             node,
             settings,
             clock,
@@ -105,7 +116,34 @@ impl Process {
         self.condition = Condition::Running;
     }
 
+    /// The list of servers that counts as soon as the process runs.
+    pub(super) fn hand_list(&mut self, list: Vec<NodeId>) {
+        self.next_servers = Some(list);
+    }
+
+    /// Gives the client the list that waits for it, if its process runs: before anything else that it
+    /// does.
+    pub(super) fn take_list(&mut self, now: Time) {
+        let Some(list) = self.next_servers.take_if(|_| self.condition == Condition::Running) else {
+            return;
+        };
+        let now = self.now(now);
+        self.go_by(list);
+        if let Some(client) = &mut self.client {
+            client.handle_servers(now, self.settings.servers);
+        }
+    }
+
+    fn go_by(&mut self, list: Vec<NodeId>) {
+        self.settings.servers = NonZeroUsize::new(list.len()).unwrap_or(NonZeroUsize::MIN);
+        self.servers = list;
+    }
+
     fn next_settings(&mut self) -> Settings {
+        if let Some(list) = self.next_servers.take() {
+            self.go_by(list);
+        }
+        self.ending = None;
         self.starts += 1;
         let mut settings = self.settings.clone();
         settings.seed = settings.seed.wrapping_add(self.starts << 32);

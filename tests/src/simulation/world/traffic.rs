@@ -3,7 +3,7 @@
 use zk_jute::{Decode, OpCode, ReplyHeader, RequestHeader, Xid};
 
 use super::{Process, World};
-use crate::simulation::checker::Broken;
+use crate::simulation::checker::{Broken, Contract};
 use crate::simulation::network::{ConnKey, PipeId};
 use crate::simulation::outcome::Law;
 
@@ -52,10 +52,15 @@ impl World<'_> {
             .iter()
             .map(count)
             .fold((0, 0), |(nominees, gone), (more, left)| (nominees + more, gone + left));
+        // A path that a user watches in one way may be kept in another that was forgotten.
+        let clients = (0..self.processes.len()).filter_map(|client| self.conduct.contract(client));
+        let of_users = clients.map(Contract::watches).sum::<usize>() * 3;
         let now = self.now;
         let watches: usize = self.hosts.iter_mut().map(|host| host.watches(now)).sum();
-        if watches > 2 * nominees + gone {
-            let detail = format!("{watches} watches of {nominees} nominees and {gone} before them");
+        if watches > 2 * nominees + gone + of_users {
+            let detail = format!(
+                "{watches} watches of {nominees} nominees, {gone} before them, {of_users} of users"
+            );
             return Err((Law::TwoWatches, detail));
         }
         Ok(())

@@ -8,15 +8,22 @@ use zk_session::Instant;
 use super::faults::Undo;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
-use crate::simulation::checker::{Broken, Change, election_of, name, nominee_id};
+use crate::simulation::checker::{
+    Broken, Change, Entry, ServerKind, election_of, name, nominee_id,
+};
 use crate::simulation::client::{Observed, Stand};
 use crate::simulation::election::Election;
+use crate::simulation::ending::{Ending, Moment};
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
 use crate::simulation::outcome::Law;
+use crate::simulation::plan::Calls;
 
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
+
+/// Calls of a client whose user makes none in this run, but as it ends.
+const FEW_CALLS: usize = 4;
 
 impl World<'_> {
     pub(super) fn start_process(&mut self, client: usize) {
@@ -94,6 +101,62 @@ impl World<'_> {
         Ok(vec![Undo::Restart(node)])
     }
 
+    /// The client ends, now or with what it hears next; what follows starts it again.
+    pub(super) fn end_client(
+        &mut self,
+        client: usize,
+        ending: Ending,
+        moment: Moment,
+    ) -> Result<Vec<Undo>, Broken> {
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(Vec::new());
+        };
+        let node = process.node;
+        match moment {
+            Moment::Now => {
+                self.end(client, ending);
+                self.settle_client(client)?;
+            }
+            Moment::OnArrival => process.ending = Some(ending),
+        }
+        Ok(vec![Undo::Keep(client), Undo::Restart(node)])
+    }
+
+    /// Ends the client. What its host has to tell waits.
+    pub(super) fn end(&mut self, client: usize, ending: Ending) {
+        let Some(process) = self.processes.get_mut(client) else {
+            return;
+        };
+        let standing = self.plan.nominees.get(client);
+        let election = standing.and_then(|standing| standing.ballots.first()).copied();
+        let election = election.unwrap_or(Election::FIRST);
+        let policy = standing.map(|standing| standing.policy).unwrap_or_default();
+        process.nominees += 1;
+        let id = nominee_id(client, process.nominees, election);
+        let most = self.plan.calls.as_ref().map_or(FEW_CALLS, |calls| calls.most);
+        let now = process.now(self.now);
+        if let Some(running) = &mut process.client {
+            running.end(now, (ending, Stand { id, election, policy }, most));
+        }
+    }
+
+    /// The user of a client calls.
+    pub(super) fn call(&mut self, client: usize) -> Result<(), Broken> {
+        let calls = self.plan.calls.as_ref().filter(|_| self.now < self.plan.calm_at);
+        let Some(&Calls { every, most, .. }) = calls else {
+            return Ok(());
+        };
+        self.agenda.add(self.now + every, Event::Call(client));
+        let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
+            return Ok(());
+        };
+        let now = process.now(self.now);
+        if let Some(running) = &mut process.client {
+            running.call(now, most);
+        }
+        self.settle_client(client)
+    }
+
     pub(super) fn crash_for_good(&mut self, client: usize) {
         let node = NodeId(self.hosts.len() + client);
         self.crash(node);
@@ -140,6 +203,7 @@ impl World<'_> {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
             }
+            Observed::Entry(entry) => self.count(*entry),
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::SessionEnd::Expired(_)) => self.stats.expiries += 1,
             // Where answers take long, there is not always the time for another one.
@@ -165,6 +229,17 @@ impl World<'_> {
         }
         let session = self.processes.get(client).and_then(Process::session);
         self.conduct.take_in((client, session), what, &mut self.candidates)
+    }
+
+    fn count(&mut self, entry: Entry) {
+        let count = match entry {
+            Entry::Submitted(..) => &mut self.stats.calls,
+            Entry::NoRoom => &mut self.stats.calls_refused,
+            Entry::Fired(_) | Entry::Told(_) | Entry::Lost(_) => &mut self.stats.watches_told,
+            Entry::Connected(ServerKind::ReadOnly) => &mut self.stats.read_only_connections,
+            _ => return,
+        };
+        *count += 1;
     }
 
     fn check_announced(
@@ -196,7 +271,11 @@ impl World<'_> {
                 timeout.as_millis()
             ),
             Observed::Disconnected(end) => format!("disconnected: {end}; lease until {until}"),
-            Observed::ConnectFailed | Observed::Fired | Observed::Completed => return,
+            Observed::ConnectFailed
+            | Observed::Fired
+            | Observed::WatchLost
+            | Observed::Completed
+            | Observed::Entry(_) => return,
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
             Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
             Observed::Ended(end) => format!("session ended: {end}"),

@@ -1,0 +1,525 @@
+//! A host of recipes, and the embedded server behind a transport that the fuzzer delays, breaks and
+//! falsifies, while callers and drivers do anything at any time. The host never panics; each call is
+//! completed once, in order, within its bound; a watch is told of once, and only while it is set; each
+//! recipe is handed back once; what is announced rests on a lease; nothing stands by a server that is
+//! cut off; polling twice changes nothing; and after its end it is silent.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use election_core::{ElectionNode, NodeKind, Nominee, NomineeId, OnLoss, Policy};
+use election_session::{Chroot, RecipeHost, RecipeKey, Resumption, Settings, Site};
+use libfuzzer_sys::fuzz_target;
+use zk_embedded::{Instant as ServerInstant, Standalone};
+use zk_fuzz::{Blob, Text};
+use zk_jute::records::{
+    ConnectResponse, CreateMode, CreateRequest, DeleteRequest, EventType, GetChildrenRequest,
+    GetDataRequest, KeeperState, SetDataRequest, WatcherEvent,
+};
+use zk_jute::{ErrorCode, ReplyHeader, SessionId, Vector, Version, Xid, Zxid};
+use zk_session::{
+    Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, SessionEnd, SessionTicket,
+    SubmitError, TransportCommand,
+};
+
+use laws::{Freshness, Laws, Now};
+use recipe::{Any, Commander};
+use script::{Ask, Falsification, Receive, Script, Step};
+use wire::{Wire, encoded};
+
+mod laws;
+mod recipe;
+mod script;
+mod wire;
+
+pub(crate) type Host = RecipeHost<Any, u32, u32>;
+
+struct World {
+    settings: Settings,
+    chroot: Chroot,
+    host: Host,
+    wire: Wire,
+    /// How many servers the driver knows.
+    servers: usize,
+    /// The transport that the host wants, until it is open.
+    dialing: Option<ServerIndex>,
+    now: Instant,
+    /// The server's clock never goes back.
+    server_now: Duration,
+    clock: Clock,
+    laws: Laws,
+    last_tag: u32,
+    probed: Option<ServerIndex>,
+    ticket: Option<SessionTicket>,
+    /// Steps before anything is taken out again.
+    held: u8,
+    freshness: Freshness,
+}
+
+/// Nothing is said about the lease under a clock that goes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Monotonic,
+    Wild,
+}
+
+fuzz_target!(|script: Script| {
+    let settings = script.setting.settings(script.seed);
+    let server = zk_embedded::Config::with_tick_time(Duration::from_millis(500));
+    let mut world = World {
+        host: RecipeHost::new(settings.clone(), Instant::ORIGIN).expect("no identity"),
+        chroot: script.setting.chroot(),
+        wire: Wire::new(Standalone::new(ServerInstant::ORIGIN, &server)),
+        servers: settings.session.servers.get(),
+        settings,
+        dialing: None,
+        now: Instant::ORIGIN,
+        server_now: Duration::ZERO,
+        clock: Clock::Monotonic,
+        laws: Laws::new(),
+        last_tag: 0,
+        probed: None,
+        ticket: None,
+        held: 0,
+        freshness: Freshness::Fresh,
+    };
+    for step in &script.steps {
+        world.take(step);
+        world.settle();
+    }
+    world.held = 0;
+    world.end();
+    // What comes too late is handed back.
+    let key = world.stand(Any::Commander(Box::new(Commander::new(Vec::new()))), 0);
+    world.host.set_deadline(key, Some(world.now));
+    world.settle();
+    world.now = Instant::since_origin(Duration::MAX);
+    world.host.handle_timeout(world.now);
+    world.settle();
+    world.laws.check_end();
+});
+
+impl World {
+    fn take(&mut self, step: &Step) {
+        let now = self.now;
+        match step {
+            Step::Ask(ask) => self.ask(ask),
+            Step::AskAndFlush(ask) => {
+                self.ask(ask);
+                self.settle();
+                self.flush();
+            }
+            Step::Receive(receive) => self.receive(receive),
+            Step::Pass { millis } => self.pass(now + Duration::from_millis((*millis).into())),
+            Step::Jump { millis } => {
+                self.clock = Clock::Wild;
+                self.pass(Instant::since_origin(Duration::from_millis(*millis)));
+            }
+            Step::Timeout => self.sleep(),
+            Step::Connect { by } => self.connect(by.as_ref()),
+            Step::Flush => self.flush(),
+            Step::Hold { steps } => self.held = steps % 8,
+            Step::Opened => self.host.handle_opened(now),
+            Step::Closed => self.host.handle_closed(now),
+            Step::Break { is_read } => {
+                if *is_read {
+                    self.wire.to_server(self.server_now(), usize::MAX);
+                }
+                self.hang_up();
+            }
+            Step::ToServer { bytes } => {
+                self.wire.to_server(self.server_now(), (*bytes).into());
+                self.collect();
+            }
+            Step::ToClient { frames } => {
+                for _ in 0..=*frames {
+                    let Some(frame) = self.wire.next() else { break };
+                    self.host.handle_frame(now, frame);
+                    self.settle();
+                }
+            }
+            Step::Falsify { nth, by } => self.wire.falsify(*nth, by),
+            Step::Servers { count } => {
+                let count = script::servers(*count);
+                self.servers = count.get();
+                self.host.handle_servers(now, count);
+            }
+            Step::Probed { read_write } => {
+                let answer = if *read_write { ProbeAnswer::ReadWrite } else { ProbeAnswer::Other };
+                let server = self.probed.unwrap_or(ServerIndex(0));
+                // Of an earlier list, perhaps: its place may mean nothing any more.
+                if server.0 < self.servers {
+                    self.host.handle_probed(now, server, answer);
+                }
+            }
+            Step::Mechanism { answer, token: Blob(token) } => {
+                let answer = match answer % 8 {
+                    0..3 => SaslAnswer::Token(token),
+                    3 => SaslAnswer::LastToken(token),
+                    4..7 => SaslAnswer::Done,
+                    _ => SaslAnswer::Failed(SaslFailure::ServerUnproved),
+                };
+                self.host.handle_sasl(now, answer);
+            }
+        }
+    }
+
+    fn pass(&mut self, now: Instant) {
+        self.now = now;
+        self.server_now = self.server_now.max(now.elapsed().min(Duration::from_secs(1 << 40)));
+        if self.held > 0 {
+            self.freshness = Freshness::Stale;
+        }
+    }
+
+    fn server_now(&self) -> ServerInstant {
+        ServerInstant::since_origin(self.server_now)
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        let now = self.now;
+        match ask {
+            Ask::StandForElection { node, id, returning, stands_again, must_exist } => {
+                let policy = Policy {
+                    on_loss: if *stands_again { OnLoss::StandAgain } else { OnLoss::End },
+                    election_node: match must_exist {
+                        true => ElectionNode::MustExist,
+                        false if id % 2 == 0 => ElectionNode::Create(NodeKind::Container),
+                        false => ElectionNode::Create(NodeKind::Persistent),
+                    },
+                };
+                let id = NomineeId::from_bytes([*id; 16]);
+                let nominee = if *returning {
+                    Nominee::returning(id, 7, policy)
+                } else {
+                    Nominee::new(id, policy)
+                };
+                self.stand(Any::Nominee(nominee), *node);
+            }
+            Ask::Stand { node, instructions } => {
+                let commander = Commander::new(instructions.clone());
+                self.stand(Any::Commander(Box::new(commander)), *node);
+            }
+            Ask::Withdraw { nth } => {
+                if let Some(key) = self.laws.key(*nth) {
+                    self.host.withdraw(now, key);
+                }
+            }
+            Ask::Deadline { nth, millis } => {
+                if let Some(key) = self.laws.key(*nth) {
+                    let at = millis.map(|millis| now + Duration::from_millis(millis.into()));
+                    self.host.set_deadline(key, at);
+                }
+            }
+            Ask::Evict { nth } => {
+                let key = self.laws.key(*nth);
+                if let Some(recipe) = key.and_then(|key| self.host.recipe(key))
+                    && let Some(candidate) = recipe.candidate()
+                    && let Some(view) = key.and_then(|key| self.host.view(key))
+                {
+                    let path = view.site.child(candidate);
+                    let version = Version::ANY;
+                    self.submit(|host, tag| {
+                        host.submit(now, tag, &DeleteRequest { path: &path, version })
+                    });
+                }
+            }
+            Ask::Submit { path, kind } => self.call(path.as_str(), *kind),
+            Ask::Watch { path, kind } => {
+                let read = script::watching(path.as_str(), *kind);
+                let tag = self.next_tag();
+                let watch = self.host.submit_watching(now, tag, read, tag);
+                if let Some(watch) = self.admitted(watch) {
+                    self.laws.watches(tag, watch, read);
+                }
+            }
+            Ask::AddWatch { path, recursive } => {
+                let watch = (path.as_str(), script::mode(*recursive));
+                let tag = self.next_tag();
+                let watch = self.host.submit_persistent(now, tag, watch, tag);
+                if let Some(watch) = self.admitted(watch) {
+                    self.laws.watches_persistently(tag, watch);
+                }
+            }
+            // What is forgotten may have been told of, and that waits to be taken out.
+            Ask::Forget { nth } if self.freshness == Freshness::Fresh && self.held == 0 => {
+                if let Some(watch) = self.laws.forgotten(*nth) {
+                    self.host.forget(now, watch);
+                }
+            }
+            Ask::Forget { .. } => {}
+            Ask::Authenticate { scheme: Text(scheme), credential: Blob(credential) } => {
+                let _ = self.host.authenticate(now, scheme, credential);
+            }
+            Ask::Close => {
+                self.host.close(now);
+                self.laws.closing();
+            }
+            Ask::Abandon => {
+                self.host.abandon(now);
+                assert!(self.host.ended().is_some());
+                self.laws.closing();
+            }
+            Ask::Detach => {
+                if let Some(ticket) = self.host.detach(now) {
+                    assert_eq!(self.host.ended(), Some(SessionEnd::Detached));
+                    self.laws.closing();
+                    self.ticket = Some(ticket);
+                }
+            }
+            Ask::Resume { seed, fails } => self.resume((*seed).into(), *fails),
+        }
+    }
+
+    fn call(&mut self, path: &str, kind: u8) {
+        let (now, version) = (self.now, Version::ANY);
+        self.submit(|host, tag| match kind % 5 {
+            0 => host.submit(now, tag, &GetDataRequest { path, watch: false }),
+            1 => host.submit(now, tag, &GetChildrenRequest { path, watch: false }),
+            2 => host.submit(now, tag, &SetDataRequest { path, data: Some(&[2]), version }),
+            3 => host.submit(now, tag, &DeleteRequest { path, version }),
+            _ => {
+                let (acl, mode) = (Vector::OPEN, CreateMode::PERSISTENT);
+                let request = CreateRequest { path, data: Some(&[1]), acl, mode };
+                host.submit(now, tag, &request)
+            }
+        });
+    }
+
+    fn submit(&mut self, submit: impl FnOnce(&mut Host, u32) -> Result<(), SubmitError>) {
+        let tag = self.next_tag();
+        let submitted = submit(&mut self.host, tag);
+        if self.admitted(submitted).is_some() {
+            self.laws.submitted(tag);
+        }
+    }
+
+    /// Within the bound, and refused for want of room only beyond it.
+    fn admitted<X>(&self, submitted: Result<X, SubmitError>) -> Option<X> {
+        let in_flight = self.laws.in_flight();
+        match submitted {
+            Ok(admitted) => {
+                assert!(in_flight < script::MOST_CALLS);
+                Some(admitted)
+            }
+            Err(SubmitError::Full) => {
+                assert!(in_flight >= script::MOST_CALLS);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn next_tag(&mut self) -> u32 {
+        self.last_tag += 1;
+        self.last_tag
+    }
+
+    fn stand(&mut self, recipe: Any, node: u8) -> RecipeKey {
+        let site = Site::new(script::node(node), &self.chroot).payload(&b"fuzzed"[..]);
+        let key = self.host.stand(self.now, recipe, Arc::new(site));
+        self.laws.stood(key);
+        key
+    }
+
+    /// Another host goes on with the session of this one.
+    fn resume(&mut self, seed: u64, fails: bool) {
+        let Some(ticket) = self.ticket.take() else { return };
+        self.held = 0;
+        self.settle();
+        self.end();
+        let resumption = Resumption { ticket, if_gone: script::if_gone(fails) };
+        let mut settings = self.settings.clone();
+        settings.session.servers = script::servers(u8::try_from(self.servers - 1).unwrap_or(0));
+        settings.resumption = Some(resumption);
+        settings.seed = seed;
+        self.host = RecipeHost::new(settings, self.now).expect("no identity");
+        self.laws = Laws::new();
+        self.probed = None;
+    }
+
+    /// Closes the session, and has its server never answer.
+    fn end(&mut self) {
+        self.settle();
+        self.host.close(self.now);
+        self.laws.closing();
+        self.settle();
+        self.host.handle_closed(self.now);
+        self.settle();
+        self.laws.check_end();
+    }
+
+    fn receive(&mut self, receive: &Receive) {
+        let now = self.now;
+        match receive {
+            Receive::Accept { session, timeout, read_only } => {
+                let response = ConnectResponse {
+                    protocol_version: 0,
+                    timeout: (*timeout).into(),
+                    session_id: SessionId::new((*session).into()),
+                    password: Some(&[7; 16]),
+                    read_only: *read_only,
+                };
+                self.host.handle_frame(now, encoded(&response, &[]));
+            }
+            Receive::Notify { zxid, kind, path } => {
+                // The four that there are, and one more.
+                let kind = EventType::new((kind % 5 + 1).into());
+                let event =
+                    WatcherEvent { kind, state: KeeperState::SYNC_CONNECTED, path: path.as_str() };
+                let event = encoded(&event, &[]);
+                self.reply(Xid::NOTIFICATION, (*zxid).into(), ErrorCode::OK, &event);
+            }
+            Receive::Answer { zxid, error, body: Blob(body) } => {
+                if let Some(xid) = self.wire.next_unanswered() {
+                    self.reply(xid, (*zxid).into(), error.error(), body);
+                }
+            }
+            Receive::Pong { zxid, error } => {
+                self.reply(Xid::PING, (*zxid).into(), error.error(), &[]);
+            }
+            Receive::Frame(Blob(frame)) => {
+                self.host.handle_frame(now, Bytes::from(frame.clone()));
+            }
+            Receive::Stream(Blob(bytes)) => {
+                self.host.handle_bytes(now, &mut BytesMut::from(&**bytes), 1 << 16);
+            }
+        }
+    }
+
+    fn reply(&mut self, xid: Xid, zxid: i64, error: ErrorCode, body: &[u8]) {
+        let header = ReplyHeader { xid, zxid: Zxid::new(zxid), error };
+        self.host.handle_frame(self.now, encoded(&header, body));
+    }
+
+    fn connect(&mut self, by: Option<&Falsification>) {
+        self.held = 0;
+        self.settle();
+        if self.host.ended().is_some() || self.host.is_connected() {
+            return;
+        }
+        if self.dialing.is_none() {
+            self.sleep();
+        }
+        if self.dialing.take().is_some() {
+            let now = self.server_now();
+            if self.wire.open(now).is_ok() {
+                self.host.handle_opened(self.now);
+            } else {
+                self.host.handle_closed(self.now);
+            }
+            self.settle();
+            self.wire.to_server(self.server_now(), usize::MAX);
+            self.collect();
+            if let Some(by) = by {
+                self.wire.falsify(0, by);
+            }
+            self.flush();
+        }
+    }
+
+    /// Everything arrives that is on its way, and what is said to it.
+    fn flush(&mut self) {
+        for _ in 0..64 {
+            if self.wire.is_quiet() {
+                return;
+            }
+            self.wire.to_server(self.server_now(), usize::MAX);
+            self.collect();
+            while let Some(frame) = self.wire.next() {
+                self.host.handle_frame(self.now, frame);
+                self.settle();
+            }
+        }
+    }
+
+    /// What the server sends is on its way, and its end of the connection.
+    fn collect(&mut self) {
+        if self.wire.collect(self.server_now()) {
+            while let Some(frame) = self.wire.next() {
+                self.host.handle_frame(self.now, frame);
+            }
+            self.hang_up();
+        }
+    }
+
+    fn hang_up(&mut self) {
+        if self.wire.close() {
+            self.host.handle_closed(self.now);
+        }
+    }
+
+    /// Until something is due. A driver that does it may sleep again: it does not spin.
+    fn sleep(&mut self) {
+        self.held = 0;
+        self.settle();
+        if let Some(at) = self.host.poll_timeout() {
+            self.pass(self.now.max(at));
+        }
+        self.wire.handle_timeout(self.server_now());
+        self.collect();
+        for _ in 0..4 {
+            self.host.handle_timeout(self.now);
+            self.settle();
+        }
+        let next = self.host.poll_timeout();
+        assert!(next.is_none_or(|next| next > self.now), "{next:?}");
+    }
+
+    /// Takes out everything, and checks it.
+    fn settle(&mut self) {
+        if self.held > 0 {
+            self.held -= 1;
+            return;
+        }
+        while let Some(command) = self.host.poll_transport() {
+            self.wire.close();
+            self.dialing = match command {
+                TransportCommand::Connect(server) => {
+                    assert!(server.0 < self.servers, "{server:?} of {}", self.servers);
+                    Some(server)
+                }
+                TransportCommand::Disconnect => None,
+            };
+        }
+        self.host.poll_sasl();
+        if let Some(server) = self.host.poll_probe() {
+            assert!(self.host.is_read_only() && server.0 < self.servers);
+            self.probed = Some(server);
+        }
+        let now = Now { now: self.now, clock: self.clock, freshness: self.freshness };
+        while let Some(event) = self.host.poll_event(self.now) {
+            self.laws.follow(&event, &self.host, now);
+        }
+        self.freshness = Freshness::Fresh;
+        // Another session that begins behind events drops the transport of the one before.
+        while let Some(command) = self.host.poll_transport() {
+            self.wire.close();
+            self.dialing = None;
+            assert_eq!(command, TransportCommand::Disconnect);
+        }
+        let mut output = BytesMut::new();
+        self.host.poll_transmit(&mut output);
+        self.wire.send(output);
+        self.laws.check_view(&self.host);
+        self.check_that_polling_again_is_harmless();
+    }
+
+    fn check_that_polling_again_is_harmless(&mut self) {
+        let next = self.host.poll_timeout();
+        let mut output = BytesMut::new();
+        self.host.poll_transmit(&mut output);
+        assert!(output.is_empty());
+        assert_eq!(self.host.poll_transport(), None);
+        assert_eq!(self.host.poll_sasl(), None);
+        assert_eq!(self.host.poll_probe(), None);
+        assert!(self.host.poll_event(self.now).is_none());
+        assert_eq!(self.host.poll_timeout(), next);
+        assert_eq!(self.host.ended().is_some(), self.laws.has_ended());
+        assert_eq!(next.is_none(), self.laws.has_ended(), "{next:?}");
+    }
+}

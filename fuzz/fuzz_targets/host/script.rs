@@ -1,0 +1,304 @@
+//! What the fuzzer decides: how the host is made, and what happens to it.
+
+use core::num::NonZeroUsize;
+use core::time::Duration;
+
+use arbitrary::Arbitrary;
+use election_session::{Chroot, IfGone, OnExpiry, Settings};
+use zk_fuzz::{Blob, Text};
+use zk_jute::ErrorCode;
+use zk_session::{
+    Config, LeaseGrade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected,
+};
+
+use crate::recipe::Instruction;
+
+/// Calls that may be in flight.
+pub(crate) const MOST_CALLS: usize = 3;
+
+#[derive(Arbitrary, Debug)]
+pub(crate) struct Script {
+    pub(crate) seed: u8,
+    pub(crate) setting: Setting,
+    pub(crate) steps: Vec<Step>,
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) struct Setting {
+    servers: u8,
+    grade: u8,
+    queues: bool,
+    sasl: bool,
+    read_only: bool,
+    closes: bool,
+    chroot: bool,
+    looks: u16,
+}
+
+impl Setting {
+    pub(crate) fn settings(&self, seed: u8) -> Settings {
+        let mut config = Config::new(servers(self.servers));
+        config.session_timeout = Duration::from_secs(4);
+        config.grade = match self.grade % 3 {
+            0 => LeaseGrade::Contact,
+            1 => LeaseGrade::Sync,
+            _ => LeaseGrade::Quorum,
+        };
+        if self.queues {
+            config.while_disconnected = WhileDisconnected::Queue;
+        }
+        if self.sasl {
+            config.sasl = Sasl::Required;
+        }
+        if self.read_only {
+            config.read_only_servers = ReadOnlyServers::Accept;
+        }
+        config.limits.max_frame = 512;
+        config.limits.max_in_flight = MOST_CALLS;
+        let mut settings = Settings::new(config, seed.into());
+        if self.closes {
+            settings.on_expiry = OnExpiry::Close;
+        }
+        settings.look_interval = Some(Duration::from_millis(self.looks.into()));
+        settings
+    }
+
+    pub(crate) fn chroot(&self) -> Chroot {
+        let chroot = Chroot::new(if self.chroot { "/app" } else { "" });
+        chroot.expect("a path")
+    }
+}
+
+pub(crate) fn servers(count: u8) -> NonZeroUsize {
+    NonZeroUsize::MIN.saturating_add(usize::from(count % 4))
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Step {
+    /// From the caller.
+    Ask(Ask),
+    /// The same, and all arrives that comes of it.
+    AskAndFlush(Ask),
+    Pass {
+        millis: u16,
+    },
+    /// The clock, which nothing says is right: it may also go back.
+    Jump {
+        millis: u64,
+    },
+    /// Time passes until something is due, and it is done.
+    Timeout,
+    /// The whole way to a connection; the answer to the handshake may be another one.
+    Connect {
+        by: Option<Falsification>,
+    },
+    /// Everything that is on its way arrives.
+    Flush,
+    /// Nothing is taken out of the host for so many steps.
+    Hold {
+        steps: u8,
+    },
+    /// What a driver may say at any time.
+    Opened,
+    Closed,
+    /// The connection is lost. What was sent may have been read, but nothing is answered any more.
+    Break {
+        is_read: bool,
+    },
+    /// This many bytes arrive at the server.
+    ToServer {
+        bytes: u8,
+    },
+    /// This many frames of it arrive.
+    ToClient {
+        frames: u8,
+    },
+    /// A frame of the server on its way is another.
+    Falsify {
+        nth: u8,
+        by: Falsification,
+    },
+    /// What no server has sent arrives.
+    Receive(Receive),
+    /// The driver has another list of servers.
+    Servers {
+        count: u8,
+    },
+    /// The server that was asked last says whether it takes writes.
+    Probed {
+        read_write: bool,
+    },
+    /// The mechanism's word, asked for or not.
+    Mechanism {
+        answer: u8,
+        token: Blob,
+    },
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Ask {
+    StandForElection {
+        node: u8,
+        id: u8,
+        returning: bool,
+        stands_again: bool,
+        must_exist: bool,
+    },
+    Stand {
+        node: u8,
+        instructions: Vec<Instruction>,
+    },
+    Withdraw {
+        nth: u8,
+    },
+    Deadline {
+        nth: u8,
+        millis: Option<u16>,
+    },
+    Submit {
+        path: Path,
+        kind: u8,
+    },
+    /// Deletes the candidate of a recipe.
+    Evict {
+        nth: u8,
+    },
+    Watch {
+        path: Path,
+        kind: u8,
+    },
+    AddWatch {
+        path: Path,
+        recursive: bool,
+    },
+    Forget {
+        nth: u8,
+    },
+    Authenticate {
+        scheme: Text,
+        credential: Blob,
+    },
+    Close,
+    Abandon,
+    Detach,
+    /// Goes on with what was detached, in place of the host that there is.
+    Resume {
+        seed: u8,
+        fails: bool,
+    },
+}
+
+/// What becomes of a frame.
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Falsification {
+    Error(Code),
+    Zxid(i8),
+    Body(Blob),
+    Byte {
+        at: u8,
+        by: u8,
+    },
+    /// The answer to a handshake has this session, or is that of a server that is cut off.
+    Session(i8),
+    ReadOnly,
+    Drop,
+    Twice,
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Receive {
+    Accept {
+        session: i8,
+        timeout: u16,
+        read_only: Option<bool>,
+    },
+    Notify {
+        zxid: i8,
+        kind: u8,
+        path: Path,
+    },
+    /// An answer to the oldest request that has none.
+    Answer {
+        zxid: i8,
+        error: Code,
+        body: Blob,
+    },
+    Pong {
+        zxid: i8,
+        error: Code,
+    },
+    Frame(Blob),
+    Stream(Blob),
+}
+
+/// Most often none, or one that means something to a session or a recipe.
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Code {
+    Ok,
+    Telling(u8),
+    Any(i8),
+}
+
+impl Code {
+    pub(crate) fn error(&self) -> ErrorCode {
+        const TELLING: [ErrorCode; 10] = [
+            ErrorCode::NO_NODE,
+            ErrorCode::NODE_EXISTS,
+            ErrorCode::BAD_VERSION,
+            ErrorCode::NO_AUTH,
+            ErrorCode::THROTTLED_OP,
+            ErrorCode::UNIMPLEMENTED,
+            ErrorCode::SESSION_EXPIRED,
+            ErrorCode::SESSION_MOVED,
+            ErrorCode::AUTH_FAILED,
+            ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
+        ];
+        match *self {
+            Self::Ok => ErrorCode::OK,
+            Self::Telling(nth) => TELLING[usize::from(nth) % TELLING.len()],
+            Self::Any(code) => ErrorCode::new(code.into()),
+        }
+    }
+}
+
+/// Most often one of a few, so that they meet.
+#[derive(Arbitrary, Debug)]
+pub(crate) enum Path {
+    Known(u8),
+    Any(Text),
+}
+
+impl Path {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Known(number) => node(*number),
+            Self::Any(Text(path)) => path,
+        }
+    }
+}
+
+pub(crate) const fn node(number: u8) -> &'static str {
+    match number % 5 {
+        0 => "/e",
+        1 => "/e/a",
+        2 => "/d/e/f",
+        3 => "/",
+        _ => "/app/e",
+    }
+}
+
+pub(crate) fn watching(path: &str, kind: u8) -> Watching<'_> {
+    match kind % 3 {
+        0 => Watching::Exists(path),
+        1 => Watching::GetData(path),
+        _ => Watching::GetChildren(path),
+    }
+}
+
+pub(crate) const fn mode(recursive: bool) -> WatchMode {
+    if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent }
+}
+
+pub(crate) const fn if_gone(fails: bool) -> IfGone {
+    if fails { IfGone::Fail } else { IfGone::StartAnew }
+}
