@@ -49,7 +49,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn set_deadline(&mut self, key: RecipeKey, deadline: Option<Instant>) {
         // One that is over, and was not handed out yet, waits for nothing.
         let seat = self.seats.get_mut(&key);
-        let Some(seat) = seat.filter(|seat| !matches!(seat.stage, Stage::Over(_))) else {
+        let Some(seat) = seat.filter(|seat| !matches!(seat.stage, SeatStage::Over(_))) else {
             return;
         };
         let former = core::mem::replace(&mut seat.deadline, deadline);
