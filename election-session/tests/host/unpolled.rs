@@ -27,7 +27,11 @@ fn settings() -> Settings {
 }
 
 fn stand(host: &mut Host, now: Instant) -> RecipeKey {
-    host.stand(now, nominee(7), Arc::new(Site::new("/election", &Chroot::default())))
+    host.stand(
+        now,
+        nominee(7),
+        Arc::new(Site::new(&"/election".parse().expect("it is a path"), &Chroot::default())),
+    )
 }
 
 fn events(host: &mut Host, now: Instant) -> Vec<Event<Nominee, u32, u32>> {
