@@ -36,6 +36,9 @@ pub mod raw;
 pub mod sasl;
 pub mod server;
 pub mod simulation;
+// A recipe that none of the published crates knows.
+#[path = "../../election-session/tests/toy/mod.rs"]
+mod toy;
 pub mod wait;
 pub mod zookeeper;
 

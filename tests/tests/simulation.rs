@@ -102,3 +102,17 @@ fn a_broken_run_is_cut_down_to_what_it_takes() {
     let again = run(&smaller, Recording::Off).violation.unwrap();
     assert_eq!(again.law, law);
 }
+
+/// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
+/// rounds are won.
+#[test]
+fn a_recipe_of_another_crate_keeps_its_law_whatever_fails() {
+    let mut won = 0;
+    for seed in 0..100 {
+        let plan = Plan::draw(seed, Profile::Quorum, None).with_rounds();
+        let outcome = run(&plan, Recording::Off);
+        assert!(outcome.violation.is_none(), "seed {seed}: {:?}", outcome.violation);
+        won += outcome.stats.rounds;
+    }
+    assert!(won > 100, "{won} rounds were won");
+}

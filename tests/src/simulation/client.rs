@@ -5,6 +5,8 @@ mod calls;
 mod endings;
 mod handover;
 mod observed;
+mod rounds;
+mod standing;
 mod users;
 
 use core::num::NonZeroUsize;
@@ -26,11 +28,13 @@ use self::calls::Calls;
 pub(super) use self::handover::Detached;
 pub(super) use self::observed::Observed;
 use self::observed::Seen;
+use self::standing::Standing;
 use self::users::GuardedWrite;
 pub(super) use self::users::{Chore, Stand};
 use super::checker::Entry;
+use super::round::Round;
 
-type Host = RecipeHost<Nominee, CallId, CallId>;
+type Host = RecipeHost<Standing, CallId, CallId>;
 
 /// What a client process is made with.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub(super) struct Client {
     host: Host,
     /// The nominations that its user has begun, with what was seen of each.
     seen: BTreeMap<RecipeKey, Seen>,
+    /// The rounds that its user plays.
+    rounds: BTreeMap<RecipeKey, Round>,
     /// Whether its user has closed it.
     usage: Usage,
     /// Writes under guard that wait for room.
@@ -84,6 +90,7 @@ impl Client {
         Self {
             host: RecipeHost::new(host_settings, now).expect("there are no identities to refuse"),
             seen: BTreeMap::new(),
+            rounds: BTreeMap::new(),
             usage: Usage::Open,
             writes: Vec::new(),
             calls: Calls::new(settings.seed),
@@ -149,7 +156,7 @@ impl Client {
 
     /// Adds a nomination.
     fn stand(&mut self, now: Instant, nominee: Nominee, stand: Stand) -> RecipeKey {
-        let key = self.host.stand(now, nominee, site(stand.election));
+        let key = self.host.stand(now, Standing::Nominee(nominee), site(stand.election));
         self.seen.insert(key, Seen::new(stand));
         self.told.push(Observed::Entry(Entry::Stood(key)));
         key
@@ -185,20 +192,27 @@ impl Client {
 
     /// The nominees that have ended and look for what they may have left behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
-        let nominees = self.host.recipes().map(|(_, nominee)| nominee);
-        let debtors = nominees.filter(|nominee| nominee.phase() == Phase::CleaningUp);
-        debtors.map(Nominee::id)
+        let debtors = self.host_nominees().filter(|(_, it)| it.phase() == Phase::CleaningUp);
+        debtors.map(|(_, nominee)| nominee.id())
     }
 
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
-        let nominees = self.host.recipes().map(|(_, nominee)| (nominee.id(), nominee.role()));
+        let nominees = self.host_nominees().map(|(_, nominee)| (nominee.id(), nominee.role()));
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
     /// The nominations that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
-        let nominees = self.host.recipes();
+        let nominees = self.host_nominees();
         nominees.filter(|(_, nominee)| nominee.phase() == Phase::Standing).map(|(key, _)| key)
+    }
+
+    fn host_nominees(&self) -> impl Iterator<Item = (RecipeKey, &Nominee)> {
+        self.host.recipes().filter_map(|(key, standing)| Some((key, standing.nominee()?)))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.host.ended().is_some() || self.usage == Usage::Closed
     }
 }
 

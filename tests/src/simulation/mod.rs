@@ -23,6 +23,7 @@ mod pipe;
 mod plan;
 mod profile;
 mod reasons;
+mod round;
 mod run;
 mod schedule;
 mod server;

@@ -52,6 +52,8 @@ pub enum Law {
     ListedServers,
     /// No recipe stands by a server that is cut off from its ensemble.
     NothingByReadOnly,
+    /// A round of a recipe that none of the published crates knows has one winner.
+    OneWinner,
     /// Once all is well, one nominee leads and the others follow, within a bound.
     LeaderInTime,
     /// While nothing happens, each client sends pings or heartbeats and nothing else, at their
@@ -85,6 +87,7 @@ impl fmt::Display for Law {
             Self::CallsBounded => "a call against the bound on calls",
             Self::WatchesTold => "a watch that is not told of once",
             Self::RecipesReturned => "a recipe that is not handed back once",
+            Self::OneWinner => "two winners of one round",
             Self::EndedLast => "something after the end of a client",
             Self::ListedServers => "a server that is not in the list",
             Self::NothingByReadOnly => "a recipe that stands by a read-only server",
@@ -134,6 +137,8 @@ pub struct Stats {
     pub calls_refused: u64,
     /// Times that a watch of a user fired, told of a change, or was lost.
     pub watches_told: u64,
+    /// Rounds that were won.
+    pub rounds: u64,
     /// Connections to servers that were cut off from their ensemble.
     pub read_only_connections: u64,
     /// Times that a leader of the ensemble began to lead.

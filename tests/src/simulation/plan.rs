@@ -13,6 +13,7 @@ use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
 use super::profile::{Profile, grade_name};
 use super::reasons::Counters;
+use super::round::Rounds;
 use super::schedule;
 
 /// A run, as drawn from its seed, or cut down from one that was.
@@ -64,6 +65,8 @@ pub struct Plan {
     pub(super) calls: Option<Calls>,
     /// Whether members without a leader serve reads, and clients do with that.
     pub(super) read_only: ReadOnlyMode,
+    /// How clients play rounds of a recipe that none of the published crates knows, if they do.
+    pub(super) rounds: Option<Rounds>,
 }
 
 /// How the users of clients call znodes of their own.
@@ -86,6 +89,13 @@ pub(super) struct Standing {
 }
 
 impl Plan {
+    /// The same run, with rounds of a recipe that none of the published crates knows.
+    #[must_use]
+    pub fn with_rounds(mut self) -> Self {
+        self.rounds = Some(Rounds { every: Duration::from_millis(1_500) });
+        self
+    }
+
     /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
     /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
     /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
@@ -131,6 +141,7 @@ impl Plan {
             lateness: Duration::ZERO,
             calls: None,
             read_only: ReadOnlyMode::Off,
+            rounds: None,
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();

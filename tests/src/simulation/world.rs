@@ -7,6 +7,7 @@ mod lists;
 mod operator;
 mod phase;
 mod process;
+mod rounds;
 mod servers;
 mod target;
 mod traffic;
@@ -38,6 +39,7 @@ use super::network::{Network, PipeId};
 use super::outcome::{Law, Outcome, Stats, Violation};
 use super::plan::Plan;
 use super::reasons::{Counters, Reasons};
+use super::round::{Round, Winners};
 use super::server::{Condition, Host, Server, member_id};
 use super::story::{Recording, Story};
 
@@ -63,6 +65,8 @@ enum Event {
     /// A server that a client has asked whether it takes writes answers, by its place in the list of
     /// then.
     Probed(usize, ServerIndex, NodeId),
+    /// Clients play a round.
+    Play(Round),
     /// A nominee leaves, in the end.
     Leave(usize),
     /// Somebody looks whether a phase is over.
@@ -106,6 +110,7 @@ pub(super) struct World<'p> {
     /// The most that a member had applied when somebody last looked at the election.
     applied: Zxid,
     story: Story,
+    winners: Winners,
     stats: Stats,
     observed: Vec<Observed>,
     buffer: BytesMut,
@@ -115,7 +120,8 @@ pub(super) struct World<'p> {
 pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let mut world = World::new(plan, recording);
     let violation = world.run();
-    let World { mut stats, story, now, leaders, candidates, .. } = world;
+    let World { mut stats, story, now, leaders, candidates, winners, .. } = world;
+    stats.rounds = u64::try_from(winners.count()).unwrap_or(u64::MAX);
     stats.runs = 1;
     stats.elections = leaders.iter().map(|leaders| leaders.elections).sum();
     stats.guarded_writes = candidates.guarded_writes();
@@ -161,6 +167,7 @@ impl<'p> World<'p> {
             roles: vec![None; servers],
             applied: Zxid::ZERO,
             story: Story::new(recording),
+            winners: Winners::default(),
             stats: Stats::default(),
             observed: Vec::new(),
             buffer: BytesMut::new(),
@@ -186,6 +193,9 @@ impl<'p> World<'p> {
         }
         for (index, incident) in plan.incidents.iter().enumerate() {
             self.agenda.add(incident.at, Event::Begin(index));
+        }
+        if let Some(rounds) = plan.rounds {
+            self.agenda.add(Time::ORIGIN + rounds.every, Event::Play(Round(0)));
         }
         self.agenda.add(plan.calm_at, Event::Look);
         let operator = self.operator();
@@ -226,6 +236,7 @@ impl<'p> World<'p> {
             Event::Work(client) => self.work(client)?,
             Event::Call(client) => self.call(client)?,
             Event::Probed(client, server, node) => self.probed(client, server, node)?,
+            Event::Play(round) => self.play(round)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
         }

@@ -167,6 +167,7 @@ impl Automaton {
                 | Observed::Announced { .. }
                 | Observed::EndedWithClient { .. }
                 | Observed::Woken { .. }
+                | Observed::Won(_)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -34,7 +34,7 @@ impl Client {
             Phase::CleaningUp => Some(Standing::Owes),
             Phase::Over => None,
         };
-        let nominees = self.host.recipes();
+        let nominees = self.host_nominees();
         let nominations = nominees.filter_map(|(key, nominee)| {
             Some((self.seen.get(&key)?.stand, standing(nominee.phase())?))
         });

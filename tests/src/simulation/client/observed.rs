@@ -8,8 +8,11 @@ use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
+use super::standing::{Standing, StandingNotice};
 use super::{CallId, Client, Stand};
 use crate::simulation::checker::{Entry, ServerKind};
+use crate::simulation::round::Round;
+use crate::toy;
 
 /// What somebody who watches a client closely sees it do.
 #[derive(Debug)]
@@ -51,6 +54,8 @@ pub(in crate::simulation) enum Observed {
         candidate: String,
         zxid: Zxid,
     },
+    /// A player has won this round.
+    Won(Round),
     /// What passes between the client's host and its user.
     Entry(Entry),
 }
@@ -74,7 +79,7 @@ impl Seen {
 impl Client {
     pub(super) fn see(
         &mut self,
-        event: Event<Nominee, CallId, CallId>,
+        event: Event<Standing, CallId, CallId>,
         observed: &mut Vec<Observed>,
     ) {
         match event {
@@ -90,12 +95,13 @@ impl Client {
             Event::Stepped(step) => self.see_step(step, observed),
             Event::Over { key, recipe, end, .. } => {
                 observed.push(Observed::Entry(Entry::Over(key, end)));
+                self.rounds.remove(&key);
                 self.seen.remove(&key);
                 // Those that have told their end say nothing more.
-                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving) =
-                    (end, recipe.phase())
+                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(nominee)) =
+                    (end, recipe.phase(), recipe.nominee())
                 {
-                    observed.push(Observed::EndedWithClient { nominee: recipe.id() });
+                    observed.push(Observed::EndedWithClient { nominee: nominee.id() });
                 }
             }
             Event::Connected { session, timeout, read_only } => {
@@ -138,10 +144,16 @@ impl Client {
         }
     }
 
-    fn see_step(&mut self, step: Step<Notice>, observed: &mut Vec<Observed>) {
-        let (Some(seen), Some(nominee)) =
-            (self.seen.get_mut(&step.key), self.host.recipe(step.key))
-        else {
+    fn see_step(&mut self, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
+        if let Some(&round) = self.rounds.get(&step.key) {
+            observed.push(Observed::Entry(Entry::Stepped(step.key)));
+            if let Some(StandingNotice::Player(toy::Notice::Won)) = step.notice {
+                observed.push(Observed::Won(round));
+            }
+            return;
+        }
+        let nominee = self.host.recipe(step.key).and_then(Standing::nominee);
+        let (Some(seen), Some(nominee)) = (self.seen.get_mut(&step.key), nominee) else {
             observed.push(Observed::Entry(Entry::Hidden(step.key)));
             return;
         };
@@ -156,7 +168,7 @@ impl Client {
             }
             _ => None,
         };
-        if let Some(notice) = step.notice {
+        if let Some(StandingNotice::Nominee(notice)) = step.notice {
             observed.push(Observed::Notice { nominee: nominee.id(), notice });
         }
         match step.grant {

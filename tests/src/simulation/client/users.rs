@@ -11,7 +11,7 @@ use zk_jute::records::{
 use zk_jute::{Vector, Version};
 use zk_session::Instant;
 
-use super::{Client, Usage};
+use super::Client;
 use crate::simulation::election::Election;
 
 /// A nomination, as its user asks for it.
@@ -43,7 +43,7 @@ pub(super) struct GuardedWrite {
 
 impl Client {
     pub(in crate::simulation) fn nominate(&mut self, now: Instant, stand: Stand) {
-        if self.host.ended().is_some() || self.usage == Usage::Closed {
+        if self.is_closed() {
             return;
         }
         let nominee = Nominee::new(stand.id, stand.policy);
@@ -60,13 +60,14 @@ impl Client {
         if self.host.lease_deadline().is_none_or(|deadline| deadline <= now) {
             return;
         }
-        let leaders = self.host.recipes().filter_map(|(key, nominee)| {
+        let leaders = self.host_nominees().filter_map(|(key, nominee)| {
             let Grant::Announced { token } = *self.host.view(key)?.grant else {
                 return None;
             };
             let candidate = nominee.candidate()?.clone();
             Some(GuardedWrite { due: now + wait, key, token, candidate })
         });
+        let leaders: Vec<_> = leaders.collect();
         self.writes.extend(leaders);
         self.write_if_due(now);
     }

@@ -119,7 +119,7 @@ impl World<'_> {
         debug_assert!(created.is_ok(), "nothing has happened yet");
     }
 
-    fn give(&mut self, chores: &[Chore]) -> Result<(), Broken> {
+    pub(super) fn give(&mut self, chores: &[Chore]) -> Result<(), Broken> {
         let operator = self.operator();
         if let Some(process) = self.processes.get_mut(operator) {
             let now = process.now(self.now);

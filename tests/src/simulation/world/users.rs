@@ -204,6 +204,14 @@ impl World<'_> {
                 self.check_announced(client, *nominee, *until)?;
             }
             Observed::Entry(entry) => self.count(*entry),
+            Observed::Won(round) => {
+                if let Some(other) = self.winners.won(*round, client) {
+                    return Err((
+                        Law::OneWinner,
+                        format!("clients {other} and {client}, {round:?}"),
+                    ));
+                }
+            }
             Observed::LeaseLapsed(leaders) => self.check_lapsed(client, leaders)?,
             Observed::Ended(zk_session::SessionEnd::Expired(_)) => self.stats.expiries += 1,
             // Where answers take long, there is not always the time for another one.
@@ -286,6 +294,7 @@ impl World<'_> {
             }
             Observed::EndedWithClient { nominee } => format!("{}: ended", name(*nominee)),
             Observed::Woken { nominee, .. } => format!("{}: woken", name(*nominee)),
+            Observed::Won(round) => format!("wins {round:?}"),
         };
         self.story.tell(self.now, || (who, text));
     }
