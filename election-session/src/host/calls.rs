@@ -71,7 +71,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     /// Drops a watch of the caller's, if its session is the present one: those of others went with
-    /// them.
+    /// them. What was told of it, and waits to be polled, still comes.
     pub fn forget(&mut self, now: Instant, watch: CallerWatch) {
         if watch.session == self.sessions {
             self.session.forget(now, watch.id);

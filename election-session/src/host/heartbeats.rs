@@ -29,12 +29,18 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// The lease goes on for all recipes, or for none: at once another znode is checked, if one
     /// stands. That of the refused one may be gone without its recipe having been told: it looks.
+    ///
+    /// A server that has too much to do has looked at no znode, and would refuse the next one too:
+    /// each refusal delays the heartbeat that counts.
     pub(super) fn heartbeat_refused(&mut self, now: Instant, error: ErrorCode) {
         let Some(refused) = self.heartbeats.checked.clone() else {
             return;
         };
         let key = refused.key;
         self.tell(Event::HeartbeatRefused { key, path: refused.path.clone(), error });
+        if error == ErrorCode::THROTTLED_OP {
+            return;
+        }
         self.heartbeats.refuse(refused, self.session.lease_deadline());
         if let Some(another) = self.not_refused() {
             self.check(now, Some(another));

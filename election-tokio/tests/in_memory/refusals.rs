@@ -101,7 +101,7 @@ async fn after_a_refusal_another_candidate_is_checked_at_once() {
     let scene = Scene::new().await;
     let heartbeats = || scene.server.requests(OpCode::MULTI);
     let before = heartbeats();
-    scene.server.lie_about(OpCode::MULTI, Lie::Code(ErrorCode::THROTTLED_OP));
+    scene.server.lie_about(OpCode::MULTI, Lie::Code(ErrorCode::NO_AUTH));
     while heartbeats() == before {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

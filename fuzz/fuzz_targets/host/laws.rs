@@ -243,7 +243,7 @@ impl Laws {
                     assert!(until > now.now || now.clock == Clock::Wild);
                 }
             }
-            Some(GrantChange::Ended { token }) => assert_eq!(announced.take(), Some(token)),
+            Some(GrantChange::Ended { token, .. }) => assert_eq!(announced.take(), Some(token)),
             Some(GrantChange::AwaitsLease(_)) => assert_eq!(*announced, None),
             None => {}
         }

@@ -23,7 +23,7 @@ use zk_jute::records::{
 use zk_jute::{ErrorCode, ReplyHeader, SessionId, Vector, Version, Xid, Zxid};
 use zk_session::{
     Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, SessionEnd, SessionTicket,
-    SubmitError, TransportCommand,
+    SubmitError, TransportCommand, ZnodePath,
 };
 
 use laws::{Freshness, Laws, Now};
@@ -320,7 +320,8 @@ impl World {
     }
 
     fn stand(&mut self, recipe: Any, node: u8) -> RecipeKey {
-        let site = Site::new(script::node(node), &self.chroot).payload(&b"fuzzed"[..]);
+        let node = ZnodePath::new(script::node(node)).expect("a path");
+        let site = Site::new(&node, &self.chroot).payload(&b"fuzzed"[..]);
         let key = self.host.stand(self.now, recipe, Arc::new(site));
         self.laws.stood(key);
         key

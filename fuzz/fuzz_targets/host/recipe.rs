@@ -330,10 +330,12 @@ impl Instruction {
             2 => Part::Write(self.write()),
             _ => Part::Delete(Delete { znode, version }),
         };
-        let first = Multi::new(part(self.parts));
-        let both = first.and(part(self.parts >> 2)).filter(|_| self.parts & 0x40 != 0);
-        let all = both.and_then(|both| both.and(part(self.parts >> 4)));
-        all.filter(|_| self.parts & 0x80 != 0).or(both).unwrap_or(first)
+        let (first, second) = (part(self.parts), part(self.parts >> 2));
+        match self.parts >> 6 {
+            0 | 1 => Multi::of([first]),
+            2 => Multi::of([first, second]),
+            _ => Multi::of([first, second, part(self.parts >> 4)]),
+        }
     }
 
     fn version(&self) -> ExpectedVersion {

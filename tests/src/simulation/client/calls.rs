@@ -45,6 +45,14 @@ impl Client {
         }
     }
 
+    /// Submits calls for which there is no room any more in the end. No watch is forgotten: what was
+    /// told of it may wait to be taken out.
+    pub(super) fn read_once_more(&mut self, now: Instant, most: usize) {
+        for path in PATHS.into_iter().cycle().take(most.saturating_add(1)) {
+            self.submit(now, &GetDataRequest { path, watch: false });
+        }
+    }
+
     fn call_once(&mut self, now: Instant) {
         let path = self.calls.random.choice(PATHS).unwrap_or("/");
         let version = Version::ANY;

@@ -37,7 +37,7 @@ impl Client {
             }
             Ending::Abandon => self.abandon(now),
             Ending::CallAndAbandon => {
-                self.call(now, most_calls);
+                self.read_once_more(now, most_calls);
                 self.abandon(now);
             }
         }
