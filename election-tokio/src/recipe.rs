@@ -16,8 +16,8 @@ pub use election_core::{
     Hold, Incarnation, Multi, NewZnode, Op, Output, Part, Payload, Phase, Recipe, Reply, Stat,
     Ticket, Token, Watch, Write, Znode,
 };
-use election_session::{GrantChange, Step, View};
-pub use election_session::{RecipeEnd, RecipeKey, Site};
+pub use election_session::RecipeEnd;
+use election_session::{GrantChange, RecipeKey, Site, Step, View};
 use tokio::time::Instant;
 
 use crate::client::Client;
