@@ -76,7 +76,7 @@ impl Drop for Handle {
 
 impl Client {
     /// Hands the client, and all clones, another list of servers. It counts until the client's
-    /// [`ServerSource`], if it has one, names others. A connection stays where it is until it is
+    /// [`ServerSource`](crate::source::ServerSource), if it has one, names others. A connection stays where it is until it is
     /// lost, also if its server is not on the list; an attempt to connect begins anew.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ impl Nomination {
     ///
     /// [`WithdrawError::Unconfirmed`] if the client ended first: the znode may outlive this call by
     /// at most the session timeout, or for as long as the session goes on elsewhere after
-    /// [`Client::detach`]. [`WithdrawError::AlreadyEnded`] if there was nothing left to end.
+    /// [`Client::detach`](crate::Client::detach). [`WithdrawError::AlreadyEnded`] if there was nothing left to end.
     pub async fn withdraw(self) -> Result<Departure, WithdrawError> {
         self.inner.withdraw();
         let mut status = self.status.clone();
