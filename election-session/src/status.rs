@@ -256,4 +256,26 @@ mod tests {
         let other = NominationError::NoElectionNode;
         assert_eq!(EndReason::Failed(other).to_string(), other.to_string());
     }
+
+    fn following(number: u32) -> Status {
+        let name = alloc::format!("_c_eeeeeeee-eeee-eeee-eeee-eeeeeeeeeeee-latch-{number:010}");
+        let predecessor = CandidateName::parse(&name).expect("a candidate");
+        let leader = predecessor.clone();
+        let role = Role::Following { predecessor, previous: None, leader };
+        Status { role, ..Status::new() }
+    }
+
+    #[test]
+    fn a_follower_keeps_the_predecessor_that_it_followed_before() {
+        let previous = |status: &Status| match &status.role {
+            Role::Following { previous, .. } => previous.as_ref().map(|name| name.sequence().get()),
+            _ => None,
+        };
+        let first = following(1).after(&Status::new());
+        assert_eq!(previous(&first), None);
+        let second = following(2).after(&first);
+        assert_eq!(previous(&second), Some(1));
+        assert_eq!(previous(&following(2).after(&second)), Some(1), "it follows the same");
+        assert_eq!(previous(&following(3).after(&second)), Some(2));
+    }
 }

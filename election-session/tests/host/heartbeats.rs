@@ -1,11 +1,12 @@
 //! Whose znode heartbeats check.
 
-use zk_jute::ErrorCode;
+use zk_jute::{ErrorCode, Version};
 
 use election_session::Event;
 
 use crate::lab::{Lab, nominee};
 use crate::puppet::{Fed, Puppet};
+use crate::server::Answers;
 
 #[test]
 fn heartbeats_check_the_candidate() {
@@ -51,4 +52,23 @@ fn a_refusal_moves_heartbeats_to_another_znode() {
     lab.pass(2000);
     assert_eq!(lab.checked(), ["/e/there-too"]);
     assert_eq!(lab.fed(third), [Fed::Connected]);
+}
+
+/// Each is tried once, or two that are refused would take turns without end.
+#[test]
+fn after_a_refusal_each_other_znode_is_checked_at_once_and_then_none_for_a_while() {
+    let mut lab = Lab::new();
+    lab.server.put("/e/a", "");
+    let keys = ["a", "b", "c"].map(|child| lab.stand(Puppet::checking(child)));
+    lab.checked();
+    lab.server.delete("/e/a", Version::ANY).expect("it is there");
+    lab.server.answers = Answers::Held;
+    lab.pass(2000);
+    for _ in 0..10 {
+        lab.answer_one();
+    }
+    assert_eq!(lab.checked(), ["/e/a", "/e/b", "/e/c"]);
+    for key in keys {
+        assert_eq!(lab.fed(key), [Fed::Connected, Fed::Look]);
+    }
 }

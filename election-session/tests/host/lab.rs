@@ -8,14 +8,16 @@ use bytes::{Buf as _, BytesMut};
 use election_core::{Nominee, NomineeId, Policy, Recipe};
 use election_session::{Chroot, Event, GrantChange, RecipeHost, RecipeKey, Settings, Site};
 use zk_jute::{OpCode, frame_len};
-use zk_session::{Config, Instant, TransportCommand};
+use zk_session::{Config, Instant, ServerIndex, TransportCommand};
 
-use crate::server::{Mode, Server, TIMEOUT_MILLIS};
+use crate::server::{Answers, Mode, Server, TIMEOUT_MILLIS};
 
 pub(crate) struct Lab<R: Recipe> {
     pub(crate) host: RecipeHost<R, u32, u32>,
     pub(crate) server: Server,
     pub(crate) now: Instant,
+    /// The servers that the host wanted a connection to.
+    pub(crate) wanted: Vec<ServerIndex>,
     /// What has come out of the host since it was last asked for.
     events: Vec<Event<R, u32, u32>>,
     output: BytesMut,
@@ -40,7 +42,8 @@ impl<R: Recipe> Lab<R> {
         let mut settings = Settings::new(config, 1);
         adjust(&mut settings);
         let host = RecipeHost::new(settings, now).expect("there are no identities");
-        let mut lab = Self { host, server, now, events: Vec::new(), output: BytesMut::new() };
+        let (wanted, events, output) = (Vec::new(), Vec::new(), BytesMut::new());
+        let mut lab = Self { host, server, now, wanted, events, output };
         lab.tick();
         lab
     }
@@ -62,7 +65,11 @@ impl<R: Recipe> Lab<R> {
             while let Some(event) = self.host.poll_event(self.now) {
                 self.events.push(event);
             }
-            match self.host.poll_transport() {
+            let command = self.host.poll_transport();
+            if let Some(TransportCommand::Connect(server)) = command {
+                self.wanted.push(server);
+            }
+            match command {
                 Some(TransportCommand::Connect(_)) if self.server.mode == Mode::Away => {
                     self.host.handle_closed(self.now);
                     continue;
@@ -84,6 +91,17 @@ impl<R: Recipe> Lab<R> {
                 Some(frame) => self.host.handle_frame(self.now, frame),
                 None => return,
             }
+        }
+    }
+
+    /// Lets one of the answers through that the server holds back.
+    pub(crate) fn answer_one(&mut self) {
+        self.server.answers = Answers::Sent;
+        let frame = self.server.answer();
+        self.server.answers = Answers::Held;
+        if let Some(frame) = frame {
+            self.host.handle_frame(self.now, frame);
+            self.run();
         }
     }
 

@@ -60,3 +60,25 @@ fn a_list_in_flight_is_lost_with_the_connection() {
     lab.order(key, Order::List);
     assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Children(0)]);
 }
+
+/// Other events go between the deliveries, so the driver is to come back for the rest.
+#[test]
+fn the_driver_is_called_again_for_what_is_left_of_a_long_list() {
+    let mut lab = Lab::new();
+    for child in ["a", "b", "c", "d", "e"] {
+        lab.server.put(&format!("/e/{}", child.repeat(1024 * 1024)), "");
+    }
+    let keys = [(); 3].map(|()| lab.stand(Puppet::new()));
+    for key in keys {
+        lab.puppet(key).order_later(Order::List);
+        lab.host.set_deadline(key, Some(lab.now));
+    }
+    lab.tick();
+    for left in (0..3).rev() {
+        let served = keys.map(|key| lab.fed(key).contains(&Fed::Children(5)));
+        assert_eq!(served.into_iter().filter(|is_served| *is_served).count(), 1);
+        let is_due = lab.host.poll_timeout().is_some_and(|at| at <= lab.now);
+        assert_eq!(is_due, left > 0, "{left} are left");
+        lab.tick();
+    }
+}

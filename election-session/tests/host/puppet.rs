@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Change, Command, Event, Failure, Hold, Incarnation, Op, Output, Phase, Recipe, Ticket, Watch,
-    Znode,
+    Change, Command, Create, CreateMode, Delete, Event, ExpectedVersion, Failure, Hold,
+    Incarnation, NewZnode, Op, Output, Payload, Phase, Recipe, Ticket, Watch, Write, Znode,
 };
 use election_session::RecipeKey;
 
@@ -18,6 +18,8 @@ pub(crate) struct Puppet {
     /// The commands whose watch is awaited.
     pub(crate) awaited: Vec<Ticket>,
     pub(crate) phase: Phase,
+    /// Whether the server did not look at its last request.
+    pub(crate) is_throttled: bool,
     orders: VecDeque<Order>,
     steps: u32,
 }
@@ -39,8 +41,14 @@ pub(crate) enum Fed {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
+    Create(&'static str),
+    CreateNode,
+    Barrier,
     List,
     Read(&'static str, Watch),
+    Exists(&'static str),
+    Write(&'static str, &'static [u8]),
+    Delete(&'static str),
 }
 
 impl Puppet {
@@ -51,6 +59,7 @@ impl Puppet {
             heartbeat: None,
             awaited: Vec::new(),
             phase: Phase::Standing,
+            is_throttled: false,
             orders: VecDeque::new(),
             steps: 0,
         }
@@ -71,14 +80,10 @@ impl Puppet {
         let command = order.map(|order| {
             let ticket = Ticket::request(Incarnation::FIRST, self.steps);
             self.steps += 1;
-            let op = match order {
-                Order::List => Op::List { parent: Znode::Node, watch: Watch::None },
-                Order::Read(name, watch) => {
-                    self.awaited.push(ticket);
-                    Op::Read { znode: Znode::Child(name), watch }
-                }
-            };
-            Command { ticket, op }
+            if let Order::Read(..) = order {
+                self.awaited.push(ticket);
+            }
+            Command { ticket, op: op(order) }
         });
         Output { command, notice: Some(fed) }
     }
@@ -121,8 +126,35 @@ impl Recipe for Puppet {
         self.heartbeat.map(Znode::Child)
     }
 
+    fn waits_for_look(&self) -> bool {
+        self.is_throttled
+    }
+
     fn awaits_change(&self, ticket: Ticket) -> bool {
         self.awaited.contains(&ticket)
+    }
+}
+
+fn op<'a>(order: Order) -> Op<'a> {
+    let (mode, version) = (CreateMode::Ephemeral, ExpectedVersion::Any);
+    match order {
+        Order::Create(name) => {
+            let znode = NewZnode::Named(Znode::Child(name));
+            Op::Create(Create { znode, mode, data: Payload::Kept(0) })
+        }
+        Order::CreateNode => Op::CreateNode,
+        Order::Barrier => Op::Barrier,
+        Order::List => Op::List { parent: Znode::Node, watch: Watch::None },
+        Order::Read(name, watch) => Op::Read { znode: Znode::Child(name), watch },
+        Order::Exists(suffix) => Op::Exists { znode: Znode::Sibling(suffix), watch: Watch::None },
+        Order::Write(name, data) => {
+            let (znode, data) = (Znode::Child(name), Payload::Bytes(data));
+            Op::Write(Write { znode, version, data })
+        }
+        Order::Delete(name) => {
+            let znode = Znode::Grandchild { child: "below", name };
+            Op::Delete(Delete { znode, version })
+        }
     }
 }
 

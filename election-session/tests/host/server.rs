@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::{Bytes, BytesMut};
 use zk_jute::records::{
-    ConnectRequest, ConnectResponse, CreateMode, CreateRequest, CreateResponse, DeleteRequest,
-    EventType, ExistsRequest, ExistsResponse, GetChildren2Response, GetChildrenRequest,
-    GetChildrenResponse, GetDataRequest, GetDataResponse, KeeperState, MultiOp, MultiRequest,
-    MultiResponse, MultiResult, RemoveWatchesRequest, SetDataRequest, SetDataResponse, Stat,
-    SyncRequest, SyncResponse, WatcherEvent,
+    AddWatchRequest, ConnectRequest, ConnectResponse, CreateMode, CreateRequest, CreateResponse,
+    DeleteRequest, EventType, ExistsRequest, ExistsResponse, GetChildren2Response,
+    GetChildrenRequest, GetChildrenResponse, GetDataRequest, GetDataResponse, KeeperState, MultiOp,
+    MultiRequest, MultiResponse, MultiResult, RemoveWatchesRequest, SetDataRequest,
+    SetDataResponse, Stat, SyncRequest, SyncResponse, WatcherEvent,
 };
 use zk_jute::{
     Decode, Encode, ErrorCode, OpCode, ReplyHeader, RequestHeader, SessionId, Vector, Version,
@@ -248,6 +248,12 @@ impl Server {
         let mut asked = |path: &str| self.requests.push((opcode, path.to_owned()));
         match opcode {
             OpCode::PING => {}
+            OpCode::AUTH => asked(""),
+            // It has too much to do for those.
+            OpCode::ADD_WATCH => {
+                asked(AddWatchRequest::decode_exact(body).expect("a persistent watch").path);
+                return Err(ErrorCode::THROTTLED_OP);
+            }
             OpCode::CLOSE_SESSION => {
                 asked("");
                 self.expire_all();

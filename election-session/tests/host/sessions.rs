@@ -1,12 +1,15 @@
 //! How sessions follow each other, and how a host ends.
 
+use core::num::NonZeroUsize;
+use std::collections::BTreeSet;
+
 use bytes::BytesMut;
 use election_core::{Cause, Nominee, NomineeId, Notice, Policy};
 use election_session::{
-    Event, GrantChange, GrantEnd, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
+    Event, GrantChange, GrantEnd, Identity, IfGone, RecipeEnd, RecipeKey, Resumption, Role, Status,
 };
 use zk_jute::OpCode;
-use zk_session::{Expiry, ReadOnlyServers, SessionEnd, TransportCommand};
+use zk_session::{Expiry, ReadOnlyServers, Secret, SessionEnd, TransportCommand};
 
 use crate::lab::{Lab, millis, nominee};
 use crate::puppet::{Fed, Puppet};
@@ -199,4 +202,79 @@ fn a_host_that_is_abandoned_tells_the_end_of_all() {
     });
     assert!(fed.is_some_and(|fed| !fed.contains(&Fed::Withdrawn)));
     assert!(matches!(events.last(), Some(Event::Ended { .. })));
+}
+
+/// However the host comes to its end: that of a grant is told first.
+#[test]
+fn a_grant_ends_before_the_recipe_that_ends_with_the_host() {
+    let ends: [fn(&mut Lab<Nominee>); 2] = [
+        |lab| drop(lab.host.detach(lab.now).expect("there is a session")),
+        |lab| lab.host.abandon(lab.now),
+    ];
+    for end in ends {
+        let mut lab = Lab::new();
+        lab.stand(nominee(1));
+        let [GrantChange::Announced { token, .. }] = lab.grants()[..] else { unreachable!() };
+        end(&mut lab);
+        lab.run();
+        let mut events = lab.events();
+        let over = events.iter().position(|event| matches!(event, Event::Over { .. }));
+        events.truncate(over.expect("it is over"));
+        let ended = |event: &_| match event {
+            Event::Stepped(step) => {
+                matches!(step.grant, Some(GrantChange::Ended { token: ended, .. }) if ended == token)
+            }
+            _ => false,
+        };
+        assert!(events.iter().any(ended), "{events:?}");
+    }
+}
+
+/// What follows a session that is gone is said of that session, and not of those that come to their
+/// end here.
+#[test]
+fn a_session_that_was_gone_on_with_is_renewed_like_any_other() {
+    let mut lab: Lab<Nominee> = Lab::new();
+    let ticket = lab.host.detach(lab.now).expect("there is a session");
+    let Lab { mut server, now, .. } = lab;
+    server.disconnect();
+    let mut lab: Lab<Nominee> = Lab::on(server, now, |settings| {
+        settings.resumption = Some(Resumption { ticket, if_gone: IfGone::Fail });
+    });
+    assert!(lab.host.is_connected());
+    lab.server.expire_all();
+    lab.disconnect();
+    lab.pass(1000);
+    assert!(lab.host.is_connected());
+    assert!(lab.events().iter().any(|event| matches!(event, Event::Renewed { .. })));
+}
+
+#[test]
+fn each_session_presents_the_identities() {
+    let mut lab: Lab<Nominee> = Lab::with(|settings| {
+        let credential = Secret::new(b"user:password".to_vec());
+        settings.identities = vec![Identity { scheme: "digest".to_owned(), credential }];
+    });
+    for _ in 0..3 {
+        let asked = lab.asked();
+        assert_eq!(asked.iter().filter(|(opcode, _)| *opcode == OpCode::AUTH).count(), 1);
+        lab.server.expire_all();
+        lab.disconnect();
+        lab.pass(1000);
+    }
+}
+
+#[test]
+fn a_new_session_tries_the_servers_of_the_present_list() {
+    let mut lab: Lab<Nominee> = Lab::new();
+    lab.host.handle_servers(lab.now, NonZeroUsize::new(3).expect("three"));
+    lab.server.expire_all();
+    lab.disconnect();
+    lab.pass(1000);
+    assert!(lab.host.is_connected(), "by the next session");
+    lab.server.mode = Mode::Away;
+    lab.disconnect();
+    lab.pass(3000);
+    let wanted: BTreeSet<_> = lab.wanted.iter().map(|server| server.0).collect();
+    assert_eq!(wanted, BTreeSet::from([0, 1, 2]));
 }

@@ -1,7 +1,9 @@
 //! Watches that recipes leave.
 
 use election_core::{Change, Watch};
+use election_session::Event;
 use zk_jute::OpCode;
+use zk_session::WatchMode;
 
 use crate::lab::Lab;
 use crate::puppet::{Fed, Order, Puppet};
@@ -97,4 +99,37 @@ fn a_lost_connection_voids_watches() {
     lab.pass(1000);
     assert!(lab.host.is_connected());
     assert_eq!(lab.server.watches(), [""; 0], "the recipe reads again");
+}
+
+/// The caller's watch has the server tell of the same changes, so the read sets none. Both are on their
+/// way when the server refuses the first.
+#[test]
+fn a_recipe_hears_of_a_watch_that_is_lost_while_the_session_lives() {
+    let mut lab = lab();
+    let key = lab.stand(Puppet::new());
+    let watch = ("/e/other", WatchMode::Persistent);
+    lab.host.submit_persistent(lab.now, 1, watch, 1).expect("there is room");
+    lab.order(key, Order::Read("other", Watch::Other));
+    assert_eq!(lab.fed(key).last(), Some(&Fed::Changed(Change::Lost)));
+}
+
+/// It was on its way already when the recipe awaited it no more.
+#[test]
+fn a_change_that_is_not_awaited_wakes_no_recipe() {
+    for (is_awaited, wakes) in [(true, 1), (false, 0)] {
+        let mut lab = lab();
+        let key = lab.stand(Puppet::new());
+        lab.order(key, Order::Read("other", Watch::Own));
+        if !is_awaited {
+            lab.puppet(key).awaited.clear();
+        }
+        lab.events();
+        lab.server.put("/e/other", "changed");
+        lab.run();
+        let woken = lab.events().into_iter().filter_map(|event| match event {
+            Event::Stepped(step) => step.woken_by,
+            _ => None,
+        });
+        assert_eq!(woken.count(), wakes);
+    }
 }

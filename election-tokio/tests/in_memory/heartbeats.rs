@@ -1,6 +1,9 @@
 //! The lease of the grade `Quorum`, which is the default: proved by heartbeats of the leader and of
 //! those near to leading.
 
+use core::future::{Future as _, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 
 use election_tokio::{
@@ -52,6 +55,20 @@ async fn a_leader_stays_valid_for_as_long_as_its_heartbeats_are_answered() {
     }
     assert!(leadership.confirm().await.is_ok());
     drop(nomination);
+}
+
+/// A process that was paused asks before its driver has run.
+#[tokio::test(start_paused = true)]
+async fn a_leadership_is_not_valid_past_its_lease_before_its_driver_has_run() {
+    let server = Server::new();
+    let client = client(&server).await;
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+    assert!(leadership.is_valid());
+    let mut pause = pin!(tokio::time::advance(TIMEOUT * 2));
+    // The clock is set by the first poll, and nothing else runs before the second.
+    poll_fn(|cx| Poll::Ready(pause.as_mut().poll(cx).is_pending())).await;
+    assert!(!leadership.is_valid());
 }
 
 /// Pings go on being answered; they are no proof. The leader stops by its own clock.

@@ -1,0 +1,106 @@
+//! What recipes ask for, and hear of it.
+
+use std::sync::Arc;
+
+use election_core::{Change, Failure, Phase, Watch};
+use election_session::{Chroot, RecipeKey, Site};
+use zk_jute::ErrorCode;
+
+use crate::lab::Lab;
+use crate::puppet::{Fed, Order, Puppet};
+use crate::server::Answers;
+
+/// A host with a recipe that has heard of its session.
+fn standing() -> (Lab<Puppet>, RecipeKey) {
+    let mut lab = Lab::new();
+    lab.server.put("/e/other", "");
+    let key = lab.stand(Puppet::new());
+    assert_eq!(lab.fed(key), [Fed::Connected]);
+    (lab, key)
+}
+
+#[test]
+fn all_that_a_recipe_asks_for_is_below_the_chroot() {
+    for order in [
+        Order::Create("a"),
+        Order::CreateNode,
+        Order::Barrier,
+        Order::List,
+        Order::Read("a", Watch::None),
+        Order::Read("a", Watch::Other),
+        Order::Exists("a"),
+        Order::Write("a", b"data"),
+        Order::Delete("a"),
+    ] {
+        let mut lab = Lab::new();
+        let chroot = Chroot::new("/app").expect("a path");
+        let key = lab.stand_with(Puppet::new(), |_| Site::new(&"/e".parse().unwrap(), &chroot));
+        lab.server.requests.clear();
+        lab.order(key, order);
+        let requests = core::mem::take(&mut lab.server.requests);
+        assert!(!requests.is_empty(), "{order:?}");
+        assert!(requests.iter().all(|(_, path)| path.starts_with("/app/e")), "{requests:?}");
+    }
+}
+
+#[test]
+fn a_recipe_hears_of_what_could_not_be_sent() {
+    const LONG: &[u8] = &[0; 2 * 1024 * 1024];
+    let (mut lab, key) = standing();
+    lab.asked();
+    lab.order(key, Order::Write("other", LONG));
+    assert_eq!(lab.asked(), []);
+    let rejected = Failure::Rejected(ErrorCode::BAD_ARGUMENTS.get());
+    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(rejected))]);
+}
+
+/// One that is leaving goes on while the session is being closed, and can ask for nothing more.
+#[test]
+fn a_recipe_hears_of_a_list_that_could_not_be_sent() {
+    let (mut lab, key) = standing();
+    lab.puppet(key).phase = Phase::Leaving;
+    lab.server.answers = Answers::Held;
+    lab.host.close(lab.now);
+    lab.order(key, Order::List);
+    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Err(Failure::ConnectionLoss))]);
+}
+
+/// Servers execute the requests in order, and that for the node is the last.
+#[test]
+fn only_the_reply_for_the_node_itself_is_told() {
+    let (mut lab, _) = standing();
+    let site = Site::new(&"/x/y/e".parse().unwrap(), &Chroot::default());
+    let key = lab.host.stand(lab.now, Puppet::new(), Arc::new(site));
+    lab.run();
+    lab.fed(key);
+    lab.order(key, Order::CreateNode);
+    assert_eq!(lab.asked().len(), 3);
+    assert_eq!(lab.fed(key), [Fed::Deadline, Fed::Reply(Ok(()))]);
+}
+
+/// Both come in before the host is asked what came of them.
+#[test]
+fn a_list_is_told_before_what_came_in_behind_it() {
+    let (mut lab, key) = standing();
+    lab.order(key, Order::Read("other", Watch::Other));
+    lab.server.answers = Answers::Held;
+    lab.order(key, Order::List);
+    lab.server.put("/e/other", "changed");
+    lab.fed(key);
+    lab.server.answers = Answers::Sent;
+    while let Some(frame) = lab.server.answer() {
+        lab.host.handle_frame(lab.now, frame);
+    }
+    lab.run();
+    assert_eq!(lab.fed(key), [Fed::Children(1), Fed::Changed(Change::Data)]);
+}
+
+#[test]
+fn what_brought_a_notice_is_there_to_be_read() {
+    let (mut lab, key) = standing();
+    lab.server.put("/e/other", "data");
+    lab.order(key, Order::Read("other", Watch::None));
+    assert_eq!(lab.host.view(key).unwrap().last_read.map(|data| &**data), Some(&b"data"[..]));
+    lab.nudge(key);
+    assert_eq!(lab.host.view(key).unwrap().last_read, None);
+}
