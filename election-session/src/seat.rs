@@ -109,12 +109,15 @@ impl<R: Recipe> Seat<R> {
             }
             Stimulus::Happened(_) | Stimulus::Replied { .. } | Stimulus::Withdraw => {}
         }
+        self.last_read = None;
         let mut next = Some(stimulus);
         while let Some(stimulus) = next.take() {
             let before = self.recipe.hold();
             let woken_by = self.wake(&stimulus);
             let (notice, not_sent) = self.step(around, &stimulus);
-            self.last_read = notice.as_ref().and_then(|_| data_read(&stimulus));
+            if notice.is_some() {
+                self.last_read = data_read(&stimulus);
+            }
             let grant = self.follow_hold(before, around);
             taken(Taken { notice, grant, woken_by });
             next = not_sent.map(Stimulus::Happened);

@@ -65,13 +65,13 @@ fn shake_hands(host: &mut Host, now: Instant, answer: Bytes) {
 
 /// A host that has had a session, and is connecting.
 fn connecting(settings: Settings) -> (Host, Instant) {
-    let mut host = Host::new(settings, at(0)).unwrap();
+    let mut host = Host::new(settings, at(0)).expect("it has no identities");
     shake_hands(&mut host, at(1), granted());
     events(&mut host, at(1));
     host.handle_closed(at(2));
     assert_eq!(host.poll_transport(), Some(TransportCommand::Disconnect));
     events(&mut host, at(2));
-    let next = host.poll_timeout().unwrap();
+    let next = host.poll_timeout().expect("it waits");
     (host, next)
 }
 

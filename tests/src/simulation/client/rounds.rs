@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use election_core::{Phase, Recipe as _};
+use election_core::{Phase, Recipe};
 use election_session::{Chroot, RecipeKey, Site};
 use zk_session::Instant;
 
@@ -33,7 +33,7 @@ impl Client {
     pub(in crate::simulation) fn stop_playing(&mut self, now: Instant) {
         let players: Vec<RecipeKey> = self.rounds.keys().copied().collect();
         for key in players {
-            let phase = self.host.recipe(key).map(|player| player.phase());
+            let phase = self.host.recipe(key).map(Recipe::phase);
             if phase == Some(Phase::Standing) {
                 self.host.withdraw(now, key);
             }
