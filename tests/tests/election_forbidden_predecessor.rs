@@ -63,8 +63,12 @@ async fn a_follower_that_never_may_read_its_predecessor_is_told_so_or_elected(
     let leadership = leads(&mut nomination).await?;
     close(&arena, leadership.candidate()).await?;
     let mut follower = client(&arena).await?.election(ELECTION).nominate()?;
-    let status = reaches(&follower, "the nominee follows, or is told why not", |status| {
-        matches!(status.role, Role::Following { .. } | Role::Ended(_)).then(|| status.clone())
+    // The leader may not read its candidate either: its next heartbeat is refused, and then it gives
+    // up, perhaps before the follower was seen to follow.
+    let status = reaches(&follower, "the nominee follows, leads, or is told why not", |status| {
+        let is_settled =
+            matches!(status.role, Role::Following { .. } | Role::Leading { .. } | Role::Ended(_));
+        is_settled.then(|| status.clone())
     })
     .await?;
     if let Role::Ended(reason) = status.role {
