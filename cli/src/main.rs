@@ -17,6 +17,7 @@ mod failure;
 mod guard;
 mod identity;
 mod list;
+mod outlet;
 mod run;
 mod server;
 mod signals;
@@ -39,13 +40,12 @@ fn main() -> ExitCode {
         Subcommand::Guard(args) => on_runtime(guard::guard(args)),
         Subcommand::Exec(args) => Err(exec::exec(args)),
     };
-    match outcome {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            console::failure(&failure);
-            failure.exit().into()
-        }
-    }
+    let exit = outcome.unwrap_or_else(|failure| {
+        console::failure(&failure);
+        failure.exit()
+    });
+    console::settle();
+    exit.into()
 }
 
 /// On the main thread alone: what it starts is tied to the thread that started it.

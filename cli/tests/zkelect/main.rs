@@ -24,5 +24,9 @@ mod served;
 mod server;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod terminal;
 #[cfg(all(test, feature = "tls"))]
 mod tls;
+#[cfg(test)]
+mod unread;
