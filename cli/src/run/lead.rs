@@ -107,8 +107,9 @@ impl<'a> Lead<'a> {
             let standing = self.heed_standing();
             // Half of the margin is the guard's; after that it is not doing its work.
             let overdue = self.lease_deadline.checked_sub(self.pace.margin / 2);
-            let mut next_look = self.pace.next_look().min(overdue.unwrap_or(self.lease_deadline));
-            if overdue.is_none_or(|overdue| Instant::now() >= overdue) {
+            let overdue = overdue.unwrap_or(self.lease_deadline);
+            let mut next_look = self.pace.next_look().min(overdue);
+            if Instant::now() >= overdue {
                 self.be_in_doubt();
                 if self.out_of_reach.is_empty() {
                     self.command.kill_guard();
