@@ -107,7 +107,7 @@ zkelect itself is stopped, and COMMAND does not outlive a zkelect that was kille
 was stopped because leadership was in doubt is started again if the doubt is cleared.
 COMMAND cannot become another user by sudo or the like, unless zkelect may signal every process: with
 --allow-new-privileges it can, and zkelect cannot stop it then.
-COMMAND's standard input is empty. What it leaves running when it ends is stopped the same way
+COMMAND's standard input is empty, unless --stdin is given. What it leaves running when it ends is stopped the same way
 before the lead is given up.";
 
 /// Stands for election and runs COMMAND while elected.
@@ -136,6 +136,10 @@ pub(crate) struct RunArgs {
     /// because leadership was in doubt.
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<humantime::Duration>,
+    /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run of
+    /// COMMAND would find what the first one has left.
+    #[arg(long, requires = "once")]
+    pub(crate) stdin: bool,
     /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND then: it may
     /// work on while another machine leads.
     #[arg(long)]

@@ -31,6 +31,10 @@ pub(crate) enum Failure {
     Forbidden { parent: String, path: String },
     #[error("not elected within {}", humantime::format_duration(*.0))]
     NotElected(Duration),
+    #[error(
+        "standard input is a terminal, which COMMAND, in a process group of its own, cannot read"
+    )]
+    TerminalInput,
     #[error("the lead was lost, or given up, and COMMAND cannot be stopped")]
     OutOfReach,
     #[error("the events file {} cannot be opened: {error}", path.display())]
@@ -77,7 +81,7 @@ impl Failure {
             Self::Connect(ConnectError::Ended(_))
             | Self::Nomination(EndReason::ClientClosed(_))
             | Self::Internal(_) => Exit::Internal,
-            Self::Connect(_) | Self::Election(_) => Exit::Usage,
+            Self::Connect(_) | Self::Election(_) | Self::TerminalInput => Exit::Usage,
             Self::NoChroot(_) => Exit::WrongSetUp,
             Self::Operation(error) => match error.kind() {
                 election_tokio::ErrorKind::InvalidPath(_) => Exit::Usage,
@@ -138,7 +142,7 @@ impl Failure {
             }
             Self::Listen { address, error } => return listen_advice(*address, error),
             Self::Forbidden { parent, .. } => format!(
-                "let the user of --sasl-user or the subject of --tls-cert, or everybody, create \
+                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
                  below {parent} (`setAcl` in zkCli.sh), or create the election node for them"
             ),
             Self::NotElected(_) => {
@@ -146,6 +150,7 @@ impl Failure {
                  longer with --wait, or without an end by leaving it out"
                     .to_owned()
             }
+            Self::TerminalInput => "give --stdin a file or a pipe".to_owned(),
             Self::OutOfReach => {
                 "take --allow-new-privileges off, and start zkelect itself as the user that \
                  COMMAND is to be"

@@ -8,6 +8,7 @@
 
 mod boot_time;
 mod family;
+mod input;
 mod link;
 
 use core::time::Duration;
@@ -22,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
 pub(crate) use family::{adopt_orphans, check_means, kill_children};
+pub(crate) use input::send_stdin;
 pub(crate) use link::{EndedBy, Link, Order, Report};
 
 use crate::args::GuardArgs;
@@ -48,6 +50,12 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     if stream.peer_addr().is_err() {
         return Err(Failure::Internal("`guard` is for `zkelect run` to call"));
     }
+    let input = if args.stdin {
+        let input = input::receive_stdin(&stream);
+        input.map_err(Failure::system("standard input cannot be handed over"))?.into()
+    } else {
+        Stdio::null()
+    };
     let mut run: Link<Order, Report> =
         Link::new(stream).map_err(Failure::system("no link to zkelect run"))?;
     adopt_orphans().map_err(Failure::system("COMMAND's orphans cannot be adopted"))?;
@@ -55,7 +63,7 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     let Some(Order::ValidUntil(valid_until)) = run.receive().await else {
         return Ok(Exit::Success);
     };
-    let family = spawn(&args).map_err(Failure::system("COMMAND cannot be started"))?;
+    let family = spawn(&args, input).map_err(Failure::system("COMMAND cannot be started"))?;
     let mut watch = Watch {
         family,
         grace: Duration::from_millis(args.grace_ms),
@@ -74,13 +82,13 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn spawn(args: &GuardArgs) -> io::Result<Family> {
+fn spawn(args: &GuardArgs, input: Stdio) -> io::Result<Family> {
     let mut exec = Command::new(SELF);
     exec.arg0("zkelect").args(["exec", "--parent", &std::process::id().to_string()]);
     if args.allow_new_privileges {
         exec.arg("--allow-new-privileges");
     }
-    let child = exec.arg("--").args(&args.command).process_group(0).stdin(Stdio::null()).spawn()?;
+    let child = exec.arg("--").args(&args.command).process_group(0).stdin(input).spawn()?;
     Ok(Family::new(Pid::from_child(&child)))
 }
 
@@ -201,7 +209,7 @@ impl Watch {
         for pid in Family::out_of_reach() {
             if !self.out_of_reach.contains(&pid) {
                 self.out_of_reach.push(pid);
-                // If `zkelect run` has gone, there is nobody to tell.
+                // A `zkelect run` that has gone needs no news.
                 let _ = run.send(&Report::OutOfReach { pid: pid.as_raw_pid() });
             }
         }

@@ -7,6 +7,7 @@ mod standing;
 
 use core::future::pending;
 use core::time::Duration;
+use std::io::{self, IsTerminal as _};
 
 use election_tokio::{Client, ConnectionState, EndReason, Leadership};
 use rustix::process::Signal;
@@ -19,7 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::{Signals, UserSignals};
 use crate::{connection, guard};
-use command::{GuardedCommand, Privileges, Task};
+use command::{GuardedCommand, Input, Privileges, Task};
 use lead::{Lead, Over, Pace};
 use standing::{Departure, Nominee, Standing};
 
@@ -31,6 +32,9 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     let id = args.id.clone().unwrap_or_else(host_and_process);
     let path = args.election.election.clone();
     connection::check_path(&path)?;
+    if args.stdin && io::stdin().is_terminal() {
+        return Err(Failure::TerminalInput);
+    }
     guard::check_means()?;
     let recorder = Recorder::open(args.events.take(), &path, &id)?;
     let handled = Failure::system("signals cannot be handled");
@@ -134,6 +138,7 @@ impl Run {
             } else {
                 Privileges::Fixed
             },
+            input: if self.args.stdin { Input::Own } else { Input::Empty },
         };
         let mut lead = Lead::start(&mut self.nominee, &task, pace, until)?;
         let over = lead.until_over(&mut self.signals, &mut self.user_signals).await;

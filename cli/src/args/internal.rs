@@ -26,6 +26,9 @@ impl Internal {
 pub(crate) struct GuardArgs {
     #[arg(long)]
     pub(crate) grace_ms: u64,
+    /// Standard input for COMMAND comes by the socket, before the first order.
+    #[arg(long)]
+    pub(crate) stdin: bool,
     #[arg(long)]
     pub(crate) allow_new_privileges: bool,
     #[arg(last = true, required = true)]

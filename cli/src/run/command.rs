@@ -23,6 +23,15 @@ pub(super) struct Task<'a> {
     pub(super) grace: Duration,
     pub(super) environment: [(&'static str, String); 4],
     pub(super) privileges: Privileges,
+    pub(super) input: Input,
+}
+
+/// COMMAND's standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Empty,
+    /// That of this process.
+    Own,
 }
 
 /// What COMMAND may become.
@@ -64,6 +73,9 @@ impl GuardedCommand {
         if task.privileges == Privileges::MayGrow {
             guard.arg("--allow-new-privileges");
         }
+        if task.input == Input::Own {
+            guard.arg("--stdin");
+        }
         let guard = guard
             .arg("--")
             .args(task.command)
@@ -71,6 +83,9 @@ impl GuardedCommand {
             .process_group(0)
             .stdin(OwnedFd::from(there))
             .spawn()?;
+        if task.input == Input::Own {
+            guard::send_stdin(&here)?;
+        }
         let link = Link::new(here)?;
         link.send(&Order::ValidUntil(valid_until))?;
         Ok(Self { guard, link, ended: None, out_of_reach: Vec::new() })

@@ -13,7 +13,7 @@ use crate::support::{Errors, Folder, Mortals, Plan, Run, is_alive};
 const NOBODY: [&str; 7] =
     ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
 
-/// A folder with a program that makes root of anybody, as `sudo` without a question; `None` without
+/// A folder with a program that makes root of its caller, as `sudo` without a question; `None` without
 /// the means for it.
 fn folder(label: &str) -> Option<Folder> {
     if !getuid().is_root() {
@@ -103,8 +103,8 @@ fn zkelect_does_not_stand_again_while_something_is_left() {
     drop(server);
     run.wait_until_said(&format!("processes [{pid}] of COMMAND work on without the lead"));
     run.wait_for("ended", 1);
+    run.wait_until_said("waits for the end of what is left");
     assert!(is_alive(&pid));
-    assert!(run.said().contains("waits for the end of what is left"), "{}", run.said());
     drop(left);
     assert_eq!(run.ended().code(), Some(71), "{}", run.said());
     assert_eq!(run.count("elected"), 1);

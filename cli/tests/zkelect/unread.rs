@@ -60,7 +60,7 @@ fn events_that_are_not_read_hold_nothing_up_and_their_number_is_told() {
     let events = folder.file("a.events");
     let made = Command::new("mkfifo").arg(&events).status().expect("mkfifo runs");
     assert!(made.success());
-    // Open for reading too, so that nobody waits for a reader.
+    // Open for reading too, so that no open waits for a reader.
     let mut fifo = OpenOptions::new().read(true).write(true).open(&events).expect("a FIFO");
     fifo.write_all(&FULL).expect("there is room");
     let plan = Plan { servers: server.address(), id: "a", options: &[], script: BEATING };
