@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(target_os = "linux")]
+mod internal;
 mod server;
 mod tls;
 mod values;
@@ -9,6 +11,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 use election_tokio::{Client, ClientBuilder};
 
+#[cfg(target_os = "linux")]
+pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use server::ServerOptions;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
@@ -20,8 +24,9 @@ const EXIT_CODES: &str = "\
 Exit codes of `run`:
   COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
     2  the arguments cannot be used
+   69  with --wait: not elected in time
    70  a fault in zkelect itself
-   71  the operating system refused something
+   71  the operating system refused something, or COMMAND cannot be stopped
    73  the events file cannot be opened
    75  with --once: leadership was in doubt or lost
    77  the server refused for lack of permission
@@ -35,7 +40,7 @@ Exit codes of `list` and `demo`: 0, those above, and
 
 const SERVER_EXIT_CODES: &str = "\
 Exit codes of `server`:
-    0  SIGINT, SIGTERM or SIGHUP ended it
+    0  SIGINT, SIGTERM, SIGQUIT or SIGHUP ended it
     2  the arguments cannot be used
    70  a fault in zkelect itself
    71  the operating system refused something: the address is in use, say";
@@ -72,14 +77,11 @@ pub(crate) struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Subcommand {
+    #[cfg(target_os = "linux")]
     Run(RunArgs),
     List(ListArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
-    #[command(hide = true)]
-    Guard(GuardArgs),
-    #[command(hide = true)]
-    Exec(ExecArgs),
 }
 
 const SERVERS_HELP: &str = "The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT]";
@@ -103,13 +105,16 @@ When COMMAND has to go, its process group gets SIGTERM, and SIGKILL after the gr
 than the lease deadline: the moment from which another machine may lead. That holds also while
 zkelect itself is stopped, and COMMAND does not outlive a zkelect that was killed. A COMMAND that
 was stopped because leadership was in doubt is started again if the doubt is cleared.
-COMMAND's standard input is empty. What it leaves running when it ends is stopped the same way
+COMMAND cannot become another user by sudo or the like, unless zkelect may signal every process: with
+--allow-new-privileges it can, and zkelect cannot stop it then.
+COMMAND's standard input is empty, unless --stdin is given. What it leaves running when it ends is stopped the same way
 before the lead is given up.";
 
 /// Stands for election and runs COMMAND while elected.
 ///
-/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT or
-/// SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends.
+/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT
+/// or SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends; a second SIGINT or
+/// SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_HELP, after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct RunArgs {
@@ -127,6 +132,18 @@ pub(crate) struct RunArgs {
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
+    /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
+    /// because leadership was in doubt.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<humantime::Duration>,
+    /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run of
+    /// COMMAND would find what the first one has left.
+    #[arg(long, requires = "once")]
+    pub(crate) stdin: bool,
+    /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND then: it may
+    /// work on while another machine leads.
+    #[arg(long)]
+    pub(crate) allow_new_privileges: bool,
     /// Append one JSON object a line for each event to FILE; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
@@ -204,7 +221,7 @@ quotas. What it holds is gone when it ends, and fencing tokens begin anew with t
 /// Runs a ZooKeeper server in memory, for development and tests.
 ///
 /// One server, not an ensemble, with nothing on disk: it starts empty, in milliseconds, and needs
-/// no Java. Runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP.
+/// no Java. Runs until SIGINT (Ctrl-C), SIGTERM, SIGQUIT or SIGHUP.
 #[derive(Debug, Args)]
 #[command(
     after_help = SERVER_HELP,
@@ -241,24 +258,7 @@ impl ElectionArgs {
     }
 }
 
-/// The process between `zkelect run` and COMMAND.
-#[derive(Debug, Args)]
-pub(crate) struct GuardArgs {
-    #[arg(long)]
-    pub(crate) grace_ms: u64,
-    #[arg(last = true, required = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// What becomes COMMAND.
-#[derive(Debug, Args)]
-pub(crate) struct ExecArgs {
-    #[arg(long)]
-    pub(crate) parent: u32,
-    #[arg(last = true, required = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
+#[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
     use core::time::Duration;

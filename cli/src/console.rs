@@ -1,14 +1,17 @@
 //! What people read on standard error, and results on standard output.
 
-use core::fmt::Display;
-use std::io::{self, Write as _};
+use core::fmt::{Display, Write as _};
+use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use election_tokio::error::Escaped;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::failure::Failure;
+use crate::outlet::Outlet;
 
 const NAME: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -25,23 +28,113 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// One line about what goes on. Nobody is left to be told if that cannot be written.
+/// One line about what goes on.
 pub(crate) fn note(text: impl Display) {
-    let _ = writeln!(anstream::stderr(), "{NAME}zkelect:{NAME:#} {text}");
+    line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(text)));
 }
 
 /// One line about what should not be.
 pub(crate) fn warn(text: impl Display) {
-    let _ =
-        writeln!(anstream::stderr(), "{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {text}");
+    line(warning(text));
+}
+
+fn warning(text: impl Display) -> String {
+    format!("{NAME}zkelect:{NAME:#} {WARNING}warning:{WARNING:#} {}", Escaped(text))
 }
 
 /// Why this ends, and what to do.
 pub(crate) fn failure(failure: &Failure) {
-    let mut stderr = anstream::stderr();
-    let _ = writeln!(stderr, "{NAME}zkelect:{NAME:#} {ERROR}error:{ERROR:#} {failure}");
+    line(format_args!("{NAME}zkelect:{NAME:#} {ERROR}error:{ERROR:#} {}", Escaped(failure)));
     if let Some(advice) = failure.advice() {
-        let _ = writeln!(stderr, "{NAME}zkelect:{NAME:#} {advice}");
+        line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(advice)));
+    }
+}
+
+/// A JSON text with what a terminal would act upon or hide written as `\\uXXXX`: the same values.
+pub(crate) fn for_terminal(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        let is_plain =
+            if c.is_ascii() { c != '\u{7f}' } else { !Escaped(c).to_string().starts_with('\\') };
+        if is_plain {
+            text.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a `String` cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        }
+    }
+    text
+}
+
+/// Waits until what was said is written, a second at most.
+pub(crate) fn settle() {
+    if let Some(outlet) = stderr() {
+        outlet.settle();
+    }
+}
+
+/// Nothing here waits for standard error: a reader that has stopped reading must not keep COMMAND
+/// from being stopped.
+fn line(text: impl Display) {
+    let line = format!("{text}\n").into_bytes();
+    match stderr() {
+        Some(outlet) => outlet.line(line),
+        None => drop(anstream::stderr().write_all(&line)),
+    }
+}
+
+/// `None` where no thread can be started.
+fn stderr() -> Option<&'static Outlet> {
+    static STDERR: OnceLock<Option<Outlet>> = OnceLock::new();
+    let outlet = STDERR.get_or_init(|| {
+        let missed = |count, _: Option<&io::Error>| {
+            let text = warning(format_args!(
+                "{count} lines are missing: standard error was not read, or could not be written"
+            ));
+            Some(format!("{text}\n").into_bytes())
+        };
+        Outlet::new(Plain, missed).ok()
+    });
+    outlet.as_ref()
+}
+
+/// Standard error, without colours where it is no terminal.
+struct Plain;
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        anstream::stderr().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        anstream::stderr().flush()
+    }
+}
+
+/// One tracing event, which may show what servers and other nominees have sent.
+#[derive(Default)]
+struct Trace(Vec<u8>);
+
+impl Write for Trace {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.0);
+        let text = text.trim_end_matches('\n');
+        if !text.is_empty() {
+            line(Escaped(text));
+        }
     }
 }
 
@@ -62,7 +155,7 @@ pub(crate) fn trace(verbose: u8) {
         _ => asked,
     };
     tracing_subscriber::registry()
-        .with(tracing_subscriber::fmt::layer().with_ansi(false).with_writer(io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Trace::default))
         .with(targets)
         .init();
 }

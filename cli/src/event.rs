@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::EventsTo;
 use crate::console;
 use crate::failure::Failure;
+use crate::outlet::Outlet;
 
 /// What happened to the nomination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -105,16 +106,17 @@ struct Line<'a> {
     details: &'a Event,
 }
 
-/// Writes events where they were asked for, and in words to standard error.
+/// Hands events to a thread that writes them where they were asked for, and says them in words on
+/// standard error. Waits for neither: an order to stop COMMAND must not come late.
 pub(crate) struct Recorder {
-    file: Option<Box<dyn Write>>,
+    file: Option<Outlet>,
     election: String,
     id: String,
 }
 
 impl Recorder {
     pub(crate) fn open(to: Option<EventsTo>, election: &str, id: &str) -> Result<Self, Failure> {
-        let file: Option<Box<dyn Write>> = match to {
+        let file: Option<Box<dyn Write + Send>> = match to {
             None => None,
             Some(EventsTo::StandardOutput) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
@@ -124,6 +126,10 @@ impl Recorder {
                 }
             }
         };
+        let file = file
+            .map(|file| Outlet::new(file, tell_of_missed))
+            .transpose()
+            .map_err(Failure::system("events cannot be written"))?;
         Ok(Self { file, election: election.to_owned(), id: id.to_owned() })
     }
 
@@ -136,21 +142,41 @@ impl Recorder {
             id: &self.id,
             details: event,
         };
+        if let Some(file) = &self.file {
+            match to_json(&line) {
+                Ok(text) => file.line(text),
+                Err(error) => {
+                    console::warn(format_args!("an event cannot be written: {error}"));
+                }
+            }
+        }
         console::note(format_args!("{}: {}", self.id, event.describe()));
-        if let Some(file) = &mut self.file
-            && let Err(error) = write_line(file, &line)
-        {
-            console::warn(format_args!("an event cannot be written: {error}"));
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let unwritten = self.file.as_ref().map_or(0, Outlet::settle);
+        if unwritten > 0 {
+            tell_of_missed(unwritten, None);
         }
     }
 }
 
-/// In one write, so that the lines of several processes do not mix.
-fn write_line(file: &mut impl Write, line: &Line<'_>) -> io::Result<()> {
-    let mut text = serde_json::to_vec(line)?;
-    text.push(b'\n');
-    file.write_all(&text)?;
-    file.flush()
+fn tell_of_missed(count: u64, error: Option<&io::Error>) -> Option<Vec<u8>> {
+    match error {
+        Some(error) => console::warn(format_args!("{count} events were not written: {error}")),
+        None => console::warn(format_args!(
+            "{count} events were not written: what they go to took no more"
+        )),
+    }
+    None
+}
+
+fn to_json(line: &Line<'_>) -> serde_json::Result<Vec<u8>> {
+    let mut text = console::for_terminal(&serde_json::to_string(line)?);
+    text.push('\n');
+    Ok(text.into_bytes())
 }
 
 #[cfg(test)]
@@ -165,9 +191,7 @@ mod tests {
             id: "a \"b\"",
             details: event,
         };
-        let mut written = Vec::new();
-        write_line(&mut written, &line).expect("a vector takes all");
-        String::from_utf8(written).expect("JSON is UTF-8")
+        String::from_utf8(to_json(&line).expect("it is JSON")).expect("JSON is UTF-8")
     }
 
     #[test]

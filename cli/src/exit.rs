@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Signal(i32),
     /// The arguments cannot be used; the same code as for those that do not parse.
     Usage,
-    /// No server granted a session, or it did not answer, in time.
+    /// No server granted a session, or it did not answer, or the lead was not to be had, in time.
     NoServer,
     /// Something that does not depend on the caller went wrong.
     Internal,

@@ -27,6 +27,16 @@ pub(crate) enum Failure {
     NoAnswer(Duration),
     #[error("the nomination ended: {0}")]
     Nomination(EndReason),
+    #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
+    Forbidden { parent: String, path: String },
+    #[error("not elected within {}", humantime::format_duration(*.0))]
+    NotElected(Duration),
+    #[error(
+        "standard input is a terminal, which COMMAND, in a process group of its own, cannot read"
+    )]
+    TerminalInput,
+    #[error("the lead was lost, or given up, and COMMAND cannot be stopped")]
+    OutOfReach,
     #[error("the events file {} cannot be opened: {error}", path.display())]
     EventsFile { path: PathBuf, error: io::Error },
     #[error("the password file {} cannot be read: {error}", path.display())]
@@ -53,10 +63,13 @@ impl Failure {
         match self {
             Self::Connect(ConnectError::NoServer { .. })
             | Self::NoAnswer(_)
+            | Self::NotElected(_)
             | Self::NoTakeOver(_) => Exit::NoServer,
+            Self::Forbidden { .. } => Exit::NoPermission,
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
             | Self::System { .. }
+            | Self::OutOfReach
             | Self::PasswordFile { .. }
             | Self::Listen { .. } => Exit::System,
             Self::Connect(ConnectError::Ended(end))
@@ -68,7 +81,7 @@ impl Failure {
             Self::Connect(ConnectError::Ended(_))
             | Self::Nomination(EndReason::ClientClosed(_))
             | Self::Internal(_) => Exit::Internal,
-            Self::Connect(_) | Self::Election(_) => Exit::Usage,
+            Self::Connect(_) | Self::Election(_) | Self::TerminalInput => Exit::Usage,
             Self::NoChroot(_) => Exit::WrongSetUp,
             Self::Operation(error) => match error.kind() {
                 election_tokio::ErrorKind::InvalidPath(_) => Exit::Usage,
@@ -128,6 +141,21 @@ impl Failure {
                 "check its name and PATH; a shell's own commands need `sh -c '...'`".to_owned()
             }
             Self::Listen { address, error } => return listen_advice(*address, error),
+            Self::Forbidden { parent, .. } => format!(
+                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
+                 below {parent} (`setAcl` in zkCli.sh), or create the election node for them"
+            ),
+            Self::NotElected(_) => {
+                "another one leads (`zkelect list` shows which), or no server is in reach; wait \
+                 longer with --wait, or without an end by leaving it out"
+                    .to_owned()
+            }
+            Self::TerminalInput => "give --stdin a file or a pipe".to_owned(),
+            Self::OutOfReach => {
+                "take --allow-new-privileges off, and start zkelect itself as the user that \
+                 COMMAND is to be"
+                    .to_owned()
+            }
             Self::NoTakeOver(_) => {
                 "run again with -v; a server that is overloaded or out of reach is likely"
                     .to_owned()
@@ -153,7 +181,7 @@ fn is_permission(code: ErrorCode) -> bool {
     code == ErrorCode::NO_AUTH || is_refused_identity(code)
 }
 
-fn rejected(reason: &EndReason) -> Option<ErrorCode> {
+pub(crate) fn rejected(reason: &EndReason) -> Option<ErrorCode> {
     match reason {
         EndReason::Failed(NominationError::Rejected(code)) => Some(ErrorCode::new(*code)),
         _ => None,

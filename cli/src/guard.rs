@@ -8,10 +8,10 @@
 
 mod boot_time;
 mod family;
+mod input;
 mod link;
 
 use core::time::Duration;
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -22,13 +22,15 @@ use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
-pub(crate) use family::{adopt_orphans, kill_all};
+pub(crate) use family::{adopt_orphans, check_means, kill_children};
+pub(crate) use input::send_stdin;
 pub(crate) use link::{EndedBy, Link, Order, Report};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use family::{Family, Left};
+use crate::signals::{Signals, UserSignals};
+use family::{Family, Left, kill_all};
 
 /// This program, also after its file was replaced.
 pub(crate) const SELF: &str = "/proc/self/exe";
@@ -48,19 +50,27 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     if stream.peer_addr().is_err() {
         return Err(Failure::Internal("`guard` is for `zkelect run` to call"));
     }
+    let input = if args.stdin {
+        let input = input::receive_stdin(&stream);
+        input.map_err(Failure::system("standard input cannot be handed over"))?.into()
+    } else {
+        Stdio::null()
+    };
     let mut run: Link<Order, Report> =
         Link::new(stream).map_err(Failure::system("no link to zkelect run"))?;
     adopt_orphans().map_err(Failure::system("COMMAND's orphans cannot be adopted"))?;
-    let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
+    let mut signals = Handled::new().map_err(Failure::system("signals cannot be handled"))?;
     let Some(Order::ValidUntil(valid_until)) = run.receive().await else {
         return Ok(Exit::Success);
     };
-    let family = spawn(&args.command).map_err(Failure::system("COMMAND cannot be started"))?;
+    let family = spawn(&args, input).map_err(Failure::system("COMMAND cannot be started"))?;
     let mut watch = Watch {
         family,
         grace: Duration::from_millis(args.grace_ms),
         valid_until,
         stage: Stage::Running,
+        out_of_reach: Vec::new(),
+        ask_at: BootTime::now(),
     };
     // Whatever fails here, COMMAND does not survive it: dropped, the family is killed.
     let report = watch
@@ -72,34 +82,29 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn spawn(command: &[OsString]) -> io::Result<Family> {
-    let child = Command::new(SELF)
-        .arg0("zkelect")
-        .args(["exec", "--parent", &std::process::id().to_string(), "--"])
-        .args(command)
-        .process_group(0)
-        .stdin(Stdio::null())
-        .spawn()?;
+fn spawn(args: &GuardArgs, input: Stdio) -> io::Result<Family> {
+    let mut exec = Command::new(SELF);
+    exec.arg0("zkelect").args(["exec", "--parent", &std::process::id().to_string()]);
+    if args.allow_new_privileges {
+        exec.arg("--allow-new-privileges");
+    }
+    let child = exec.arg("--").args(&args.command).process_group(0).stdin(input).spawn()?;
     Ok(Family::new(Pid::from_child(&child)))
 }
 
 /// Signals that may be sent to all processes of a service at once are for `zkelect run` to act
 /// upon: it says what to do. Handled, they do nothing here, and COMMAND starts with the defaults.
-struct Signals {
+struct Handled {
     child: tokio::signal::unix::Signal,
     #[expect(dead_code, reason = "they are handled for as long as they are held")]
-    swallowed: [tokio::signal::unix::Signal; 3],
+    swallowed: (Signals, UserSignals),
 }
 
-impl Signals {
+impl Handled {
     fn new() -> io::Result<Self> {
         Ok(Self {
             child: signal(SignalKind::child())?,
-            swallowed: [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::hangup())?,
-            ],
+            swallowed: (Signals::new()?, UserSignals::new()?),
         })
     }
 }
@@ -117,6 +122,10 @@ struct Watch {
     grace: Duration,
     valid_until: BootTime,
     stage: Stage,
+    /// The processes that refused a signal, as told.
+    out_of_reach: Vec<Pid>,
+    /// When to ask for them next.
+    ask_at: BootTime,
 }
 
 enum Peer {
@@ -128,7 +137,7 @@ impl Watch {
     async fn until_nobody_is_left(
         &mut self,
         run: &mut Link<Order, Report>,
-        signals: &mut Signals,
+        signals: &mut Handled,
     ) -> io::Result<Report> {
         let mut peer = Peer::There;
         loop {
@@ -138,6 +147,7 @@ impl Watch {
             if let Some(report) = self.look()? {
                 return Ok(report);
             }
+            self.tell_of_refusals(run);
             let left = self.kill_at().map_or(LOOK, BootTime::left);
             tokio::select! {
                 () = tokio::time::sleep(left.min(LOOK)) => {}
@@ -166,7 +176,7 @@ impl Watch {
     /// Sees who is left; once COMMAND has ended, what it left running has to go too.
     fn look(&mut self) -> io::Result<Option<Report>> {
         match (self.family.reap()?, self.stage) {
-            (Left::Nobody(exit), stage) => Ok(Some(Report {
+            (Left::Nobody(exit), stage) => Ok(Some(Report::Ended {
                 exit,
                 ended_by: match stage {
                     Stage::Running => EndedBy::Itself,
@@ -190,8 +200,28 @@ impl Watch {
         }
     }
 
+    /// Once COMMAND is to go, tells of the processes that do not take its orders.
+    fn tell_of_refusals(&mut self, run: &Link<Order, Report>) {
+        if matches!(self.stage, Stage::Running) || !self.ask_at.is_past() {
+            return;
+        }
+        self.ask_at = BootTime::now().plus(LOOK);
+        for pid in Family::out_of_reach() {
+            if !self.out_of_reach.contains(&pid) {
+                self.out_of_reach.push(pid);
+                // A `zkelect run` that has gone needs no news.
+                let _ = run.send(&Report::OutOfReach { pid: pid.as_raw_pid() });
+            }
+        }
+    }
+
     fn obey(&mut self, order: Order) {
         match (order, self.stage) {
+            (Order::PassOn { signal }, _) => {
+                if let Some(signal) = Signal::from_named_raw(signal) {
+                    self.family.signal_command(signal);
+                }
+            }
             (Order::ValidUntil(until), _) => self.valid_until = until,
             (Order::Stop { .. }, Stage::Killing { .. }) => {}
             (Order::Stop { signal, kill_at }, stage) => {

@@ -1,7 +1,8 @@
 //! Who `zkelect` is to the servers.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use election_tokio::{
@@ -10,6 +11,8 @@ use election_tokio::{
 };
 
 use crate::failure::Failure;
+#[cfg(target_os = "linux")]
+use crate::secrets;
 
 /// A password is never an argument: everybody on the machine can read those.
 #[derive(Debug, Args)]
@@ -30,9 +33,19 @@ impl IdentityArgs {
             return Ok(builder);
         };
         let password =
-            fs::read(path).map_err(|error| Failure::PasswordFile { path: path.clone(), error })?;
+            read(path).map_err(|error| Failure::PasswordFile { path: path.clone(), error })?;
         Ok(builder.sasl(DigestMd5::new(user, without_line_break(password))))
     }
+}
+
+/// Reads the file that was looked at, not one that has taken its place since.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    #[cfg(target_os = "linux")]
+    secrets::check_password_file(path, &file.metadata()?);
+    let mut password = Vec::new();
+    file.read_to_end(&mut password)?;
+    Ok(password)
 }
 
 /// In place, so that no copy is left behind.

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use election_tokio::Candidate;
+use election_tokio::{Candidate, error::Escaped};
 use serde::Serialize;
 
 use crate::args::ListArgs;
@@ -25,7 +25,7 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         let mut json = serde_json::to_string_pretty(&rows).unwrap_or_default();
         json.push('\n');
-        json
+        console::for_terminal(&json)
     } else {
         table(&rows)
     };
@@ -97,13 +97,13 @@ fn table(rows: &[Row]) -> String {
         .map(|(index, row)| {
             [
                 if index == 0 { "leader" } else { "follower" }.to_owned(),
-                row.id.clone().unwrap_or_else(|| "-".to_owned()),
-                row.znode.clone(),
+                row.id.as_deref().map_or_else(|| "-".to_owned(), cell),
+                cell(&row.znode),
                 row.session.clone(),
                 row.token.to_string(),
                 match &row.data {
-                    Data::Text(text) => text.clone(),
-                    Data::Hex(hex) => format!("hex:{hex}"),
+                    Data::Text(text) => cell(text),
+                    Data::Hex(hex) => cell(&format!("hex:{hex}")),
                 },
             ]
         })
@@ -118,11 +118,42 @@ fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for line in core::iter::once(&header).chain(&lines) {
         let cells: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            line.iter().zip(widths).map(|(cell, width)| padded(cell, width)).collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
     text
+}
+
+/// The most characters of a cell. The names of candidates by other clients are at most as long.
+const CELL: usize = 64;
+
+/// What others wrote, on one line and cut: `--json` has all of it.
+fn cell(text: &str) -> String {
+    let mut shown = String::new();
+    let mut length = 0;
+    // Where the mark goes if there is more than fits.
+    let mut cut_at = 0;
+    for c in text.chars() {
+        let c = Escaped(c).to_string();
+        length += c.chars().count();
+        if length > CELL {
+            shown.truncate(cut_at);
+            shown.push('…');
+            break;
+        }
+        shown.push_str(&c);
+        if length < CELL {
+            cut_at = shown.len();
+        }
+    }
+    shown
+}
+
+/// Formatting has a bound on widths, this has none.
+fn padded(cell: &str, width: usize) -> String {
+    let missing = width.saturating_sub(cell.chars().count());
+    format!("{cell}{}", " ".repeat(missing))
 }
 
 #[cfg(test)]
@@ -154,6 +185,30 @@ mod tests {
             text,
             r#"[{"znode":"latch-0000000001","session":"0x1","token":7,"data":"a"},{"znode":"latch-0000000001","session":"0x1","token":7,"data_hex":"ff"}]"#
         );
+    }
+
+    #[test]
+    fn what_a_terminal_would_act_upon_is_escaped() {
+        let mut row = row("a\u{202e}\u{2028}b".as_bytes());
+        row.id = Some("a\u{202e}b".into());
+        row.znode = "x\u{200b}-latch-1".into();
+        let table = table(&[row]);
+        assert!(table.contains(r"a\u{202e}\u{2028}b"), "{table}");
+        assert!(table.contains(r"x\u{200b}-latch-1"), "{table}");
+        assert!(table.is_ascii(), "{table}");
+    }
+
+    #[test]
+    fn long_cells_are_cut_and_the_table_stays_aligned() {
+        let long = row("ä".repeat(70_000).as_bytes());
+        let table = table(&[row(b"a"), long, row(&vec![0xff; 70_000])]);
+        let cut = format!("{}…", "ä".repeat(CELL - 1));
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[2].ends_with(&format!("7      {cut}")), "{table}");
+        assert!(lines[3].ends_with(&format!("7      hex:{}…", "f".repeat(CELL - 5))), "{table}");
+        assert_eq!(cell(&"a".repeat(CELL)), "a".repeat(CELL));
+        let marks = cell(&"\u{202e}".repeat(CELL));
+        assert_eq!(marks, format!("{}…", r"\u{202e}".repeat((CELL - 1) / 8)));
     }
 
     #[test]

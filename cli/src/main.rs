@@ -2,49 +2,68 @@
 //!
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-
-#[cfg(not(target_os = "linux"))]
-compile_error!("zkelect keeps its command in check by means that only Linux has");
+// `run` keeps COMMAND in check by means that only Linux has.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "it is for `run`"))]
 
 mod args;
 mod connection;
 mod console;
 mod demo;
+#[cfg(target_os = "linux")]
 mod event;
+#[cfg(target_os = "linux")]
 mod exec;
 mod exit;
 mod failure;
+#[cfg(target_os = "linux")]
 mod guard;
 mod identity;
 mod list;
+mod outlet;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod secrets;
 mod server;
+#[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+#[cfg(target_os = "linux")]
+use crate::args::Internal;
 use crate::args::{Cli, Subcommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    #[cfg(target_os = "linux")]
+    let outcome = match Internal::from_env() {
+        Some(Internal::Guard(args)) => on_runtime(guard::guard(args)),
+        Some(Internal::Exec(args)) => Err(exec::exec(args)),
+        None => subcommand(Cli::parse()),
+    };
+    #[cfg(not(target_os = "linux"))]
+    let outcome = subcommand(Cli::parse());
+    let exit = outcome.unwrap_or_else(|failure| {
+        console::failure(&failure);
+        failure.exit()
+    });
+    console::settle();
+    exit.into()
+}
+
+fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
+    #[cfg(target_os = "linux")]
+    secrets::keep_out_of_core_dumps();
     console::trace(cli.verbose);
-    let outcome = match cli.subcommand {
+    match cli.subcommand {
+        #[cfg(target_os = "linux")]
         Subcommand::Run(args) => on_runtime(run::run(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),
-        Subcommand::Guard(args) => on_runtime(guard::guard(args)),
-        Subcommand::Exec(args) => Err(exec::exec(args)),
-    };
-    match outcome {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            console::failure(&failure);
-            failure.exit().into()
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::client::ServerVersion;
 
 pub use election_core::{NameError, ParseNomineeIdError};
 pub use shared::SharedError;
-pub use zk_jute::{DecodeError, DecodeErrorKind, FrameError, Xid};
+pub use zk_jute::{DecodeError, DecodeErrorKind, Escaped, FrameError, Xid};
 pub use zk_session::{ConnectionEnd, ParseTicketError, PathError, ProtocolError};
 
 /// An operation that failed: which, on which path, and why.
@@ -27,7 +27,7 @@ pub struct Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { operation, path, kind } = self;
-        write!(f, "{operation} {path}: {kind}")
+        write!(f, "{operation} {}: {kind}", Escaped(path))
     }
 }
 

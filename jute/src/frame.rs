@@ -1,5 +1,7 @@
 //! Frames: a length, then that many bytes.
 
+use core::fmt;
+
 #[cfg(feature = "alloc")]
 use crate::record::Encode;
 
@@ -18,13 +20,31 @@ pub enum FrameError {
     #[error("negative frame length {0}: the peer does not speak ZooKeeper's protocol")]
     Negative(i32),
     /// A length above the limit.
-    #[error("frame of {length} bytes is above the limit of {limit}")]
+    #[error("frame of {length} bytes is above the limit of {limit}{}", Said(*length))]
     TooLong {
         /// The payload's length.
         length: usize,
         /// The largest one accepted.
         limit: usize,
     },
+}
+
+/// A length that is text: what a peer said that does not speak ZooKeeper's protocol.
+struct Said(usize);
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(length) = u32::try_from(self.0) else {
+            return Ok(());
+        };
+        let bytes = length.to_be_bytes();
+        match core::str::from_utf8(&bytes) {
+            Ok(text) if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
+                write!(f, ": the peer does not speak ZooKeeper's protocol, it began with {text:?}")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The length of the payload of the frame that `input` starts with, its four bytes of length not

@@ -34,6 +34,7 @@ extern crate alloc;
 
 mod code;
 mod error;
+mod escape;
 mod frame;
 mod header;
 mod id;
@@ -54,6 +55,7 @@ struct ReadmeExample;
 
 pub use code::ErrorCode;
 pub use error::{DecodeError, DecodeErrorKind};
+pub use escape::Escaped;
 #[cfg(feature = "alloc")]
 pub use frame::put_frame;
 pub use frame::{DEFAULT_MAX_FRAME, FrameError, frame_len};

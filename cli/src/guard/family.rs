@@ -5,32 +5,62 @@
 //! anew before its zombie is reaped, and only this process, on one thread, reaps; so no signal can
 //! hit a stranger.
 
+use core::fmt;
+use core::time::Duration;
 use std::fs;
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, kill_process,
-    kill_process_group, set_child_subreaper, wait, waitid, waitpid,
+    kill_process_group, set_child_subreaper, test_kill_process, wait, waitid, waitpid,
 };
 
+use super::SELF;
 use crate::exit::CommandExit;
+use crate::failure::Failure;
 
 /// Makes this process the parent of every orphan among its descendants.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Kills every descendant of this process, and waits for their ends.
-pub(crate) fn kill_all() {
+/// Kills every descendant of this process that lets itself be killed, and reaps those that have
+/// ended. Tells the rest.
+pub(crate) fn kill_children() -> Remainder {
+    let mut remainder = Remainder::default();
+    for child in children() {
+        // It may have ended meanwhile, which is as well.
+        if kill_process(child, Signal::KILL) == Err(Errno::PERM) {
+            remainder.out_of_reach.push(child);
+        }
+    }
     loop {
-        for child in children() {
-            // It may have ended meanwhile, which is as well.
-            let _ = kill_process(child, Signal::KILL);
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return Remainder { is_empty: false, ..remainder },
+            Err(_) => return Remainder { is_empty: true, ..remainder },
         }
-        match wait(WaitOptions::empty()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
+    }
+}
+
+/// What [`kill_children`] has left.
+#[derive(Debug, Default)]
+pub(crate) struct Remainder {
+    /// Nothing is left.
+    pub(crate) is_empty: bool,
+    /// The children that refuse to be killed.
+    pub(crate) out_of_reach: Vec<Pid>,
+}
+
+/// Waits, for a process that ends, until nothing is left that can be killed.
+pub(super) fn kill_all() {
+    loop {
+        let remainder = kill_children();
+        if remainder.is_empty || !remainder.out_of_reach.is_empty() {
+            return;
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -61,8 +91,7 @@ impl Family {
 
     /// Sends a signal to COMMAND's group, and to the children of this process outside of it.
     pub(super) fn signal(&self, signal: Signal) {
-        // Whoever cannot be signalled has ended, or has become another user, who is told by the
-        // group's or its parent's end.
+        // Those that cannot be signalled have ended, or are out of reach.
         if let Command::There(command) = self.command {
             let _ = kill_process_group(command, signal);
         }
@@ -71,6 +100,32 @@ impl Family {
                 let _ = kill_process(child, signal);
             }
         }
+    }
+
+    /// Sends a signal to COMMAND itself.
+    pub(super) fn signal_command(&self, signal: Signal) {
+        if let Command::There(command) = self.command {
+            let _ = kill_process(command, signal);
+        }
+    }
+
+    /// The processes that refuse signals of this one. Asking does nothing to a process, so that it
+    /// does no harm if a number has meanwhile been given to another one.
+    pub(super) fn out_of_reach() -> Vec<Pid> {
+        let mut found = Vec::new();
+        let mut todo = children();
+        let mut seen = 0;
+        while let Some(pid) = todo.pop() {
+            if test_kill_process(pid) == Err(Errno::PERM) {
+                found.push(pid);
+            }
+            seen += 1;
+            // A family that forks without end has no last member.
+            if seen < MOST_ASKED {
+                todo.extend(children_of(pid.as_raw_pid()));
+            }
+        }
+        found
     }
 
     fn is_in_group(&self, child: Pid) -> bool {
@@ -106,7 +161,7 @@ impl Family {
         loop {
             match (wait(WaitOptions::NOHANG), self.command) {
                 (Ok(Some(_)), _) => {}
-                (Err(rustix::io::Errno::CHILD), Command::Reaped(exit)) => {
+                (Err(Errno::CHILD), Command::Reaped(exit)) => {
                     return Ok(Left::Nobody(exit));
                 }
                 (Ok(None), _) => return Ok(Left::Others),
@@ -124,10 +179,17 @@ fn exit(status: WaitStatus) -> CommandExit {
     }
 }
 
+/// How many processes are asked at a time whether they take signals.
+const MOST_ASKED: usize = 1000;
+
 /// The children of this process, ended ones that are not reaped included. Empty where the kernel
-/// does not list them: then only the process group is reached.
+/// does not list them, which [`check_means`] refuses.
 fn children() -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+    children_of("self")
+}
+
+fn children_of(process: impl fmt::Display) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
     };
     threads
@@ -139,4 +201,20 @@ fn children() -> Vec<Pid> {
                 .collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// What keeping COMMAND in check takes of the system, checked before there is a COMMAND.
+pub(crate) fn check_means() -> Result<(), Failure> {
+    let children = format!("/proc/self/task/{}/children", std::process::id());
+    for (file, what) in [
+        (SELF, "COMMAND cannot be guarded without /proc, which is not mounted here"),
+        (
+            &children,
+            "COMMAND cannot be guarded: this kernel does not list the children of a process \
+             (CONFIG_PROC_CHILDREN)",
+        ),
+    ] {
+        fs::metadata(file).map_err(Failure::system(what))?;
+    }
+    Ok(())
 }

@@ -20,13 +20,17 @@ pub(crate) enum Order {
     ValidUntil(BootTime),
     /// COMMAND is to go: this signal now, `SIGKILL` then.
     Stop { signal: i32, kill_at: BootTime },
+    /// COMMAND gets this signal, which ends nothing as far as the guard is concerned.
+    PassOn { signal: i32 },
 }
 
-/// From the guard, once: nothing of COMMAND is left.
+/// From the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) exit: CommandExit,
-    pub(crate) ended_by: EndedBy,
+pub(crate) enum Report {
+    /// This process of COMMAND refuses signals: it has become another user. Told once of each.
+    OutOfReach { pid: i32 },
+    /// Nothing of COMMAND is left. The last report.
+    Ended { exit: CommandExit, ended_by: EndedBy },
 }
 
 /// What made COMMAND end.
@@ -86,14 +90,19 @@ mod tests {
         let orders = [
             Order::ValidUntil(BootTime::now()),
             Order::Stop { signal: 15, kill_at: BootTime::now() },
+            Order::PassOn { signal: 10 },
         ];
         for order in orders {
             run.send(&order).expect("there is room");
             assert_eq!(guard.receive().await, Some(order));
         }
-        let report = Report { exit: CommandExit::Signal(9), ended_by: EndedBy::Deadline };
-        guard.send(&report).expect("there is room");
-        assert_eq!(run.receive().await, Some(report));
+        for report in [
+            Report::OutOfReach { pid: 7 },
+            Report::Ended { exit: CommandExit::Signal(9), ended_by: EndedBy::Deadline },
+        ] {
+            guard.send(&report).expect("there is room");
+            assert_eq!(run.receive().await, Some(report));
+        }
         drop(guard);
         assert_eq!(run.receive().await, None);
     }

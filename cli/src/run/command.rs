@@ -6,25 +6,50 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use crate::console;
 use crate::exit::CommandExit;
-use crate::guard::{self, BootTime, Link, Order, Report, SELF};
+use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
+
+/// How often a process is looked at whose end makes no noise.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What to start.
 pub(super) struct Task<'a> {
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
     pub(super) environment: [(&'static str, String); 4],
+    pub(super) privileges: Privileges,
+    pub(super) input: Input,
 }
 
-/// Nothing of COMMAND is left.
-pub(super) enum Ended {
-    Reported(Report),
-    /// The guard failed or was killed, and COMMAND with it.
+/// COMMAND's standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Empty,
+    /// That of this process.
+    Own,
+}
+
+/// What COMMAND may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Privileges {
+    /// No other user: whatever it starts can be stopped.
+    Fixed,
+    /// Another user, whose processes refuse signals.
+    MayGrow,
+}
+
+/// News of COMMAND.
+pub(super) enum News {
+    /// A process of COMMAND refuses signals. Told once of each.
+    OutOfReach(i32),
+    /// Nothing of COMMAND is left.
+    Ended { exit: CommandExit, ended_by: EndedBy },
+    /// The guard failed or was killed, and COMMAND with it: nothing is left.
     GuardGone(CommandExit),
 }
 
@@ -32,6 +57,10 @@ pub(super) enum Ended {
 pub(super) struct GuardedCommand {
     guard: Child,
     link: Link<Report, Order>,
+    /// As reported, while the guard itself ends.
+    ended: Option<(CommandExit, EndedBy)>,
+    /// What the guard has left to this process and refuses signals, as told.
+    out_of_reach: Vec<Pid>,
 }
 
 impl GuardedCommand {
@@ -39,17 +68,27 @@ impl GuardedCommand {
     /// signal from the terminal reaches: signals are for this process to pass on.
     pub(super) fn start(task: &Task<'_>, valid_until: BootTime) -> io::Result<Self> {
         let (here, there) = UnixStream::pair()?;
-        let guard = Command::new(SELF)
-            .arg0("zkelect")
-            .args(["guard", "--grace-ms", &task.grace.as_millis().to_string(), "--"])
+        let mut guard = Command::new(SELF);
+        guard.arg0("zkelect").args(["guard", "--grace-ms", &task.grace.as_millis().to_string()]);
+        if task.privileges == Privileges::MayGrow {
+            guard.arg("--allow-new-privileges");
+        }
+        if task.input == Input::Own {
+            guard.arg("--stdin");
+        }
+        let guard = guard
+            .arg("--")
             .args(task.command)
             .envs(task.environment.iter().map(|(name, value)| (name, value)))
             .process_group(0)
             .stdin(OwnedFd::from(there))
             .spawn()?;
+        if task.input == Input::Own {
+            guard::send_stdin(&here)?;
+        }
         let link = Link::new(here)?;
         link.send(&Order::ValidUntil(valid_until))?;
-        Ok(Self { guard, link })
+        Ok(Self { guard, link, ended: None, out_of_reach: Vec::new() })
     }
 
     pub(super) fn valid_until(&self, moment: BootTime) {
@@ -61,6 +100,11 @@ impl GuardedCommand {
         self.order(&Order::Stop { signal: signal.as_raw(), kill_at });
     }
 
+    /// Sends a signal to COMMAND that is not to end it.
+    pub(super) fn pass_on(&self, signal: Signal) {
+        self.order(&Order::PassOn { signal: signal.as_raw() });
+    }
+
     /// For a guard that does not do its work: with it, the kernel kills COMMAND.
     pub(super) fn kill_guard(&mut self) {
         if let Err(error) = self.guard.kill() {
@@ -68,18 +112,53 @@ impl GuardedCommand {
         }
     }
 
+    /// Waits for news.
+    ///
+    /// Cancel safe.
+    pub(super) async fn news(&mut self) -> News {
+        if let Some((exit, ended_by)) = self.ended {
+            return self.end_of_guard(exit, ended_by).await;
+        }
+        match self.link.receive().await {
+            Some(Report::OutOfReach { pid }) => News::OutOfReach(pid),
+            Some(Report::Ended { exit, ended_by }) => {
+                self.ended = Some((exit, ended_by));
+                self.end_of_guard(exit, ended_by).await
+            }
+            None => self.end_without_guard().await,
+        }
+    }
+
+    async fn end_of_guard(&mut self, exit: CommandExit, ended_by: EndedBy) -> News {
+        // It has ended in any case.
+        let _ = self.guard_ended().await;
+        News::Ended { exit, ended_by }
+    }
+
     /// Waits until nothing of COMMAND is left.
     ///
     /// Cancel safe.
-    pub(super) async fn ended(&mut self) -> Ended {
-        let report = self.link.receive().await;
-        let status = self.guard.wait();
-        if let Some(report) = report {
-            return Ended::Reported(report);
+    pub(super) async fn gone(&mut self) {
+        while let News::OutOfReach(_) = self.news().await {}
+    }
+
+    /// Without its guard, all that COMMAND started has become a child of this process.
+    async fn end_without_guard(&mut self) -> News {
+        let status = self.guard_ended().await;
+        loop {
+            let remainder = guard::kill_children();
+            if remainder.is_empty {
+                break;
+            }
+            for pid in remainder.out_of_reach {
+                if !self.out_of_reach.contains(&pid) {
+                    self.out_of_reach.push(pid);
+                    return News::OutOfReach(pid.as_raw_pid());
+                }
+            }
+            tokio::time::sleep(LOOK).await;
         }
-        // Without its guard, all that COMMAND started has become a child of this process.
-        guard::kill_all();
-        Ended::GuardGone(match status.map(|status| (status.code(), status.signal())) {
+        News::GuardGone(match status.map(|status| (status.code(), status.signal())) {
             Ok((Some(code), _)) => CommandExit::Code(u8::try_from(code).unwrap_or(u8::MAX)),
             Ok((None, signal)) => {
                 CommandExit::Signal(signal.unwrap_or_else(|| Signal::KILL.as_raw()))
@@ -89,6 +168,16 @@ impl GuardedCommand {
                 CommandExit::Signal(Signal::KILL.as_raw())
             }
         })
+    }
+
+    /// The guard has closed its socket, so it ends.
+    async fn guard_ended(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.guard.try_wait()? {
+                return Ok(status);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// A guard that does not take an order holds to the last moment that it was told, or has

@@ -2,11 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::process::Command;
 use std::thread;
 
 use election_tokio::{Acls, Client, CreateMode};
 use rustix::process::Signal;
 
+use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, servers, text, touch};
 
 /// Runs `list` and checks its exit code and what it says.
@@ -62,7 +64,7 @@ fn a_server_that_speaks_something_else_is_told() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    list_fails(&address, "/e", 69, &[&address, "check --servers"]);
+    list_fails(&address, "/e", 69, &[&address, "began with \"HTTP\"", "check --servers"]);
 }
 
 #[test]
@@ -85,6 +87,75 @@ async fn a_lack_of_permission_is_told() {
     let stderr = text(&run.stderr);
     assert_eq!(run.status.code(), Some(77), "{stderr}");
     assert!(stderr.contains("NoAuth") && stderr.contains("ACL"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_parent_that_forbids_creation_is_named() {
+    let server = Served::start("forbidden", &[]);
+    let servers = server.address();
+    let client = Client::builder(servers).connect().await.expect("a session");
+    client
+        .create_with_acl("/closed", "", CreateMode::Persistent, &Acls::read_only())
+        .await
+        .expect("it is created");
+    for (election, missing) in [("/closed/leader", "/closed/leader"), ("/closed/a/b", "/closed/a")]
+    {
+        let run = output(&["run", "--servers", servers, "--election", election, "--", "true"]);
+        let stderr = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(77), "{stderr}");
+        let said =
+            format!("{missing} does not exist, and the access list (ACL) of /closed forbids");
+        assert!(stderr.contains(&said), "{stderr}");
+    }
+}
+
+#[test]
+fn a_wait_ends_when_it_was_told_to() {
+    let server = Served::start("wait", &[]);
+    let folder = Folder::new("wait-run");
+    let plan =
+        |id| Plan { servers: server.address(), id, options: &["--wait", "1s"], script: BEATING };
+    let leader = Run::start(&folder, &plan("a"));
+    leader.wait_for("elected", 1);
+    let mut follower = Run::start(&folder, &plan("b"));
+    assert_eq!(follower.ended().code(), Some(69), "{}", follower.said());
+    assert!(follower.said().contains("not elected within 1s"), "{}", follower.said());
+    assert_eq!(follower.names(), ["following", "ended"]);
+    // The bound is for the wait, not for the lead.
+    assert_eq!(leader.names(), ["elected"]);
+
+    let nowhere = ["run", "--servers=127.0.0.1:1", "--election=/e", "--wait=300ms", "--", "true"];
+    assert_eq!(output(&nowhere).status.code(), Some(69));
+}
+
+/// A kernel that shows no processes cannot tell which of them are COMMAND's.
+#[test]
+fn without_proc_it_says_what_is_missing() {
+    let without_proc = |line: &[&str]| {
+        Command::new("unshare")
+            .args(["--mount", "--map-root-user", "sh", "-c"])
+            .args([r#"mount -t tmpfs none /proc && exec "$@""#, "sh"])
+            .args(line)
+            .output()
+            .expect("unshare runs")
+    };
+    if !without_proc(&["true"]).status.success() {
+        // This user may not have a view of its own.
+        return;
+    }
+    let zkelect = env!("CARGO_BIN_EXE_zkelect");
+    let line = [zkelect, "run", "--servers=127.0.0.1:1", "--election=/e", "--", "true"];
+    let run = without_proc(&line);
+    assert_eq!(run.status.code(), Some(71), "{}", text(&run.stderr));
+    assert!(text(&run.stderr).contains("/proc, which is not mounted"), "{}", text(&run.stderr));
+}
+
+#[test]
+fn no_internal_subcommand_is_suggested() {
+    let output = output(&["elect"]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("elect") && !stderr.contains("exec"), "{stderr}");
 }
 
 #[test]

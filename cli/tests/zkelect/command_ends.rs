@@ -1,7 +1,49 @@
 //! COMMAND and its end.
 
-use crate::support::{Folder, Plan, Run, is_alive, output, servers, text};
+use std::process::{Command, Stdio};
+
 use rustix::process::Signal;
+
+use crate::served::Served;
+use crate::support::{Errors, Folder, Plan, Run, is_alive, output, servers, text};
+
+#[test]
+fn the_command_reads_standard_input_where_it_is_let() {
+    let server = Served::start("stdin", &[]);
+    let folder = Folder::new("stdin-run");
+    let pipe = ["sh", "-c", r#"printf 'one\ntwo\n' | "$@""#, "sh"];
+    let plan = |id, options| Plan {
+        servers: server.address(),
+        id,
+        options,
+        script: r#"cat >>"$LOG"; echo end >>"$LOG""#,
+    };
+    for (id, options, read) in [
+        ("a", &["--once", "--stdin"][..], &["one", "two", "end"][..]),
+        ("b", &["--once"], &["end"]),
+    ] {
+        let _ = std::fs::remove_file(folder.file("log"));
+        let mut run = Run::start_by(&folder, &plan(id, options), &pipe, Errors::ToFile);
+        assert_eq!(run.ended().code(), Some(0), "{}", run.said());
+        assert_eq!(run.log(), read);
+    }
+}
+
+#[test]
+fn a_terminal_is_no_standard_input_for_the_command() {
+    let line = format!(
+        "exec {} run --servers 127.0.0.1:1 --election /e --once --stdin -- cat",
+        env!("CARGO_BIN_EXE_zkelect")
+    );
+    let output = Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::null())
+        .output()
+        .expect("script runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stdout).contains("standard input is a terminal"), "{output:?}");
+}
 
 fn run_to_end(label: &str, options: &[&str], script: &str) -> (Option<i32>, Run, Folder) {
     let folder = Folder::new(label);

@@ -2,6 +2,7 @@
 //!
 //! One binary, so that the tests share one server.
 #![forbid(unsafe_code)]
+#![cfg(target_os = "linux")]
 
 #[cfg(test)]
 mod bad_input;
@@ -12,17 +13,29 @@ mod demo;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod forks;
+#[cfg(test)]
 mod hand_over;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
+mod other_users;
+#[cfg(test)]
 mod sasl;
+#[cfg(test)]
+mod secrets;
 #[cfg(test)]
 mod served;
 mod server;
 #[cfg(test)]
+mod signals;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod terminal;
 #[cfg(all(test, feature = "tls"))]
 mod tls;
+#[cfg(test)]
+mod unread;

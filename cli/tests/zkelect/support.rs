@@ -63,6 +63,13 @@ pub(crate) struct Plan<'a> {
     pub(crate) script: &'a str,
 }
 
+/// Where standard error goes.
+pub(crate) enum Errors {
+    /// For [`Run::said`].
+    ToFile,
+    To(Stdio),
+}
+
 /// A `zkelect run` at work. Dropped: killed, and what it runs with it.
 pub(crate) struct Run {
     child: Child,
@@ -73,10 +80,22 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn start(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_by(folder, plan, &[], Errors::ToFile)
+    }
+
+    /// Starts by a program and its arguments, which are to end with `exec "$@"` or the like.
+    pub(crate) fn start_by(
+        folder: &Folder,
+        plan: &Plan<'_>,
+        wrapper: &[&str],
+        errors: Errors,
+    ) -> Self {
         let events = folder.file(&format!("{}.events", plan.id));
         let stderr = folder.file(&format!("{}.stderr", plan.id));
         let log = folder.file("log");
-        let child = zkelect()
+        let line = [wrapper, &[env!("CARGO_BIN_EXE_zkelect")]].concat();
+        let child = Command::new(line[0])
+            .args(&line[1..])
             .args(["run", "--servers", plan.servers, "--election", "/leader"])
             .args(["--id", plan.id, "--events"])
             .arg(&events)
@@ -86,7 +105,10 @@ impl Run {
             .stdin(Stdio::null())
             // A command that survives must not keep the output of the tests open.
             .stdout(Stdio::null())
-            .stderr(fs::File::create(&stderr).expect("a file"))
+            .stderr(match errors {
+                Errors::ToFile => fs::File::create(&stderr).expect("a file").into(),
+                Errors::To(other) => other,
+            })
             .spawn()
             .expect("zkelect starts");
         Self { child, events, log, stderr }

@@ -6,7 +6,10 @@ use core::ops::Deref;
 use std::io;
 use std::sync::Arc;
 
-/// An error of any type, shared: reads as that error, and dereferences to it.
+use zk_jute::Escaped;
+
+/// An error of any type, shared: reads as that error, and dereferences to it. What a terminal would
+/// act upon or hide is [escaped](Escaped): a peer may have had a say in the error's text.
 ///
 /// It is not an [`Error`] itself. Whatever holds it names the error within as its
 /// [`source`](Error::source), so that a caller finds it by its own type:
@@ -53,7 +56,7 @@ impl fmt::Debug for SharedError {
 
 impl fmt::Display for SharedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&Escaped(&self.0), f)
     }
 }
 
@@ -70,6 +73,12 @@ mod tests {
         let holder = Holder(io::Error::from(io::ErrorKind::HostUnreachable).into());
         let source = holder.source().and_then(|source| source.downcast_ref::<io::Error>());
         assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::HostUnreachable));
+    }
+
+    #[test]
+    fn what_a_terminal_would_act_upon_is_escaped() {
+        let said = SharedError::new("a\u{1b}[2J\nzkelect: b");
+        assert_eq!(said.to_string(), r"a\u{1b}[2J\nzkelect: b");
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! What `zkelect run` calls this program with: no subcommands for people, and so not theirs to find.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::{Args, Parser};
+
+/// A process between `zkelect run` and COMMAND.
+#[derive(Debug, Parser)]
+#[command(name = "zkelect", disable_help_subcommand = true)]
+pub(crate) enum Internal {
+    Guard(GuardArgs),
+    Exec(ExecArgs),
+}
+
+impl Internal {
+    /// `None` if the first argument is for people.
+    pub(crate) fn from_env() -> Option<Self> {
+        let first = env::args_os().nth(1)?;
+        (first == "guard" || first == "exec").then(Self::parse)
+    }
+}
+
+/// The process between `zkelect run` and COMMAND.
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    #[arg(long)]
+    pub(crate) grace_ms: u64,
+    /// Standard input for COMMAND comes by the socket, before the first order.
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    #[arg(long)]
+    pub(crate) allow_new_privileges: bool,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What becomes COMMAND.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    #[arg(long)]
+    pub(crate) parent: u32,
+    #[arg(long)]
+    pub(crate) allow_new_privileges: bool,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
+}

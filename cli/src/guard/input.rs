@@ -1,0 +1,41 @@
+//! `zkelect run`'s standard input on its way to COMMAND: the guard has a socket in its place.
+
+use core::mem::MaybeUninit;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::cmsg_space;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// A descriptor travels with a byte.
+const CARRIER: [u8; 1] = [0];
+
+/// Hands this process's standard input to the other side, before any order.
+pub(crate) fn send_stdin(socket: &UnixStream) -> io::Result<()> {
+    let stdin = io::stdin();
+    let descriptors = [stdin.as_fd()];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("there is no room for a descriptor"));
+    }
+    sendmsg(socket, &[IoSlice::new(&CARRIER)], &mut control, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Takes what [`send_stdin`] hands over.
+pub(super) fn receive_stdin(socket: &UnixStream) -> io::Result<OwnedFd> {
+    let mut carrier = CARRIER;
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(socket, &mut [IoSliceMut::new(&mut carrier)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let descriptor = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    descriptor.ok_or_else(|| io::Error::other("no standard input came"))
+}
