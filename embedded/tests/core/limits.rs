@@ -273,3 +273,44 @@ fn what_all_watches_take_is_limited() {
     client.request(&mut world, &zk_jute::records::CloseSession);
     assert_eq!(other.code(&mut world, &get_data("/0", true)), ErrorCode::OK);
 }
+
+/// Clients that open a connection and say nothing, and clients that begin a session and go away: what
+/// they leave goes in time, however many there are.
+#[test]
+#[ignore = "long form: run with --release"]
+fn a_million_sessions_left_half_open_go_in_time() {
+    let count = 1_000_000;
+    let mut config = Config::default();
+    config.limits.max_client_connections = 0;
+    let mut world = World::new(&config);
+    let here = "127.0.0.1:1".parse().expect("an address");
+    let silent: Vec<_> = (0..count)
+        .map(|_| world.server.open(world.now, here).expect("there is no limit"))
+        .collect();
+    let begun = std::time::Instant::now();
+    world.advance(core::time::Duration::from_secs(10));
+    println!("{count} silent connections end within {:?}", begun.elapsed());
+    for id in silent {
+        assert!(world.server.is_closing(id));
+        world.server.close(id);
+    }
+
+    let begun = std::time::Instant::now();
+    for _ in 0..count {
+        let mut connection = world.open();
+        connection.shake_hands(&mut world, &new_session()).expect("a session");
+        world.server.close(connection.id);
+    }
+    println!("{count} sessions begin within {:?}", begun.elapsed());
+    assert_eq!(world.server.database().sessions().len(), count);
+    let mut one_more = world.open();
+    assert_eq!(one_more.shake_hands(&mut world, &new_session()), None, "the limit");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let memory = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
+    println!("{memory}");
+    let begun = std::time::Instant::now();
+    world.advance(core::time::Duration::from_secs(12));
+    println!("{count} sessions end within {:?}", begun.elapsed());
+    assert_eq!(world.server.database().sessions().len(), 0);
+    world.client();
+}
