@@ -49,7 +49,7 @@ pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
 pub use name::{CandidateName, CandidatePrefix, NameError, Sequence};
 pub use nominee::Nominee;
-pub use outcome::{Cause, Departure, End, NominationError, Notice, Role};
+pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use recipe::{Hold, Phase, Recipe};
 pub use ticket::{Incarnation, Ticket};

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::id::Token;
-use crate::name::CandidateName;
+use crate::name::{CandidateName, Sequence};
 
 /// What a nominee is at the moment.
 ///
@@ -49,6 +49,13 @@ pub enum Notice {
     /// The nominee waits behind a predecessor whose znode it may not read, so that no watch tells of
     /// its end: only the next [`Event::Look`](crate::Event::Look) shows that it is gone.
     FollowingUnwatched,
+    /// The nominee waits behind a predecessor whose znode is not ephemeral: it goes with no session, so
+    /// that nothing but its deletion lets anybody lead. A participant left it there by mistake, or to
+    /// block the election; [`Role::Following`] names it.
+    FollowingPersistent,
+    /// The nominee waits: a znode is in its way that it can neither follow nor delete. It looks again at
+    /// each [`Event::Look`](crate::Event::Look), and says so again where it is still there.
+    Obstructed(Obstacle),
     /// The nominee leads, with this token.
     Elected(Token),
     /// The link went down while leading.
@@ -61,6 +68,20 @@ pub enum Notice {
     CandidateLost(Cause),
     /// The nomination is over, and with it any leadership. Reported exactly once, and last.
     Ended(End),
+}
+
+/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee
+/// makes such a znode: a participant forged it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Obstacle {
+    /// A candidate ahead whose name is longer than 64 bytes.
+    #[error(
+        "the candidate whose name ends in `latch-{0}` has a name longer than 64 bytes: delete it"
+    )]
+    LongName(Sequence),
+    /// A znode with the nominee's own id that has children: no candidate has.
+    #[error("a znode whose name has this nominee's own id has children: delete it with them")]
+    OwnName,
 }
 
 /// Why a candidate was lost.
@@ -132,9 +153,6 @@ pub enum NominationError {
     /// The server named the created znode otherwise than it was asked to.
     #[error("the server gave the candidate znode a name that was not asked for")]
     UnexpectedName,
-    /// A candidate in the way has a name that is too long to be kept and watched (64 bytes).
-    #[error("a candidate in this election has a name longer than 64 bytes: remove it")]
-    NameTooLong,
     /// The server refused, with this error code: no permission, a quota, failed authentication.
     #[error("the server refused a request of the nomination, with error code {0}")]
     Rejected(i32),

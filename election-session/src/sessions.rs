@@ -16,22 +16,27 @@ pub(crate) fn first_session<T, W: Clone>(
     now: Instant,
 ) -> Result<HostSession<T, W>, SubmitError> {
     let Some(Resumption { ticket, .. }) = &settings.resumption else {
-        return new_session(settings, 0, now);
+        let session = Session::new(settings.session.clone(), settings.seed, now);
+        return authenticated(session, settings, now);
     };
     let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
     authenticated(session, settings, now)
 }
 
+/// The session in the place of one that has expired, as the session of this generation.
+///
 /// # Errors
 ///
 /// An identity that no server would read.
-pub(crate) fn new_session<T, W: Clone>(
+pub(crate) fn next_session<T, W: Clone>(
+    expired: &HostSession<T, W>,
     settings: &Settings,
     generation: u64,
     now: Instant,
 ) -> Result<HostSession<T, W>, SubmitError> {
     let seed = settings.seed.wrapping_add(generation);
-    authenticated(Session::new(settings.session.clone(), seed, now), settings, now)
+    let session = Session::replacing(expired, settings.session.clone(), seed, now);
+    authenticated(session, settings, now)
 }
 
 fn authenticated<T, W: Clone>(

@@ -46,8 +46,6 @@ pub(crate) struct Driver {
 pub(crate) struct Dialer {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) sasl: Option<Arc<dyn SaslMechanism>>,
-    /// The longest frame to read, in bytes.
-    pub(crate) max_reply: usize,
 }
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
@@ -129,7 +127,7 @@ impl Driver {
             Link::Opening(opening) => match opening.as_mut().poll(cx) {
                 Poll::Pending => Progress::None,
                 Poll::Ready(Ok(transport)) => {
-                    let codec = FrameCodec::new(self.dialer.max_reply);
+                    let codec = FrameCodec::new(self.shared.max_reply);
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));

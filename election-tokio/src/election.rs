@@ -16,7 +16,7 @@ use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
-pub use candidates::Candidate;
+pub use candidates::{Candidate, Candidates};
 pub use inner::WithdrawError;
 pub use leadership::{GuardedTransaction, Leadership};
 pub use nomination::Nomination;

@@ -34,7 +34,7 @@ pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watc
 use crate::broadcast::Sender;
 use crate::error::SharedError;
 use crate::state::ConnectionState;
-use crate::telemetry::{ConnectionObserver, Entry};
+use crate::telemetry::{ConnectionObserver, Entry, Journal, RepeatLimit};
 
 pub(crate) struct Hub {
     pub(crate) host: Host,
@@ -43,12 +43,31 @@ pub(crate) struct Hub {
     pub(crate) watches: Watches,
     pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
+    /// Of lines about the connection, and about heartbeats.
+    repeats: Repeats,
     /// Why the transport failed last, for the report of the failed attempt.
     transport_error: Option<io::Error>,
     /// Connections so far.
     connections: u64,
     driver: DriverState,
     unlocked: Unlocked,
+}
+
+/// What limits the lines of each kind.
+#[derive(Debug)]
+struct Repeats {
+    connection: RepeatLimit,
+    heartbeats: RepeatLimit,
+    servers: RepeatLimit,
+}
+
+impl Repeats {
+    fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
+        let Self { connection, heartbeats, servers } = self;
+        for limit in [connection, heartbeats, servers] {
+            limit.catch_up(now, journal);
+        }
+    }
 }
 
 /// Whether the driver looks at the hub again by itself.
@@ -74,6 +93,11 @@ impl Hub {
                 last_failure: None,
             }),
             observer: ConnectionObserver::new(),
+            repeats: Repeats {
+                connection: RepeatLimit::new(now),
+                heartbeats: RepeatLimit::new(now),
+                servers: RepeatLimit::new(now),
+            },
             transport_error: None,
             connections: 0,
             driver: DriverState::Awake,
@@ -148,7 +172,8 @@ impl Hub {
 
     /// The source gave no list of servers: the attempts go on with the last one, if there is one.
     pub(crate) fn keep_servers(&mut self, now: Instant, reason: SharedError) {
-        self.unlocked.journal.note(Entry::NoServers { reason: reason.clone() });
+        let entry = Entry::NoServers { reason: reason.clone() };
+        self.repeats.servers.note(now, entry, &mut self.unlocked.journal);
         self.servers.not_replaced(reason);
         if self.servers.is_empty() {
             self.host.handle_closed(now);

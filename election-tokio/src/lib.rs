@@ -34,8 +34,8 @@ pub use client::{
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
 pub use election::{
-    Candidate, Election, ElectionError, EndReason, GuardedTransaction, Leadership, LostReason,
-    Nomination, Role, Status, WithdrawError,
+    Candidate, Candidates, Election, ElectionError, EndReason, GuardedTransaction, Leadership,
+    LostReason, Nomination, Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use state::{ConnectFailure, ConnectionState};

@@ -8,10 +8,12 @@ mod connection;
 mod journal;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
+mod repeats;
 mod request;
 
 pub(crate) use connection::{ConnectionObserver, client_span};
 pub(crate) use journal::{ElectionEntry, Entry, InElection, Journal};
+pub(crate) use repeats::RepeatLimit;
 pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 
 /// The target of what concerns connections and sessions.

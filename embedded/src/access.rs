@@ -42,14 +42,29 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identities(Arc<BTreeSet<Identity>>);
 
+/// A connection has shown as many identities as it may.
+#[derive(Debug)]
+pub(crate) struct TooManyIdentities;
+
 impl Identities {
+    /// The most identities of one connection, and bytes in one of them: what an `auth` in an access
+    /// list stands for is kept with each znode.
+    const MOST: usize = 32;
+    const LONGEST: usize = 1024;
+
     /// Those of a connection that has not authenticated.
     pub fn of_peer(address: IpAddr) -> Self {
         Self(Arc::new(BTreeSet::from([Identity::Ip(address)])))
     }
 
-    pub(crate) fn add(&mut self, identity: Identity) {
+    pub(crate) fn add(&mut self, identity: Identity) -> Result<(), TooManyIdentities> {
+        let is_too_long =
+            matches!(&identity, Identity::Digest(digest) if digest.len() > Self::LONGEST);
+        if is_too_long || (self.0.len() >= Self::MOST && !self.0.contains(&identity)) {
+            return Err(TooManyIdentities);
+        }
         Arc::make_mut(&mut self.0).insert(identity);
+        Ok(())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Identity> {
@@ -95,6 +110,9 @@ struct Entry {
 pub struct AccessList(Arc<[Entry]>);
 
 impl AccessList {
+    /// The most entries of a list: all of them are looked at for each request that meets the znode.
+    const MOST_ENTRIES: usize = 128;
+
     /// Grants everything to every client.
     pub(crate) fn open() -> Self {
         Self::of_anyone(Permissions::ALL)
@@ -112,7 +130,7 @@ impl AccessList {
 
     /// The list that a client with these identities gets for what it asked for: duplicates are
     /// dropped, and `auth` becomes the identities by which the client authenticated.
-    pub(crate) fn resolve<'a>(
+    fn resolve<'a>(
         requested: impl Iterator<Item = RequestedAcl<'a>>,
         identities: &Identities,
     ) -> Result<Self, InvalidAcl> {
@@ -121,12 +139,18 @@ impl AccessList {
             if !acl.is_among(&distinct)? {
                 distinct.push(acl);
             }
+            if distinct.len() > Self::MOST_ENTRIES {
+                return Err(InvalidAcl::TooLong);
+            }
         }
         let mut entries = Vec::new();
         for acl in distinct {
             let permissions = acl.permissions;
             let grantees = grantees(acl, identities)?.into_iter();
             entries.extend(grantees.map(|grantee| Entry { permissions, grantee }));
+            if entries.len() > Self::MOST_ENTRIES {
+                return Err(InvalidAcl::TooLong);
+            }
         }
         if entries.is_empty() {
             return Err(InvalidAcl::Malformed);
@@ -152,6 +176,11 @@ impl AccessList {
         })
     }
 
+    /// About how many bytes the list takes.
+    pub(crate) fn weight(&self) -> usize {
+        self.0.iter().map(|entry| size_of::<Entry>() + entry.grantee.scheme_and_id().1.len()).sum()
+    }
+
     /// The list without the secret halves of digests, for those who may not administer the znode.
     pub(crate) fn redacted(&self) -> Self {
         let redact = |entry: &Entry| {
@@ -164,6 +193,30 @@ impl AccessList {
             entry
         };
         Self(self.0.iter().map(redact).collect())
+    }
+}
+
+/// Resolves the access lists of one request.
+#[derive(Debug)]
+pub(crate) struct AclResolver<'i> {
+    identities: &'i Identities,
+    /// Bytes of lists that the request may still take: an `auth` of a few bytes can stand for many.
+    left: usize,
+}
+
+impl<'i> AclResolver<'i> {
+    pub(crate) const fn new(identities: &'i Identities) -> Self {
+        Self { identities, left: 4 << 20 }
+    }
+
+    /// The list that the client gets for what it asked for.
+    pub(crate) fn resolve<'a>(
+        &mut self,
+        requested: impl Iterator<Item = RequestedAcl<'a>>,
+    ) -> Result<AccessList, InvalidAcl> {
+        let list = AccessList::resolve(requested, self.identities)?;
+        self.left = self.left.checked_sub(list.weight()).ok_or(InvalidAcl::TooLong)?;
+        Ok(list)
     }
 }
 
@@ -221,7 +274,7 @@ mod tests {
 
     fn as_bob() -> Identities {
         let mut identities = local();
-        identities.add(Identity::Digest(BOB.into()));
+        identities.add(Identity::Digest(BOB.into())).expect("the first");
         identities
     }
 
@@ -317,8 +370,8 @@ mod tests {
     #[test]
     fn auth_stands_for_the_identities_that_authenticated() {
         let mut two = as_bob();
-        two.add(Identity::Digest("ann:y".into()));
-        two.add(Identity::Super);
+        two.add(Identity::Digest("ann:y".into())).expect("the second");
+        two.add(Identity::Super).expect("the third");
         let list = resolve([Acl::CREATOR_ALL], &two).expect("a sound list");
         assert_eq!(shown(&list), ["31:digest:ann:y", &format!("31:digest:{BOB}")]);
     }
@@ -334,7 +387,7 @@ mod tests {
         assert!(list.grants(either, &local()));
         assert!(!list.grants(Permissions::DELETE, &as_bob()));
         let mut root = local();
-        root.add(Identity::Super);
+        root.add(Identity::Super).expect("the first");
         assert!(list.grants(Permissions::DELETE, &root));
     }
 

@@ -160,7 +160,13 @@ impl FirstZnodes {
 #[error("no server can begin with a znode of this path")]
 pub struct InvalidPath;
 
-/// How much clients may take before they are made to wait, or lose their connection.
+/// How much clients may take before they are made to wait, are refused, or lose their connection.
+///
+/// The memory of a server is bounded by these: `max_tree_bytes` and `max_watch_bytes`, and for each
+/// connection about `max_frame`, `max_reply`, `max_backlog` and `max_unread` together. For a bound in
+/// numbers set `max_connections`; by default the bound is that of each address. An access list has at
+/// most 128 entries, a connection shows at most 32 identities, of at most 1 KiB each, and the access
+/// lists of one request take at most 4 MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -170,7 +176,8 @@ pub struct Limits {
     pub max_client_connections: usize,
     /// Connections at all (`maxCnxns`); 0 for any number.
     pub max_connections: usize,
-    /// Sessions at all; 0 for any number. ZooKeeper has no such limit.
+    /// Sessions at all; 0 for any number. ZooKeeper has no such limit. A session takes a few hundred
+    /// bytes until it times out, whether or not its client is still there.
     pub max_sessions: usize,
     /// Writes of one connection that wait to be committed: at so many, nothing more is read from
     /// it until one is.
@@ -181,6 +188,16 @@ pub struct Limits {
     /// Bytes for one client which it has not taken, watch events included, at which its connection
     /// is closed. ZooKeeper has no such limit.
     pub max_unread: usize,
+    /// Bytes of one reply, at which the request is refused with `MarshallingError` in its place: that
+    /// of a `multiRead` can be a million times as long as the request. ZooKeeper has no such limit.
+    pub max_reply: usize,
+    /// Bytes that all znodes take, paths, data, access lists and what the server itself needs for each
+    /// of them included, at which a write that adds to them is refused with `QuotaExceeded`. ZooKeeper
+    /// has no such limit.
+    pub max_tree_bytes: usize,
+    /// Bytes that the watches of all connections take, at which a further one is refused with
+    /// `QuotaExceeded`. ZooKeeper has no such limit.
+    pub max_watch_bytes: usize,
 }
 
 impl Default for Limits {
@@ -189,10 +206,13 @@ impl Default for Limits {
             max_frame: DEFAULT_MAX_FRAME,
             max_client_connections: 60,
             max_connections: 0,
-            max_sessions: 0,
+            max_sessions: 1_000_000,
             max_outstanding: 1000,
             max_backlog: 64 << 10,
             max_unread: 16 << 20,
+            max_reply: 16 << 20,
+            max_tree_bytes: 1 << 30,
+            max_watch_bytes: 256 << 20,
         }
     }
 }

@@ -31,6 +31,7 @@ pub struct Leader {
     wall_clock_at_origin: Timestamp,
     extended_types: ExtendedTypes,
     max_sessions: usize,
+    max_tree_bytes: usize,
     check_interval: Duration,
     next_check: Instant,
     /// What the last check found, the next one last.
@@ -67,6 +68,7 @@ impl Leader {
             wall_clock_at_origin: config.wall_clock_at_origin,
             extended_types: config.extended_types,
             max_sessions: config.limits.max_sessions,
+            max_tree_bytes: config.limits.max_tree_bytes,
             check_interval,
             next_check: now + check_interval,
             reapable: Vec::new(),
@@ -209,7 +211,8 @@ impl Leader {
             Some(Owner::Replica(_)) => SessionState::AsStored,
         };
         let at = self.next_moment(now);
-        let rules = Rules { extended_types: self.extended_types, session_state };
+        let (extended_types, max_tree_bytes) = (self.extended_types, self.max_tree_bytes);
+        let rules = Rules { extended_types, session_state, max_tree_bytes };
         let txn = prepare_beside(database, request, rules, &mut self.counters, at);
         if request.write == Write::CloseSession {
             self.tracker.close(session);

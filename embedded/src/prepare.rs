@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
 use zk_jute::records::Permissions;
 use zk_jute::{ErrorCode, SessionId, Version};
 
@@ -18,6 +19,7 @@ use crate::config::ExtendedTypes;
 use crate::database::Database;
 use crate::lifetime::Lifetime;
 use crate::path;
+use crate::tree::{Tree, Znode};
 use crate::txn::{Extent, Moment, Rejection, Txn, TxnBody, TxnOperation};
 use crate::write::{
     Create, LifetimeError, Naming, Operation, RequestedLifetime, Write, WriteRequest,
@@ -33,7 +35,8 @@ pub fn prepare(
     extended_types: ExtendedTypes,
     at: Moment,
 ) -> Txn {
-    let rules = Rules { extended_types, session_state: SessionState::AsStored };
+    let session_state = SessionState::AsStored;
+    let rules = Rules { extended_types, session_state, max_tree_bytes: usize::MAX };
     prepare_beside(database, request, rules, &mut PendingCounters::default(), at)
 }
 
@@ -46,7 +49,8 @@ pub(crate) fn prepare_beside(
     at: Moment,
 ) -> Txn {
     let draft = Draft::new(database.tree(), counters);
-    let mut preparation = Preparation { database, request, rules, draft };
+    let tree_bytes = database.tree().bytes();
+    let mut preparation = Preparation { database, request, rules, draft, tree_bytes };
     let (body, noted) = match preparation.body() {
         Ok(body) => (body, preparation.draft.into_counters()),
         // What is refused gives out no number.
@@ -63,6 +67,7 @@ pub(crate) fn prepare_beside(
 pub(crate) struct Rules {
     pub(crate) extended_types: ExtendedTypes,
     pub(crate) session_state: SessionState,
+    pub(crate) max_tree_bytes: usize,
 }
 
 /// Whether a session may still write.
@@ -79,6 +84,8 @@ struct Preparation<'a> {
     request: &'a WriteRequest,
     rules: Rules,
     draft: Draft<'a>,
+    /// What the tree takes with the operations so far; what they delete is not subtracted.
+    tree_bytes: usize,
 }
 
 impl Preparation<'_> {
@@ -125,6 +132,9 @@ impl Preparation<'_> {
                 let mut znode = self.existing_at_valid(path)?;
                 self.permit(&znode.access, Permissions::WRITE)?;
                 compare(*version, znode.version)?;
+                let former = self.database.znode(path).and_then(Znode::data).map_or(0, <[u8]>::len);
+                let length = data.as_ref().map_or(0, Bytes::len);
+                self.grow(length.saturating_sub(former))?;
                 znode.version = next_version(znode.version);
                 self.draft.put(path, znode);
                 let (path, data) = (path.clone(), data.clone());
@@ -166,6 +176,7 @@ impl Preparation<'_> {
             RequestedLifetime::Container => Lifetime::Container,
             RequestedLifetime::Ttl(ttl) => Lifetime::Ttl(ttl),
         };
+        self.grow(Tree::weight(&path, create.data.as_ref(), &access))?;
         parent.children_created = parent.children_created.next();
         parent.children += 1;
         self.draft.put(parent_path, parent);
@@ -204,11 +215,22 @@ impl Preparation<'_> {
         let mut znode = self.draft.get(path).ok_or(ErrorCode::NO_NODE)?;
         self.permit(&znode.access, Permissions::ADMIN)?;
         compare(version, znode.aversion)?;
+        self.grow(access.weight().saturating_sub(znode.access.weight()))?;
         znode.aversion = next_version(znode.aversion);
         znode.access = access.clone();
         self.draft.put(path, znode);
         let path = String::from(path);
         Ok(TxnOperation::SetAcl { path, access })
+    }
+
+    /// The tree takes so many bytes more, if there is room for them.
+    fn grow(&mut self, bytes: usize) -> Result<(), ErrorCode> {
+        let grown = self.tree_bytes.saturating_add(bytes);
+        if bytes > 0 && grown > self.rules.max_tree_bytes {
+            return Err(ErrorCode::QUOTA_EXCEEDED);
+        }
+        self.tree_bytes = grown;
+        Ok(())
     }
 
     fn existing_at_valid(&self, path: &str) -> Result<Outline, ErrorCode> {

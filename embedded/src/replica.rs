@@ -66,7 +66,7 @@ impl Replica {
         Self {
             mode,
             database,
-            watches: Watches::default(),
+            watches: Watches::new(config.limits.max_watch_bytes),
             connections: BTreeMap::new(),
             by_session: BTreeMap::new(),
             by_address: BTreeMap::new(),

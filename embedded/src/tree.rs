@@ -32,7 +32,15 @@ pub(crate) struct Tree {
     /// Paths with a quota, whether or not there is a znode.
     quotas: BTreeSet<String>,
     data_bytes: usize,
+    /// About how many bytes all znodes take besides.
+    overhead_bytes: usize,
     counter_end: CounterEnd,
+}
+
+/// About how many bytes a znode takes besides its path and data: what the server itself needs, the
+/// names of it in its parent and elsewhere, and its access list.
+fn overhead(path: &str, access: &AccessList) -> usize {
+    512 + 2 * path.len() + access.weight()
 }
 
 impl Tree {
@@ -44,6 +52,7 @@ impl Tree {
             reaped: BTreeSet::new(),
             quotas: BTreeSet::new(),
             data_bytes: 0,
+            overhead_bytes: 0,
             counter_end,
         };
         for system in path::SYSTEM {
@@ -52,6 +61,7 @@ impl Tree {
                 znode.access = AccessList::read_only();
                 znode.aversion = -1;
             }
+            tree.overhead_bytes += overhead(system, &znode.access);
             tree.znodes.insert(system.to_string(), znode);
             if let Some((parent, name)) = path::split(system).filter(|(_, name)| !name.is_empty())
                 && let Some(parent) = tree.znodes.get_mut(parent)
@@ -130,6 +140,16 @@ impl Tree {
         self.data_bytes
     }
 
+    /// About how many bytes of memory all znodes take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data_bytes + self.overhead_bytes
+    }
+
+    /// About how many bytes a znode takes.
+    pub(crate) fn weight(path: &str, data: Option<&Bytes>, access: &AccessList) -> usize {
+        path.len() + data.map_or(0, Bytes::len) + overhead(path, access)
+    }
+
     pub(crate) fn create(&mut self, new: NewZnode<'_>, at: Moment) -> Result<Stat, Diverged> {
         let (parent, name) = path::split(new.path).ok_or(Diverged)?;
         if self.znodes.contains_key(new.path) {
@@ -167,6 +187,7 @@ impl Tree {
             }
         }
         self.data_bytes += path.len() + new.data.map_or(0, Bytes::len);
+        self.overhead_bytes += overhead(new.path, new.access);
         let stat = znode.stat();
         self.znodes.insert(path, znode);
         self.track_created(new.path, Growth::created(new.data));
@@ -191,6 +212,7 @@ impl Tree {
                 self.reaped.remove(path);
             }
         }
+        self.overhead_bytes -= overhead(path, &znode.access);
         self.data_bytes -= path.len() + znode.data.as_ref().map_or(0, Bytes::len);
         self.track_deleted(path, Growth::deleted(znode.data.as_ref()));
         Ok(znode)
@@ -225,6 +247,8 @@ impl Tree {
 
     pub(crate) fn set_acl(&mut self, path: &str, access: &AccessList) -> Result<Stat, Diverged> {
         let znode = self.znodes.get_mut(path).ok_or(Diverged)?;
+        self.overhead_bytes += access.weight();
+        self.overhead_bytes -= znode.access.weight();
         znode.access = access.clone();
         znode.aversion = znode.aversion.wrapping_add(1);
         Ok(znode.stat())

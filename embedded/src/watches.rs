@@ -14,11 +14,16 @@ use crate::transport::ConnectionId;
 use crate::txn::TreeChange;
 
 /// The watches of all connections of one replica.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watches {
     data: Table,
     child: Table,
+    max_bytes: usize,
 }
+
+/// There is no room for another watch.
+#[derive(Debug)]
+pub(crate) struct WatchesFull;
 
 /// One event for one connection, to be sent if it may read the znode.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,23 +40,59 @@ pub(crate) struct Notification<'a> {
 pub(crate) struct UnknownWatcherType;
 
 impl Watches {
+    /// None, and room for so many bytes of them.
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self { data: Table::default(), child: Table::default(), max_bytes }
+    }
+
     /// A one-shot watch on a znode's data and existence.
-    pub(crate) fn watch_data(&mut self, connection: ConnectionId, path: &str) {
+    pub(crate) fn watch_data(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+    ) -> Result<(), WatchesFull> {
+        self.ask_for_room(path)?;
         self.data.add(connection, path, WatchMode::Standard);
+        Ok(())
     }
 
     /// A one-shot watch on a znode's list of children.
-    pub(crate) fn watch_children(&mut self, connection: ConnectionId, path: &str) {
+    pub(crate) fn watch_children(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+    ) -> Result<(), WatchesFull> {
+        self.ask_for_room(path)?;
         self.child.add(connection, path, WatchMode::Standard);
+        Ok(())
     }
 
-    pub(crate) fn watch_persistently(&mut self, connection: ConnectionId, path: &str) {
+    pub(crate) fn watch_persistently(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+    ) -> Result<(), WatchesFull> {
+        self.ask_for_room(path)?;
         self.data.add(connection, path, WatchMode::Persistent);
         self.child.add(connection, path, WatchMode::Persistent);
+        Ok(())
     }
 
-    pub(crate) fn watch_recursively(&mut self, connection: ConnectionId, path: &str) {
+    pub(crate) fn watch_recursively(
+        &mut self,
+        connection: ConnectionId,
+        path: &str,
+    ) -> Result<(), WatchesFull> {
+        self.ask_for_room(path)?;
         self.data.add(connection, path, WatchMode::Recursive);
+        Ok(())
+    }
+
+    /// A watch in both tables is let in where there is room for one: the bound is one on memory and
+    /// not to the byte.
+    fn ask_for_room(&self, path: &str) -> Result<(), WatchesFull> {
+        let taken = self.data.bytes() + self.child.bytes();
+        if taken + table::weight(path) <= self.max_bytes { Ok(()) } else { Err(WatchesFull) }
     }
 
     /// Whether the connection has such a watch.

@@ -8,11 +8,11 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use zk_jute::records::{CheckVersionRequest, CreateMode, DeleteRequest, SetDataRequest, TtlMode};
-use zk_jute::{Decode, DecodeError, OpCode, SessionId, Vector, Version};
+use zk_jute::{Decode, DecodeError, OpCode, SessionId, Version};
 
 use self::bodies::{CreateBody, CreateTtlBody, SetAclBody};
 pub(crate) use self::bodies::{MultiEntry, multi_entries};
-use crate::access::{AccessList, Identities, InvalidAcl, RequestedAcl};
+use crate::access::{AccessList, AclResolver, Identities, InvalidAcl};
 
 /// The longest time to live, in milliseconds: what fits beside its mark in ZooKeeper's owner field.
 const MAX_TTL_MILLIS: u64 = 0xff_ffff_ffff;
@@ -136,34 +136,33 @@ pub(crate) fn read(
     body: &[u8],
     identities: &Identities,
 ) -> Option<Result<Write, DecodeError>> {
+    let acls = &mut AclResolver::new(identities);
     Some(match opcode {
         OpCode::CLOSE_SESSION => Ok(Write::CloseSession),
         OpCode::RECONFIG => Ok(Write::Reconfig),
-        OpCode::MULTI => Ok(read_multi(body, identities).unwrap_or(Write::Undecodable)),
-        _ => read_single(opcode, body, identities)?.map(Write::Single),
+        OpCode::MULTI => Ok(read_multi(body, acls).unwrap_or(Write::Undecodable)),
+        _ => read_single(opcode, body, acls)?.map(Write::Single),
     })
 }
 
 fn read_single(
     opcode: OpCode,
     body: &[u8],
-    identities: &Identities,
+    acls: &mut AclResolver<'_>,
 ) -> Option<Result<Operation, DecodeError>> {
     Some(match opcode {
         OpCode::CREATE | OpCode::CREATE2 => {
-            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Plain, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Plain, acls))
         }
         OpCode::CREATE_CONTAINER => {
-            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Container, identities))
+            CreateBody::decode_prefix(body).map(|r| create(&r, Kind::Container, acls))
         }
-        OpCode::CREATE_TTL => {
-            CreateTtlBody::decode_prefix(body).map(|r| create_ttl(&r, identities))
-        }
+        OpCode::CREATE_TTL => CreateTtlBody::decode_prefix(body).map(|r| create_ttl(&r, acls)),
         OpCode::DELETE => DeleteRequest::decode_prefix(body).map(delete),
         OpCode::SET_DATA => SetDataRequest::decode_prefix(body).map(set_data),
         OpCode::SET_ACL => SetAclBody::decode_prefix(body).map(|r| Operation::SetAcl {
             path: r.path.to_string(),
-            access: resolve(r.acl, identities),
+            access: acls.resolve(r.acl.iter()),
             version: r.version,
         }),
         _ => return None,
@@ -172,13 +171,13 @@ fn read_single(
 
 /// A mode that does not exist, or not without a time to live, makes a multi unreadable as a whole,
 /// as since 3.9.0. A wrong time to live does not.
-fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError> {
+fn read_multi(body: &[u8], acls: &mut AclResolver<'_>) -> Result<Write, DecodeError> {
     let Some(entries) = multi_entries(body)? else {
         return Ok(Write::Undecodable);
     };
     let mut operations = Vec::new();
     for entry in &entries {
-        let operation = operation_of(entry, identities);
+        let operation = operation_of(entry, acls);
         if let Operation::Create(create) = &operation
             && !fits_into_multi(entry, create.lifetime)
         {
@@ -189,18 +188,18 @@ fn read_multi(body: &[u8], identities: &Identities) -> Result<Write, DecodeError
     Ok(Write::Multi(operations))
 }
 
-fn operation_of(entry: &MultiEntry<'_>, identities: &Identities) -> Operation {
+fn operation_of(entry: &MultiEntry<'_>, acls: &mut AclResolver<'_>) -> Operation {
     match entry {
         // Within a multi the mode of a container makes one, whatever the opcode.
         MultiEntry::Create(body) | MultiEntry::Create2(body)
             if body.mode != CreateMode::CONTAINER =>
         {
-            create(body, Kind::Plain, identities)
+            create(body, Kind::Plain, acls)
         }
         MultiEntry::Create(body)
         | MultiEntry::Create2(body)
-        | MultiEntry::CreateContainer(body) => create(body, Kind::Container, identities),
-        MultiEntry::CreateTtl(body) => create_ttl(body, identities),
+        | MultiEntry::CreateContainer(body) => create(body, Kind::Container, acls),
+        MultiEntry::CreateTtl(body) => create_ttl(body, acls),
         MultiEntry::Delete(body) => delete(*body),
         MultiEntry::SetData(body) => set_data(*body),
         MultiEntry::Check(CheckVersionRequest { path, version }) => {
@@ -229,7 +228,11 @@ enum Kind {
 
 /// Servers take every known mode with `createContainer`, and make a container of it; with a plain
 /// `create` the container mode makes a persistent znode.
-fn create(request: &CreateBody<'_, CreateMode>, kind: Kind, identities: &Identities) -> Operation {
+fn create(
+    request: &CreateBody<'_, CreateMode>,
+    kind: Kind,
+    acls: &mut AclResolver<'_>,
+) -> Operation {
     let lifetime = match (kind, request.mode) {
         (Kind::Plain, CreateMode::EPHEMERAL | CreateMode::EPHEMERAL_SEQUENTIAL) => {
             Ok(RequestedLifetime::Ephemeral)
@@ -246,13 +249,13 @@ fn create(request: &CreateBody<'_, CreateMode>, kind: Kind, identities: &Identit
     Operation::Create(Create {
         path: request.path.to_string(),
         data: request.data.map(Bytes::copy_from_slice),
-        access: resolve(request.acl, identities),
+        access: acls.resolve(request.acl.iter()),
         naming: naming(request.mode.is_sequential()),
         lifetime,
     })
 }
 
-fn create_ttl(request: &CreateTtlBody<'_>, identities: &Identities) -> Operation {
+fn create_ttl(request: &CreateTtlBody<'_>, acls: &mut AclResolver<'_>) -> Operation {
     let CreateTtlBody { create: request, ttl } = request;
     let ttl = u64::try_from(*ttl).ok();
     let lifetime = match (request.mode.name(), ttl) {
@@ -266,7 +269,7 @@ fn create_ttl(request: &CreateTtlBody<'_>, identities: &Identities) -> Operation
     Operation::Create(Create {
         path: request.path.to_string(),
         data: request.data.map(Bytes::copy_from_slice),
-        access: resolve(request.acl, identities),
+        access: acls.resolve(request.acl.iter()),
         naming: naming(request.mode == TtlMode::PERSISTENT_SEQUENTIAL),
         lifetime,
     })
@@ -282,13 +285,6 @@ fn set_data(request: SetDataRequest<'_>) -> Operation {
         data: request.data.map(Bytes::copy_from_slice),
         version: request.version,
     }
-}
-
-fn resolve(
-    acl: Vector<'_, RequestedAcl<'_>>,
-    identities: &Identities,
-) -> Result<AccessList, InvalidAcl> {
-    AccessList::resolve(acl.iter(), identities)
 }
 
 fn naming(is_sequential: bool) -> Naming {

@@ -58,6 +58,10 @@ struct World {
 fuzz_target!(|steps: Vec<Step>| {
     let mut config = Config::with_tick_time(Duration::from_millis(500));
     config.extended_types = ExtendedTypes::Enabled;
+    // Within reach of a script, so that what is counted in is counted out.
+    config.limits.max_reply = 2_000;
+    config.limits.max_watch_bytes = 1_000;
+    config.limits.max_tree_bytes = 12_000;
     let mut world = World {
         server: Standalone::new(Instant::ORIGIN, &config),
         now: Instant::ORIGIN,

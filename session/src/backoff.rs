@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 
-/// Exponential backoff with full jitter: before attempt *k* after the last session that was
-/// accepted and served, wait for a random time between zero and `base · 2ᵏ`, at most `cap`.
+/// Exponential backoff with full jitter: before attempt *k* after the last connection that lasted,
+/// wait for a random time between zero and `base · 2ᵏ`, at most `cap`.
 ///
-/// Full jitter spreads the clients of a failed server over time. Only an accepted session
-/// starts the count anew, since a server that accepts connections may still refuse sessions; and
-/// only once something is answered in it, since a server may accept a session and end the
-/// connection at its first request, such as one that sets watches again and is too long for it.
+/// Full jitter spreads the clients of a failed server over time. A connection lasted if its session
+/// was established for `cap` at least, and did not end by an error of the protocol or by the server's
+/// word that the session has expired. A server that accepts, answers, and then breaks off, whether
+/// it is hostile or takes offence at the first request of the session (such as one that sets watches
+/// again and is too long for it), is dialled at the pace of `cap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The bound of the first wait.

@@ -69,6 +69,15 @@ impl<R, W: Clone> Session<R, W> {
         Self::beginning_as(Identity::New, config, seed, now)
     }
 
+    /// A session in the place of one that has expired. The first attempt to connect begins at once;
+    /// the waits after it are those that `expired` had come to, as a server can let one session
+    /// after another expire.
+    pub fn replacing(expired: &Self, config: Config, seed: u64, now: Instant) -> Self {
+        let mut session = Self::new(config, seed, now);
+        session.attempts = expired.round().saturating_mul(session.servers.count().get());
+        session
+    }
+
     fn beginning_as(identity: Identity, config: Config, seed: u64, now: Instant) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
@@ -212,7 +221,7 @@ impl<R, W: Clone> Session<R, W> {
     /// transport to.
     pub fn handle_servers(&mut self, now: Instant, count: NonZeroUsize) {
         self.check_lease(now);
-        let round = self.attempts / self.servers.count();
+        let round = self.round();
         self.servers = Servers::new(count, &mut self.rng);
         self.attempts = round.saturating_mul(self.servers.count().get());
         self.search_anew(now);

@@ -2,7 +2,7 @@
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, Error,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 
 /// A certification authority.
@@ -48,12 +48,26 @@ impl Authority {
         self.sign(&params)
     }
 
+    /// A certificate for a server with these names of hosts, although they may be addresses.
+    pub fn server_named(&self, names: &[&str]) -> Result<Certified, Error> {
+        let mut params = server(&[])?;
+        for name in names {
+            params.subject_alt_names.push(SanType::DnsName((*name).try_into()?));
+        }
+        self.sign(&params)
+    }
+
+    /// [`Self::client`], but it has been invalid for years.
+    pub fn expired_client(&self, name: &str) -> Result<Certified, Error> {
+        let mut params = client(name);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+        self.sign(&params)
+    }
+
     /// A certificate for a client whose subject is `CN=name,O=Tests`.
     pub fn client(&self, name: &str) -> Result<Certified, Error> {
-        let mut params = subject(name);
-        params.distinguished_name.push(DnType::OrganizationName, "Tests");
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(&params)
+        self.sign(&client(name))
     }
 
     fn sign(&self, params: &CertificateParams) -> Result<Certified, Error> {
@@ -67,6 +81,13 @@ fn subject(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+fn client(name: &str) -> CertificateParams {
+    let mut params = subject(name);
+    params.distinguished_name.push(DnType::OrganizationName, "Tests");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     params
 }
 

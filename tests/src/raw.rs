@@ -61,6 +61,24 @@ pub struct RawSession {
     password: Vec<u8>,
 }
 
+impl RawSession {
+    /// A session of which only the id is known. ZooKeeper derives the password from it: 16 bytes of
+    /// Java's `Random`, whose seed is the id and a constant of its source.
+    pub fn by_id_alone(id: i64, timeout: Duration) -> Self {
+        const SECRET: i64 = 0xb341_5c00;
+        const MULTIPLIER: u64 = 0x5_deec_e66d;
+        const MASK: u64 = (1 << 48) - 1;
+        let mut state = ((id ^ SECRET).cast_unsigned() ^ MULTIPLIER) & MASK;
+        let mut password = Vec::with_capacity(16);
+        for _ in 0..4 {
+            state = state.wrapping_mul(MULTIPLIER).wrapping_add(0xb) & MASK;
+            let [.., a, b, c, d, _, _] = state.to_be_bytes();
+            password.extend([d, c, b, a]);
+        }
+        Self { id, timeout, last_zxid: 0, password }
+    }
+}
+
 /// How a znode is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {

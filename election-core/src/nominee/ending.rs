@@ -29,6 +29,11 @@ impl Nominee {
                     *intent = Intent::Leave;
                     None
                 }
+                Entry::Obstructed => {
+                    *step = Entry::Barrier;
+                    *intent = Intent::Leave;
+                    None
+                }
             },
             Stage::Standing(Standing { own, .. }) => {
                 let own = own.clone();

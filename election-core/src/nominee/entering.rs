@@ -5,12 +5,16 @@ use super::stage::{
     Standing, Suspect,
 };
 use super::{Nominee, Reaction, is_owned, mismatch};
+use crate::command::ExpectedVersion;
 use crate::event::{Failure, Reply};
 use crate::id::SessionId;
 use crate::name::{CandidateName, ChildName, NameError};
-use crate::outcome::{Departure, End, NominationError, Notice};
+use crate::outcome::{Departure, End, NominationError, Notice, Obstacle};
 use crate::policy::ElectionNode;
 use crate::ticket::Ticket;
+
+/// The error code of a znode that cannot be deleted since it has children.
+const NOT_EMPTY: i32 = -111;
 
 /// How often the election node is created for one candidate. Containers are reaped while they are
 /// empty, so it may be gone again before the candidate is in it (CURATOR-435).
@@ -132,7 +136,12 @@ impl Nominee {
                 }
             }
             Ok(Reply::Read { stat, .. }) => {
-                let ghost = suspect.condemned(stat.version);
+                let ghost = suspect.condemned(ExpectedVersion::Exactly(stat.version));
+                self.step(Entry::Suspect(ghost))
+            }
+            // Whosever it is: if it is the own one, another one is created after it.
+            Err(Failure::NoAuth) => {
+                let ghost = suspect.condemned(ExpectedVersion::Any);
                 self.step(Entry::Suspect(ghost))
             }
             Err(Failure::NoNode) => self.step(Entry::Search),
@@ -161,8 +170,26 @@ impl Nominee {
                 standing.position = Position::Unknown;
                 None
             }
+            // No ghost of a nominee's has children.
+            (
+                Stage::Entering(Entering { intent: Intent::Stand, .. }) | Stage::Standing(_),
+                Err(Failure::Rejected(NOT_EMPTY)),
+            ) => self.obstructed_by_own_name(),
             _ => Some(self.fail(mismatch(result))),
         }
+    }
+
+    /// A participant that may create znodes can forge one under any nominee's id. To end for that would
+    /// end every nominee that it is done to.
+    pub(super) fn obstructed_by_own_name(&mut self) -> Option<Notice> {
+        match &mut self.stage {
+            Stage::Entering(entering) => entering.step = Entry::Obstructed,
+            Stage::Standing(standing) => {
+                standing.position = Position::Obstructed(Obstacle::OwnName);
+            }
+            Stage::Leading(_) | Stage::Leaving(_) | Stage::Ended(_) => return None,
+        }
+        Some(Notice::Obstructed(Obstacle::OwnName))
     }
 
     fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {

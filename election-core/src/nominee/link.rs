@@ -103,6 +103,6 @@ fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
             Awaits::Answer(_) | Awaits::Nothing | Awaits::Look => Entry::Create,
         },
         Entry::CreateElectionNode => Entry::Create,
-        Entry::Barrier | Entry::Search | Entry::Suspect(_) => Entry::Barrier,
+        Entry::Barrier | Entry::Search | Entry::Suspect(_) | Entry::Obstructed => Entry::Barrier,
     }
 }

@@ -5,9 +5,9 @@ use super::request::Request;
 use crate::command::{
     Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Payload, Watch, Znode,
 };
-use crate::id::{Token, Version};
+use crate::id::Token;
 use crate::name::{CandidateName, CandidatePrefix, ChildName};
-use crate::outcome::{Cause, End};
+use crate::outcome::{Cause, End, Obstacle};
 use crate::ticket::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,8 @@ pub(super) enum Entry {
     Search,
     /// A znode with the own id: from the lost create, or a ghost of an earlier session.
     Suspect(Suspect),
+    /// A znode with the own id cannot be deleted: it is looked for again at the next look.
+    Obstructed,
 }
 
 /// A znode with the own id that is not known to be the candidate.
@@ -50,10 +52,11 @@ pub(super) enum Suspect {
     Found {
         name: ChildName,
     },
-    /// A ghost: it is deleted by version, so that nothing else can be hit.
+    /// A ghost: it is deleted by version, so that nothing else can be hit; one that may not be read, by
+    /// its name.
     Condemned {
         name: ChildName,
-        version: Version,
+        version: ExpectedVersion,
     },
 }
 
@@ -96,6 +99,8 @@ pub(super) enum Position {
     /// A ghost stands in the election. It goes before a place is taken: it may be in the way, and
     /// is never to be followed.
     Haunted(Suspect),
+    /// To be listed again at the next look.
+    Obstructed(Obstacle),
     Behind(Behind),
 }
 
@@ -222,7 +227,7 @@ impl Stage {
     /// The one thing that this state asks for, if it asks for anything.
     pub(super) fn demand(&self, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Entering(entering) => Some(entering.step.demand(next)),
+            Self::Entering(entering) => entering.step.demand(next),
             Self::Standing(standing) => standing.demand(),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
@@ -262,7 +267,7 @@ impl Stage {
             Self::Entering(Entering { step, .. }) => match step {
                 Entry::Suspect(suspect) => Cleanup::DeleteFound(suspect.name().clone()),
                 // The server has just refused.
-                Entry::Barrier | Entry::Search => Cleanup::Find(Find::Refused),
+                Entry::Barrier | Entry::Search | Entry::Obstructed => Cleanup::Find(Find::Refused),
                 Entry::Create | Entry::CreateElectionNode => Cleanup::Nothing,
             },
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
@@ -291,8 +296,8 @@ impl Stage {
 }
 
 impl Entry {
-    fn demand(&self, next: CandidatePrefix) -> (Request, Op<'_>) {
-        match self {
+    fn demand(&self, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
+        Some(match self {
             Self::Create => (Request::Create, create(next)),
             Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateNode),
             Self::Barrier => (Request::Barrier, Op::Barrier),
@@ -302,7 +307,8 @@ impl Entry {
                 (Request::ReadFound, read(name.as_str(), Watch::Own))
             }
             Self::Suspect(Suspect::Condemned { name, version }) => delete_ghost(name, *version),
-        }
+            Self::Obstructed => return None,
+        })
     }
 }
 
@@ -312,7 +318,9 @@ impl Standing {
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),
-            (OwnWatch::Armed { .. }, Position::Behind(_), Look::Due) => Some((Request::Look, LIST)),
+            (OwnWatch::Armed { .. }, Position::Behind(_) | Position::Obstructed(_), Look::Due) => {
+                Some((Request::Look, LIST))
+            }
             (OwnWatch::Armed { .. }, position, _) => position.demand(),
         }
     }
@@ -328,6 +336,7 @@ impl Position {
             Self::Haunted(Suspect::Condemned { name, version }) => {
                 Some(delete_ghost(name, *version))
             }
+            Self::Obstructed(_) => None,
             Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
                     Some((Request::ReadPredecessor, read(predecessor.as_str(), Watch::Other)))
@@ -367,7 +376,7 @@ impl Suspect {
         }
     }
 
-    pub(super) fn condemned(&self, version: Version) -> Self {
+    pub(super) fn condemned(&self, version: ExpectedVersion) -> Self {
         Self::Condemned { name: self.name().clone(), version }
     }
 
@@ -380,8 +389,8 @@ fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
     (Request::ReadOwn, read(own.as_str(), Watch::Own))
 }
 
-fn delete_ghost(name: &ChildName, version: Version) -> (Request, Op<'_>) {
-    (Request::DeleteGhost, delete(name.as_str(), ExpectedVersion::Exactly(version)))
+fn delete_ghost(name: &ChildName, version: ExpectedVersion) -> (Request, Op<'_>) {
+    (Request::DeleteGhost, delete(name.as_str(), version))
 }
 
 const LIST: Op<'_> = Op::List { parent: Znode::Node, watch: Watch::None };

@@ -1,14 +1,15 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::stage::{
-    Ahead, Behind, LeaderWatch, Leading, Look, OwnWatch, Position, PredecessorWatch, Stage,
-    Standing, Suspect, Tenure,
+    Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Look, OwnWatch, Position,
+    PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
 use super::{Nominee, is_owned, mismatch};
+use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
-use crate::name::{CandidateName, ChildName, NameError};
-use crate::outcome::{Cause, NominationError, Notice};
+use crate::name::{CandidateName, ChildName};
+use crate::outcome::{Cause, Notice, Obstacle};
 use crate::place::{Place, Remaining, place};
 use crate::ticket::Ticket;
 
@@ -98,7 +99,10 @@ impl Nominee {
                     }
                     None
                 }
-                Err(_) => Some(self.fail(NominationError::NameTooLong)),
+                Err(obstacle) => {
+                    *position = Position::Obstructed(obstacle);
+                    Some(Notice::Obstructed(obstacle))
+                }
             },
         }
     }
@@ -128,7 +132,14 @@ impl Nominee {
                 Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
                 Ok(Reply::Read { stat, .. }),
             ) => {
-                *suspect = suspect.condemned(stat.version);
+                *suspect = suspect.condemned(ExpectedVersion::Exactly(stat.version));
+                None
+            }
+            (
+                Stage::Standing(Standing { position: Position::Haunted(suspect), .. }),
+                Err(Failure::NoAuth),
+            ) => {
+                *suspect = suspect.condemned(ExpectedVersion::Any);
                 None
             }
             (Stage::Standing(standing), Err(Failure::NoNode)) => {
@@ -147,8 +158,11 @@ impl Nominee {
         match (&mut self.stage, result) {
             (
                 Stage::Standing(Standing { position: Position::Behind(behind), .. }),
-                Ok(Reply::Read { .. }),
+                Ok(Reply::Read { stat, .. }),
             ) => match core::mem::replace(&mut behind.watch, PredecessorWatch::Armed(ticket)) {
+                PredecessorWatch::Unset if stat.owner.is_none() => {
+                    Some(Notice::FollowingPersistent)
+                }
                 PredecessorWatch::Unset => Some(Notice::Following),
                 PredecessorWatch::Armed(_) | PredecessorWatch::Due | PredecessorWatch::Barred => {
                     None
@@ -181,8 +195,14 @@ impl Nominee {
                     PredecessorWatch::Unset | PredecessorWatch::Due => {}
                 }
             }
+            Stage::Standing(Standing { position: Position::Obstructed(_), look, .. }) => {
+                *look = Look::Due;
+            }
             Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
                 *watch = LeaderWatch::Due;
+            }
+            Stage::Entering(Entering { step: step @ Entry::Obstructed, .. }) => {
+                *step = Entry::Barrier;
             }
             Stage::Ended(ended) => ended.cleanup.look_again(),
             Stage::Standing(_) | Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) => {}
@@ -241,12 +261,16 @@ impl Nominee {
     }
 }
 
-fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, NameError> {
+fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, Obstacle> {
+    let kept = |name| CandidateName::parse(name).map_err(|_| obstacle(name));
     let ahead = match remaining {
         Remaining::Last => Ahead::Nobody,
-        Remaining::More { others } => {
-            Ahead::Others { leader: CandidateName::parse(lowest)?, count: others }
-        }
+        Remaining::More { others } => Ahead::Others { leader: kept(lowest)?, count: others },
     };
-    Ok(Behind { predecessor: CandidateName::parse(by)?, watch: PredecessorWatch::Unset, ahead })
+    Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
+}
+
+/// A candidate whose name cannot be kept.
+fn obstacle(name: &str) -> Obstacle {
+    CandidateName::sequence_of(name).map_or(Obstacle::OwnName, Obstacle::LongName)
 }

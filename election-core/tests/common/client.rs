@@ -69,7 +69,11 @@ impl Told {
         match (self, notice) {
             (
                 Self::NotLeading,
-                Notice::Following | Notice::FollowingUnwatched | Notice::CandidateLost(_),
+                Notice::Following
+                | Notice::FollowingUnwatched
+                | Notice::FollowingPersistent
+                | Notice::Obstructed(_)
+                | Notice::CandidateLost(_),
             ) => Ok(Self::NotLeading),
             (Self::NotLeading, Notice::Elected(token))
             | (Self::Suspended, Notice::Resumed(token)) => {

@@ -9,7 +9,7 @@ use super::{Link, Recipe, RecipeHost};
 use crate::event::{Event, RecipeEnd};
 use crate::replies::Happening;
 use crate::seat::SeatStage;
-use crate::sessions::{HostSession, new_session};
+use crate::sessions::{HostSession, next_session};
 use crate::settings::{IfGone, OnExpiry, Resumption};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
@@ -110,6 +110,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
         self.settings.resumption = None;
         self.sessions += 1;
-        Some((expiry, new_session(&self.settings, self.sessions, now).ok()?))
+        let next = next_session(&self.session, &self.settings, self.sessions, now);
+        Some((expiry, next.ok()?))
     }
 }

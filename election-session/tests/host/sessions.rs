@@ -278,3 +278,21 @@ fn a_new_session_tries_the_servers_of_the_present_list() {
     let wanted: BTreeSet<_> = lab.wanted.iter().map(|server| server.0).collect();
     assert_eq!(wanted, BTreeSet::from([0, 1, 2]));
 }
+
+/// A server that ends each session as soon as it stands is no reason to dial without end.
+#[test]
+fn sessions_that_expire_one_after_another_follow_at_the_pace_of_the_backoff() {
+    let mut lab: Lab<Nominee> = Lab::new();
+    let end = lab.now + millis(60_000);
+    let mut sessions = 0;
+    while lab.now < end {
+        if lab.host.is_connected() {
+            sessions += 1;
+            lab.server.expire_all();
+            lab.disconnect();
+        }
+        lab.now = lab.now.max(lab.host.poll_timeout().expect("it goes on"));
+        lab.tick();
+    }
+    assert!((10..300).contains(&sessions), "{sessions} sessions within a minute");
+}

@@ -340,9 +340,9 @@ impl ClientBuilder {
         settings.on_expiry = self.on_expiry;
         settings.look_interval = self.look_interval;
         settings.resumption = self.resumption;
-        let shared = Shared::new(settings, Servers::new(known), chroot);
+        let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply);
         let shared = Arc::new(shared.map_err(unpresentable)?);
-        let dialer = Dialer { connector, sasl: self.sasl, max_reply: self.max_reply };
+        let dialer = Dialer { connector, sasl: self.sasl };
         runtime.spawn(Driver::new(Arc::clone(&shared), source, dialer));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }

@@ -1,11 +1,14 @@
 //! Who stands in an election.
 
+use std::vec;
+
 use bytes::Bytes;
 use election_core::{CandidateName, Token};
-use zk_jute::SessionId;
+use zk_jute::{OpCode, SessionId};
 
 use super::Election;
-use crate::error::Error;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
 use crate::path::join;
 
 /// A candidate znode.
@@ -14,7 +17,7 @@ use crate::path::join;
 pub struct Candidate {
     /// Its name.
     pub name: CandidateName,
-    /// The session that owns it.
+    /// The session that owns it; [`SessionId::NONE`] if it is not ephemeral.
     pub session: SessionId,
     /// The token that its nominee leads with, or would.
     pub token: Token,
@@ -22,39 +25,102 @@ pub struct Candidate {
     pub data: Bytes,
 }
 
-impl Election {
-    /// The candidates in their order, the one that leads first. What is not a candidate is left
-    /// out; an election node that does not exist has none (C-43).
+impl Candidate {
+    /// Whether the znode goes with its session. One that does not blocks the election until it is
+    /// deleted: no nominee makes such a znode.
+    pub fn is_ephemeral(&self) -> bool {
+        self.session != SessionId::NONE
+    }
+}
+
+/// The candidates of an election, read one after another: made by [`Election::read_candidates`].
+#[derive(Debug)]
+#[must_use = "nothing is read until it is asked for"]
+pub struct Candidates {
+    client: Client,
+    path: String,
+    names: vec::IntoIter<CandidateName>,
+}
+
+impl Candidates {
+    /// Reads the next candidate, in their order; one that has gone meanwhile is passed over. `None`
+    /// after the last one.
     ///
-    /// Looks at them one after another, so those that come or go meanwhile may be missing or
-    /// shown.
+    /// Cancel safe: the candidate that was being read is passed over then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_data`], but for what is not there.
+    pub async fn next(&mut self) -> Result<Option<Candidate>, Error> {
+        for name in self.names.by_ref() {
+            match self.client.get_data(&join(&self.path, &name)).await {
+                Ok((data, stat)) => {
+                    return Ok(Some(Candidate {
+                        name,
+                        session: stat.ephemeral_owner,
+                        token: Token::new(stat.czxid.get()),
+                        data,
+                    }));
+                }
+                Err(error) if error.is_no_node() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many were listed and not read yet.
+    pub fn remaining(&self) -> usize {
+        self.names.len()
+    }
+}
+
+impl Election {
+    /// Lists the candidates, to be read one after another: the data of one is kept at a time.
+    ///
+    /// What is not a candidate is left out; an election node that does not exist has none.
     ///
     /// Cancel safe: nothing is changed.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`](crate::Client::get_children) and
-    /// [`Client::get_data`](crate::Client::get_data), but for what is not there.
-    pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
-        let children = match self.client.get_children(&self.path).await {
-            Err(error) if error.is_no_node() => return Ok(Vec::new()),
-            children => children?,
-        };
-        let mut names: Vec<_> =
-            children.iter().filter_map(|name| CandidateName::parse(name).ok()).collect();
-        names.sort_by_key(CandidateName::sequence);
-        let mut candidates = Vec::with_capacity(names.len());
-        for name in names {
-            match self.client.get_data(&join(&self.path, &name)).await {
-                Ok((data, stat)) => candidates.push(Candidate {
-                    name,
-                    session: stat.ephemeral_owner,
-                    token: Token::new(stat.czxid.get()),
-                    data,
-                }),
-                Err(error) if error.is_no_node() => {}
-                Err(error) => return Err(error),
+    /// Those of [`Client::get_children`], but for an election node that does not exist.
+    pub async fn read_candidates(&self) -> Result<Candidates, Error> {
+        let mut names: Vec<_> = match self.client.get_children(&self.path).await {
+            Err(error) if error.is_no_node() => Vec::new(),
+            children => {
+                children?.iter().filter_map(|name| CandidateName::parse(name).ok()).collect()
             }
+        };
+        names.sort_by_key(CandidateName::sequence);
+        let (client, path) = (self.client.clone(), self.path.clone());
+        Ok(Candidates { client, path, names: names.into_iter() })
+    }
+
+    /// The candidates in their order, the one that leads first. What is not a candidate is left
+    /// out; an election node that does not exist has none.
+    ///
+    /// Looks at them one after another, so those that come or go meanwhile may be missing or
+    /// shown. For more data than one reply may have, see [`read_candidates`](Self::read_candidates).
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_children`] and [`Client::get_data`], but for what is not there; and
+    /// [`ErrorKind::ReplyTooLarge`] if the data of all together is above
+    /// [`max_reply`](crate::ClientBuilder::max_reply): participants decide how much they write.
+    pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
+        let limit = self.client.shared().max_reply;
+        let mut reading = self.read_candidates().await?;
+        let (mut candidates, mut length) = (Vec::new(), 0);
+        while let Some(candidate) = reading.next().await? {
+            length += candidate.data.len();
+            if length > limit {
+                let kind = ErrorKind::ReplyTooLarge { length, limit };
+                return Err(Error::new(OpCode::GET_DATA, &self.path, kind));
+            }
+            candidates.push(candidate);
         }
         Ok(candidates)
     }

@@ -13,7 +13,7 @@ use super::tenure::{PresentTenure, Tenure};
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::hub::{Face, Unlocked};
-use crate::telemetry::{ElectionEntry, Entry, InElection};
+use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
 
 /// Shows a nominee to the holder of its nomination.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) struct NomineeFace {
     status: Sender<Status>,
     tenure: PresentTenure,
     numbers: Numbers,
+    /// Of what a connection that comes and goes makes a leader say.
+    doubts: RepeatLimit,
 }
 
 /// How many sequence numbers there are left below the election node, as the holder was told.
@@ -42,7 +44,9 @@ impl NomineeFace {
         let status = Sender::new(Status::new());
         let receiver = status.subscribe();
         let tenure = PresentTenure::default();
-        let face = Self { clock, site, status, tenure: tenure.clone(), numbers: Numbers::Plenty };
+        let doubts = RepeatLimit::new(clock.now());
+        let (numbers, shown) = (Numbers::Plenty, tenure.clone());
+        let face = Self { clock, site, status, tenure: shown, numbers, doubts };
         (face, receiver, tenure)
     }
 
@@ -85,6 +89,10 @@ impl NomineeFace {
             site: Arc::clone(&self.site),
             nominee: nominee.id(),
             candidate: nominee.candidate().cloned(),
+            predecessor: match nominee.role() {
+                election_core::Role::Following { predecessor, .. } => Some(predecessor.clone()),
+                _ => None,
+            },
             session,
             zxid,
             what,
@@ -103,10 +111,18 @@ impl Face for NomineeFace {
         unlocked: &mut Unlocked,
     ) {
         let at = (view.session, step.zxid);
-        let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
+        let now = self.clock.now();
         if let Some(notice) = step.notice {
-            tell(InElection::Noticed(notice));
+            let entry = self.entry(nominee, at, InElection::Noticed(notice));
+            match notice {
+                Notice::Suspended | Notice::Resumed(_) | Notice::Obstructed(_) => {
+                    self.doubts.note(now, entry, &mut unlocked.journal);
+                }
+                _ => unlocked.journal.note(entry),
+            }
         }
+        self.doubts.catch_up(now, &mut unlocked.journal);
+        let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
         match step.grant {
             Some(GrantChange::Announced { token, .. }) => {
                 tell(InElection::Elected(token));

@@ -47,20 +47,22 @@ impl Hub {
                     let outcome = Outcome::of(&outcome);
                     self.unlocked.journal.note(Entry::RecipeRequest { kind, outcome });
                 }
-                event => self.dispatch_connection(event),
+                event => self.dispatch_connection(now, event),
             }
         }
+        self.repeats.catch_up(now, &mut self.unlocked.journal);
         if has_completed && self.host.has_room() {
             self.calls.announce_room(&mut self.unlocked.wakers);
         }
     }
 
-    fn dispatch_connection(&mut self, event: HostEvent) {
-        let Self { connection, unlocked, .. } = self;
+    fn dispatch_connection(&mut self, now: Instant, event: HostEvent) {
+        let Self { connection, repeats, unlocked, .. } = self;
         let (journal, wakers) = (&mut unlocked.journal, &mut unlocked.wakers);
         match event {
             Event::Connected { session, timeout, read_only } => {
-                journal.note(Entry::Connected { session, timeout, read_only });
+                let entry = Entry::Connected { session, timeout, read_only };
+                repeats.connection.note(now, entry, journal);
                 self.servers.connected();
                 self.connections += 1;
                 connection.set(ConnectionState::Connected { session, timeout, read_only }, wakers);
@@ -79,15 +81,17 @@ impl Hub {
                     Some(error) => error.into(),
                     None => SharedError::new(end),
                 };
-                journal.note(Entry::ConnectionLost { session, reason });
+                let entry = Entry::ConnectionLost { session, reason };
+                repeats.connection.note(now, entry, journal);
                 connection.modify(ConnectionState::connection_lost, wakers);
             }
             Event::HeartbeatRefused { path, error, .. } => {
-                journal.note(Entry::HeartbeatRefused { path, error });
+                let entry = Entry::HeartbeatRefused { path, error };
+                repeats.heartbeats.note(now, entry, journal);
             }
             Event::Renewed { session, expiry } => {
                 let end = SessionEnd::Expired(expiry);
-                journal.note(Entry::SessionEnded { session, end });
+                repeats.connection.note(now, Entry::SessionEnded { session, end }, journal);
                 connection.set(ConnectionState::Expired { expiry }, wakers);
             }
             Event::Ended { session, end } => {

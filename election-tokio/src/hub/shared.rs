@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) chroot: Chroot,
     pub(crate) span: Span,
+    /// The longest frame to read, in bytes.
+    pub(crate) max_reply: usize,
     /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
     /// so that asking "may I act?" takes no lock.
     lease: AtomicU64,
@@ -35,11 +37,12 @@ impl Shared {
         settings: Settings,
         servers: Servers,
         chroot: Chroot,
+        max_reply: usize,
     ) -> Result<Self, SubmitError> {
         let clock = Clock::start();
         let hub = Mutex::new(Hub::new(settings, servers, clock.now())?);
         let span = client_span(chroot.as_str());
-        Ok(Self { clock, chroot, span, lease: AtomicU64::new(0), hub })
+        Ok(Self { clock, chroot, span, max_reply, lease: AtomicU64::new(0), hub })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.

@@ -29,6 +29,11 @@ impl Journal {
         self.0.is_empty()
     }
 
+    #[cfg(test)]
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Tells it all. No lock may be held.
     pub(crate) fn tell(&mut self, client: &Span) {
         for entry in self.0.drain(..) {
@@ -64,6 +69,10 @@ pub(crate) enum Entry {
     NoServers {
         reason: SharedError,
     },
+    /// Lines like the next one were not told, since there were too many of them.
+    LeftOut {
+        count: u32,
+    },
     /// The connection left a state for another one, by their names.
     StateEntered {
         left: &'static str,
@@ -92,6 +101,7 @@ pub(crate) struct ElectionEntry {
     pub(crate) site: Arc<Site>,
     pub(crate) nominee: NomineeId,
     pub(crate) candidate: Option<CandidateName>,
+    pub(crate) predecessor: Option<CandidateName>,
     pub(crate) session: Option<SessionId>,
     pub(crate) zxid: Zxid,
     pub(crate) what: InElection,
@@ -142,6 +152,9 @@ impl Entry {
             Self::NoServers { reason } => {
                 warn!(target: CONNECTION, %reason, "no new list of servers");
             }
+            Self::LeftOut { count } => {
+                warn!(target: CONNECTION, count, "too many lines of a kind: left out");
+            }
             Self::StateEntered { left, entered } => metrics::state_entered(left, entered),
             Self::AttemptFailed => metrics::connect_failed(),
             Self::SessionGranted(session) => {
@@ -163,40 +176,12 @@ impl Entry {
 
 impl ElectionEntry {
     fn tell(self) {
-        let Self { site, nominee, candidate, session, zxid, what } = self;
+        let Self { site, nominee, candidate, session, zxid, what, .. } = &self;
         let election = site.path();
         let candidate = candidate.as_ref().map(CandidateName::as_str);
         let session = session.map(display::<SessionId>);
-        match what {
-            InElection::Noticed(notice) => match notice {
-                // It is told once the lease is proved.
-                Notice::Elected(_) => {}
-                Notice::Following => debug!(
-                    target: ELECTION, election, %nominee, candidate, session, %zxid, "following"
-                ),
-                Notice::FollowingUnwatched => warn!(
-                    target: ELECTION, election, %nominee, candidate, session, %zxid,
-                    "following a predecessor that may not be read: its end shows at the next look"
-                ),
-                Notice::Suspended => warn!(
-                    target: ELECTION, election, %nominee, candidate, session, %zxid, "suspended"
-                ),
-                Notice::Resumed(token) => info!(
-                    target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
-                    "resumed"
-                ),
-                Notice::Lost(cause) => warn!(
-                    target: ELECTION, election, %nominee, session, %zxid, %cause,
-                    "leadership lost"
-                ),
-                Notice::CandidateLost(cause) => warn!(
-                    target: ELECTION, election, %nominee, session, %zxid, %cause, "candidate lost"
-                ),
-                Notice::Ended(end) => info!(
-                    target: ELECTION, election, %nominee, session, %zxid, ?end,
-                    "nomination ended"
-                ),
-            },
+        match *what {
+            InElection::Noticed(notice) => self.tell_notice(notice),
             InElection::Elected(token) => {
                 metrics::tenure_began();
                 info!(
@@ -221,6 +206,52 @@ impl ElectionEntry {
             ),
             InElection::ClientEnded(end) => info!(
                 target: ELECTION, election, %nominee, %end, "nomination ended"
+            ),
+        }
+    }
+
+    fn tell_notice(&self, notice: Notice) {
+        let Self { site, nominee, candidate, predecessor, session, zxid, .. } = self;
+        let election = site.path();
+        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let session = session.map(display::<SessionId>);
+        match notice {
+            // It is told once the lease is proved.
+            Notice::Elected(_) => {}
+            Notice::Following => debug!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid, "following"
+            ),
+            Notice::FollowingUnwatched => warn!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                "following a predecessor that may not be read: its end shows at the next look"
+            ),
+            Notice::FollowingPersistent => warn!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                predecessor = predecessor.as_ref().map(CandidateName::as_str),
+                "blocked: the candidate ahead is not ephemeral, so that no session's end removes \
+                 it; delete it if no participant needs it"
+            ),
+            Notice::Obstructed(obstacle) => warn!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid, %obstacle,
+                "blocked: a znode is in the way that no nominee makes"
+            ),
+            Notice::Suspended => warn!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid, "suspended"
+            ),
+            Notice::Resumed(token) => info!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
+                "resumed"
+            ),
+            Notice::Lost(cause) => warn!(
+                target: ELECTION, election, %nominee, session, %zxid, %cause,
+                "leadership lost"
+            ),
+            Notice::CandidateLost(cause) => warn!(
+                target: ELECTION, election, %nominee, session, %zxid, %cause, "candidate lost"
+            ),
+            Notice::Ended(end) => info!(
+                target: ELECTION, election, %nominee, session, %zxid, ?end,
+                "nomination ended"
             ),
         }
     }

@@ -118,8 +118,7 @@ impl Circumstances {
                 Identity::Anonymous,
                 AlertDescription::CertificateRequired
                 | AlertDescription::BadCertificate
-                | AlertDescription::CertificateUnknown
-                | AlertDescription::HandshakeFailure,
+                | AlertDescription::CertificateUnknown,
             ) => format!(
                 "the server ended TLS with the alert {alert:?}: it demands a client certificate, \
                  and this client presents none: give it one, or set `ssl.clientAuth=none` on the \
@@ -139,10 +138,19 @@ impl Circumstances {
                 "the server refuses the client certificate (alert {alert:?}): the certificate has \
                  to be valid at this time, and signed by a CA in the server's `ssl.trustStore`"
             ),
-            (_, AlertDescription::HandshakeFailure) => {
-                "the server ended TLS with the alert HandshakeFailure: it has no cipher suite in \
-                 common with this client (`ssl.ciphersuites`), or refuses the client certificate"
-                    .to_owned()
+            // With TLS 1.2 both are told so.
+            (identity, AlertDescription::HandshakeFailure) => {
+                let other = match identity {
+                    Identity::Anonymous => {
+                        "demands a client certificate, and this client presents none"
+                    }
+                    Identity::Certified => "refuses the client certificate",
+                };
+                format!(
+                    "the server ended TLS with the alert HandshakeFailure: it has no cipher suite \
+                     in common with this client (`ssl.ciphersuites`, `ssl.enabledProtocols`), or \
+                     {other}"
+                )
             }
             (_, alert) => format!("the server ended TLS with the alert {alert:?}: see its log"),
         }
@@ -204,6 +212,13 @@ fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
         );
     }
     let presented: Vec<&str> = presented.iter().map(|name| bare_name(name)).collect();
+    if presented.contains(&&*expected) {
+        return format!(
+            "the server's certificate has the address {expected} as the name of a host, which does \
+             not count: have it made with {expected} as an IP address (a subject alternative name \
+             of the type IP), or connect by a name that it is for"
+        );
+    }
     format!(
         "the server's certificate is for {} and not for {expected}: connect by such a name, have \
          the certificate made for {expected}, or tell the client which name to expect",
@@ -245,6 +260,29 @@ mod tests {
         let alert = RustlsError::AlertReceived(AlertDescription::BadCertificate);
         assert!(explained(&ANONYMOUS, alert.clone()).contains("demands a client certificate"));
         assert!(explained(&certified, alert).contains("refuses the client certificate"));
+    }
+
+    /// With TLS 1.2 a server says so in either case.
+    #[test]
+    fn a_failed_handshake_may_be_about_cipher_suites() {
+        let certified = Circumstances { identity: Identity::Certified, outdated: None };
+        let alert = RustlsError::AlertReceived(AlertDescription::HandshakeFailure);
+        for (who, other) in [(&ANONYMOUS, "demands a client"), (&certified, "refuses the client")] {
+            let text = explained(who, alert.clone());
+            assert!(text.contains("no cipher suite in common"), "{text}");
+            assert!(text.contains(other), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_as_the_name_of_a_host_is_told_as_such() {
+        let error = CertificateError::NotValidForNameContext {
+            expected: ServerName::try_from("127.0.0.1").unwrap(),
+            presented: vec!["DnsName(\"zk1\")".to_owned(), "DnsName(\"127.0.0.1\")".to_owned()],
+        };
+        let text = explained(&ANONYMOUS, RustlsError::InvalidCertificate(error));
+        assert!(text.contains("as the name of a host, which does not count"), "{text}");
+        assert!(!text.contains("not for"), "{text}");
     }
 
     #[test]

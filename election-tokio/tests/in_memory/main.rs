@@ -10,6 +10,7 @@ mod answer;
 mod back_pressure;
 #[cfg(test)]
 mod cancellation;
+mod candidates;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]

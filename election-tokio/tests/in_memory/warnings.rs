@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use election_tokio::{Client, CreateMode, EndReason, LeaseGrade, NominationError};
 
-use crate::server::{Server, wait};
+use crate::server::{Server, settle, wait};
 use crate::spans::Journal;
 
 const ELECTION: &str = "/election";
@@ -67,4 +67,58 @@ async fn a_link_that_is_too_slow_is_warned_of_once() {
     for word in ["round_trip=500", "timeout=6s", "longest=2"] {
         assert!(line.contains(word), "{word}: {line}");
     }
+}
+
+/// A server that lets no connection last has a client say so now and then, and not each time.
+#[tokio::test(start_paused = true)]
+async fn connections_that_come_and_go_are_told_at_a_pace_and_the_last_of_it_in_any_case() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    let client = server.client().await;
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    nomination.elected().await.unwrap();
+    for _ in 0..200 {
+        server.cut();
+        settle().await;
+        client.connection_updates().wait_for(is_connected).await.unwrap();
+    }
+    let told = |journal: &Journal| {
+        ["event connection lost", "event connected", "event suspended", "event resumed"]
+            .map(|beginning| journal.of(beginning).len())
+    };
+    let lines: usize = told(&journal).iter().sum();
+    assert!((30..150).contains(&lines), "{:?}", told(&journal));
+    assert!(!journal.of("event too many lines of a kind: left out count=").is_empty());
+
+    wait(100).await;
+    let before = told(&journal);
+    server.refuse();
+    server.cut();
+    wait(1).await;
+    let after = told(&journal);
+    assert_eq!([after[0], after[2]], [before[0] + 1, before[2] + 1], "{before:?} {after:?}");
+}
+
+fn is_connected(state: &election_tokio::ConnectionState) -> bool {
+    matches!(state, election_tokio::ConnectionState::Connected { .. })
+}
+
+/// Any participant that may create znodes can forge it.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_is_not_ephemeral_is_warned_of_by_its_name() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    let client = server.client().await;
+    client.create(ELECTION, "", CreateMode::Persistent).await.unwrap();
+    let forged = "forged-latch-0000000000";
+    client.create(&format!("{ELECTION}/{forged}"), "", CreateMode::Persistent).await.unwrap();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    wait(5).await;
+    let warned = journal.of("event blocked: the candidate ahead is not ephemeral");
+    let [line] = warned.as_slice() else { panic!("{warned:?}") };
+    assert!(line.contains(forged), "{line}");
+    let candidates = client.election(ELECTION).candidates().await.unwrap();
+    assert_eq!(candidates.iter().filter(|one| !one.is_ephemeral()).count(), 1);
+    client.delete(&format!("{ELECTION}/{forged}"), election_tokio::Version::ANY).await.unwrap();
+    nomination.elected().await.unwrap();
 }

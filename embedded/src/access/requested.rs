@@ -52,13 +52,17 @@ pub enum InvalidAcl {
     /// (`NullPointerException`), and answer as if they could not read the request.
     #[error("an id or a scheme of the access list is null")]
     Null,
+    /// It has more than 128 entries, or the lists of one request take more than 4 MiB. Apache's
+    /// servers have no such limit.
+    #[error("the access list is too long")]
+    TooLong,
 }
 
 impl InvalidAcl {
     /// What a client is told.
     pub(crate) const fn code(self) -> ErrorCode {
         match self {
-            Self::Malformed => ErrorCode::INVALID_ACL,
+            Self::Malformed | Self::TooLong => ErrorCode::INVALID_ACL,
             Self::Null => ErrorCode::MARSHALLING_ERROR,
         }
     }

@@ -148,6 +148,7 @@ impl Replica {
             watches: &mut self.watches,
             session: established.session,
             identities: established.identities.clone(),
+            max_reply: self.config.limits.max_reply,
             id,
             connection,
         };
@@ -230,17 +231,27 @@ impl Replica {
             Ok(("ip", _)) => {}
             Ok(("digest", Some(credential))) => {
                 let digest = digest::identity_of(credential);
-                if Some(&*digest) == super_digest {
-                    established.identities.add(Identity::Super);
+                let identities = &mut established.identities;
+                let privileged = if Some(&*digest) == super_digest {
+                    identities.add(Identity::Super)
+                } else {
+                    Ok(())
+                };
+                let added = privileged.and_then(|()| identities.add(Identity::Digest(digest)));
+                if added.is_err() {
+                    return self.refuse_identity(id, xid);
                 }
-                established.identities.add(Identity::Digest(digest));
             }
-            Ok(_) | Err(_) => {
-                connection.refuse(xid, Zxid::ZERO, ErrorCode::AUTH_FAILED);
-                return self.end(id);
-            }
+            Ok(_) | Err(_) => return self.refuse_identity(id, xid),
         }
         connection.reply(xid, Zxid::ZERO, &());
+    }
+
+    fn refuse_identity(&mut self, id: ConnectionId, xid: Xid) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.refuse(xid, Zxid::ZERO, ErrorCode::AUTH_FAILED);
+        }
+        self.end(id);
     }
 
     /// Answers a SASL token as a server that is not set up for SASL: with a null token.

@@ -17,7 +17,7 @@ use crate::access::{Identities, Identity};
 use crate::database::Database;
 use crate::transport::ConnectionId;
 use crate::tree::Znode;
-use crate::watches::Watches;
+use crate::watches::{Watches, WatchesFull};
 
 /// What a read may look at, and where it answers.
 pub(super) struct Reads<'a> {
@@ -25,6 +25,7 @@ pub(super) struct Reads<'a> {
     pub(super) watches: &'a mut Watches,
     pub(super) session: SessionId,
     pub(super) identities: Identities,
+    pub(super) max_reply: usize,
     pub(super) id: ConnectionId,
     pub(super) connection: &'a mut Connection,
 }
@@ -104,6 +105,11 @@ impl<'a> Reads<'a> {
         self.connection.reply(xid, zxid, body);
     }
 
+    /// Whether a reply may be so long; without the header, and about.
+    fn fits(&self, length: usize) -> Result<(), ErrorCode> {
+        if length <= self.max_reply { Ok(()) } else { Err(ErrorCode::MARSHALLING_ERROR) }
+    }
+
     /// For a client of the leader's own: a read like others, behind the connection's writes and
     /// no other's. The path may be null.
     fn sync(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
@@ -124,7 +130,7 @@ impl<'a> Reads<'a> {
             Err(error) => return Err(error),
         };
         if watch {
-            self.watches.watch_data(self.id, path);
+            self.watches.watch_data(self.id, path).map_err(refused)?;
         }
         let stat = stat?;
         self.reply(xid, &ExistsResponse { stat });
@@ -134,21 +140,23 @@ impl<'a> Reads<'a> {
     fn get_data(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let GetDataRequest { path, watch } = decode(body)?;
         let response = data_of(self.readable(path)?);
-        self.reply(xid, &response);
+        self.fits(response.encoded_len())?;
         if watch {
-            self.watches.watch_data(self.id, path);
+            self.watches.watch_data(self.id, path).map_err(refused)?;
         }
+        self.reply(xid, &response);
         Ok(())
     }
 
     fn get_children(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let GetChildrenRequest { path, watch } = decode(body)?;
         let children: Vec<&str> = self.readable(path)?.children().collect();
-        let children = Vector::new(&children);
-        self.reply(xid, &GetChildrenResponse { children });
+        let response = GetChildrenResponse { children: Vector::new(&children) };
+        self.fits(response.encoded_len())?;
         if watch {
-            self.watches.watch_children(self.id, path);
+            self.watches.watch_children(self.id, path).map_err(refused)?;
         }
+        self.reply(xid, &response);
         Ok(())
     }
 
@@ -156,11 +164,12 @@ impl<'a> Reads<'a> {
         let GetChildren2Request { path, watch } = decode(body)?;
         let znode = self.readable(path)?;
         let (children, stat): (Vec<&str>, _) = (znode.children().collect(), znode.stat());
-        let children = Vector::new(&children);
-        self.reply(xid, &GetChildren2Response { children, stat });
+        let response = GetChildren2Response { children: Vector::new(&children), stat };
+        self.fits(response.encoded_len())?;
         if watch {
-            self.watches.watch_children(self.id, path);
+            self.watches.watch_children(self.id, path).map_err(refused)?;
         }
+        self.reply(xid, &response);
         Ok(())
     }
 
@@ -184,8 +193,9 @@ impl<'a> Reads<'a> {
         let prefix = prefix_path.unwrap_or_default();
         let own = self.database.ephemerals_of(self.session);
         let ephemerals: Vec<&str> = own.filter(|path| path.starts_with(prefix)).collect();
-        let ephemerals = Vector::new(&ephemerals);
-        self.reply(xid, &GetEphemeralsResponse { ephemerals });
+        let response = GetEphemeralsResponse { ephemerals: Vector::new(&ephemerals) };
+        self.fits(response.encoded_len())?;
+        self.reply(xid, &response);
         Ok(())
     }
 
@@ -205,14 +215,19 @@ impl<'a> Reads<'a> {
         let reads: MultiReadRequest<'_> = decode(body)?;
         // The lists of names have to outlive the results that point to them.
         let mut answers = Vec::new();
+        // A small request can ask for the same large znode again and again.
+        let mut length = 0;
         for read in reads {
-            answers.push(match read {
+            let answer = match read {
                 MultiReadOp::GetData(read) => self.readable(read.path).map(MultiReadAnswer::Data),
                 MultiReadOp::GetChildren(read) => self
                     .readable(read.path)
                     .map(|znode| MultiReadAnswer::Children(znode.children().collect())),
                 _ => return Err(ErrorCode::MARSHALLING_ERROR),
-            });
+            };
+            length += result_of(&answer).encoded_len();
+            self.fits(length)?;
+            answers.push(answer);
         }
         let results: Vec<MultiReadResult<'_>> = answers.iter().map(result_of).collect();
         let zxid = self.database.last_zxid();
@@ -240,6 +255,11 @@ impl<'a> Reads<'a> {
             Err(ErrorCode::NO_AUTH)
         }
     }
+}
+
+/// What a client is told whose watch is one too many.
+pub(super) fn refused(_: WatchesFull) -> ErrorCode {
+    ErrorCode::QUOTA_EXCEEDED
 }
 
 enum MultiReadAnswer<'a> {

@@ -6,7 +6,7 @@ use zk_jute::records::{
 };
 use zk_jute::{ErrorCode, Vector, Xid, Zxid};
 
-use super::reads::{Reads, decode};
+use super::reads::{Reads, decode, refused};
 
 /// Events that `setWatches` catches up on belong to no transaction.
 const NO_TRANSACTION: Zxid = Zxid::new(-1);
@@ -30,10 +30,10 @@ impl Reads<'_> {
         let one_shot = [request.data, request.exist, request.child];
         self.set_one_shot(request.relative_zxid, one_shot)?;
         for path in present(request.persistent)? {
-            self.watches.watch_persistently(self.id, path);
+            self.watches.watch_persistently(self.id, path).map_err(refused)?;
         }
         for path in present(request.persistent_recursive)? {
-            self.watches.watch_recursively(self.id, path);
+            self.watches.watch_recursively(self.id, path).map_err(refused)?;
         }
         self.reply(xid, &());
         Ok(())
@@ -49,13 +49,13 @@ impl Reads<'_> {
             match self.database.znode(path).map(|znode| znode.stat().mzxid) {
                 None => self.catch_up(EventType::NODE_DELETED, path),
                 Some(mzxid) if mzxid > seen => self.catch_up(EventType::NODE_DATA_CHANGED, path),
-                Some(_) => self.watches.watch_data(self.id, path),
+                Some(_) => self.watches.watch_data(self.id, path).map_err(refused)?,
             }
         }
         for path in present(exist)? {
             match self.database.znode(path) {
                 Some(_) => self.catch_up(EventType::NODE_CREATED, path),
-                None => self.watches.watch_data(self.id, path),
+                None => self.watches.watch_data(self.id, path).map_err(refused)?,
             }
         }
         for path in present(child)? {
@@ -64,7 +64,7 @@ impl Reads<'_> {
                 Some(pzxid) if pzxid > seen => {
                     self.catch_up(EventType::NODE_CHILDREN_CHANGED, path);
                 }
-                Some(_) => self.watches.watch_children(self.id, path),
+                Some(_) => self.watches.watch_children(self.id, path).map_err(refused)?,
             }
         }
         Ok(())
@@ -76,13 +76,14 @@ impl Reads<'_> {
 
     pub(super) fn add_watch(&mut self, xid: Xid, body: &[u8]) -> Result<(), ErrorCode> {
         let request: AddWatchRequest<'_> = decode(body)?;
-        match request.mode {
+        let added = match request.mode {
             AddWatchMode::PERSISTENT => self.watches.watch_persistently(self.id, request.path),
             AddWatchMode::PERSISTENT_RECURSIVE => {
-                self.watches.watch_recursively(self.id, request.path);
+                self.watches.watch_recursively(self.id, request.path)
             }
             _ => return Err(ErrorCode::MARSHALLING_ERROR),
-        }
+        };
+        added.map_err(refused)?;
         let error = ErrorCode::OK;
         self.reply(xid, &AddWatchResponse { error });
         Ok(())

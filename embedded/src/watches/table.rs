@@ -47,6 +47,13 @@ pub(super) struct Table {
     by_connection: BTreeMap<ConnectionId, BTreeSet<String>>,
     /// Number of recursive watches: without any, ancestors need not be looked at.
     recursive: usize,
+    /// The weight of all watches.
+    bytes: usize,
+}
+
+/// About how many bytes a watch of one connection takes: the path is kept twice.
+pub(super) const fn weight(path: &str) -> usize {
+    128 + 2 * path.len()
 }
 
 impl Table {
@@ -55,6 +62,9 @@ impl Table {
         let modes = watchers.entry(connection).or_default();
         if mode == WatchMode::Recursive && !modes.contains(mode) {
             self.recursive += 1;
+        }
+        if *modes == Modes::default() {
+            self.bytes += weight(path);
         }
         modes.add(mode);
         let paths = self.by_connection.entry(connection).or_default();
@@ -125,6 +135,11 @@ impl Table {
         fired
     }
 
+    /// About how many bytes all watches take.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Number of watches: one for each connection and path.
     pub(super) fn len(&self) -> usize {
         self.by_path.values().map(BTreeMap::len).sum()
@@ -152,6 +167,7 @@ impl Table {
         if *modes != Modes::default() {
             return;
         }
+        self.bytes -= weight(path);
         watchers.remove(&connection);
         if watchers.is_empty() {
             self.by_path.remove(path);

@@ -148,3 +148,48 @@ fn addresses_are_matched_by_their_prefix() {
     assert_eq!(client.code(&mut world, &get_data("/lan", false)), ErrorCode::OK);
     assert_eq!(acl_of(&mut client, &mut world, "/lan"), Ok(vec!["31:ip:10.1.0.0/16".to_owned()]));
 }
+
+/// Three thousand identities and one create with an entry `auth` for each took 900 MiB.
+#[test]
+fn a_connection_shows_so_many_identities_and_no_more() {
+    let mut world = world();
+    let mut client = world.client();
+    for number in 0..31 {
+        let credential = format!("user{number}:x");
+        let packet = digest(credential.as_bytes());
+        assert_eq!(authenticate(&mut client, &mut world, &packet), ErrorCode::OK, "{number}");
+    }
+    let again = digest(b"user7:x");
+    assert_eq!(authenticate(&mut client, &mut world, &again), ErrorCode::OK, "one it has shown");
+    let auth = Acl { permissions: Permissions::ALL, scheme: "auth", id: "" };
+    let ids: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    let acl: Vec<Acl<'_>> = ids.iter().map(|id| Acl { id, ..auth }).collect();
+    let too_long = CreateRequest { acl: Vector::new(&acl), ..create("/a") };
+    assert_eq!(client.code(&mut world, &too_long), ErrorCode::INVALID_ACL);
+    let short = CreateRequest { acl: Vector::new(&acl[..4]), ..create("/a") };
+    assert_eq!(client.code(&mut world, &short), ErrorCode::OK);
+    let one_more = authenticate(&mut client, &mut world, &digest(b"one:more"));
+    assert_eq!(one_more, ErrorCode::AUTH_FAILED);
+    assert!(client.connection.is_closed);
+
+    let mut client = world.client();
+    let long = format!("{:a>2000}:x", "");
+    let refused = authenticate(&mut client, &mut world, &digest(long.as_bytes()));
+    assert_eq!(refused, ErrorCode::AUTH_FAILED);
+}
+
+/// Each entry was compared with each other one, for seconds in which no client was served.
+#[test]
+fn a_long_access_list_is_refused_at_once() {
+    let mut world = world();
+    let mut client = world.client();
+    let ids: Vec<String> = (0..40_000).map(|number| format!("u:{number}")).collect();
+    let entry = |id| Acl { id, ..BOB };
+    let acl: Vec<Acl<'_>> = ids.iter().map(|id| entry(id)).collect();
+    let begun = std::time::Instant::now();
+    for (length, code) in [(40_000, ErrorCode::INVALID_ACL), (128, ErrorCode::OK)] {
+        let request = CreateRequest { acl: Vector::new(&acl[..length]), ..create("/a") };
+        assert_eq!(client.code(&mut world, &request), code, "{length}");
+    }
+    assert!(begun.elapsed() < core::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+}

@@ -2,10 +2,13 @@
 
 use bytes::BytesMut;
 use zk_embedded::{Config, TooManyConnections, Transmit};
-use zk_jute::records::{CreateRequest, Ping, SetDataRequest};
-use zk_jute::{DEFAULT_MAX_FRAME, ErrorCode, OpCode, RequestHeader, Version, Xid, Zxid};
+use zk_jute::records::{
+    Acl, AddWatchRequest, CreateRequest, MultiReadOp, MultiReadRequest, Ping, SetAclRequest,
+    SetDataRequest,
+};
+use zk_jute::{DEFAULT_MAX_FRAME, ErrorCode, OpCode, RequestHeader, Vector, Version, Xid, Zxid};
 
-use crate::requests::{create, get_data, set_data};
+use crate::requests::{BOB, create, delete, exists, get_children, get_data, set_data};
 use crate::world::{World, frame, new_session, world};
 
 #[test]
@@ -126,7 +129,7 @@ fn a_watcher_that_takes_nothing_loses_its_connection() {
     let mut world = World::new(&config);
     let [mut watcher, mut writer] = [world.client(), world.client()];
     let (path, mode) = ("/", zk_jute::records::AddWatchMode::PERSISTENT_RECURSIVE);
-    watcher.request(&mut world, &zk_jute::records::AddWatchRequest { path, mode });
+    watcher.request(&mut world, &AddWatchRequest { path, mode });
     writer.make(&mut world, &create("/a"));
     let mut count = 0;
     while !world.server.is_closing(watcher.connection.id) {
@@ -162,4 +165,152 @@ fn borders_of_frames_are_found_wherever_the_transport_cuts() {
     for step in [1, 2, 3, 7, 64, 1000] {
         assert_eq!(answers(step), whole, "{step}");
     }
+}
+
+/// A request of a megabyte asked for 60 GB; now it is refused before the reply is made.
+#[test]
+fn a_reply_is_not_longer_than_the_limit() {
+    let mut config = Config::default();
+    config.limits.max_reply = 100_000;
+    let mut world = World::new(&config);
+    let mut client = world.client();
+    client.make(&mut world, &CreateRequest { data: Some(&[7; 10_000]), ..create("/big") });
+    let read = MultiReadOp::GetData(get_data("/big", false));
+    for (count, code) in [(9, ErrorCode::OK), (10, ErrorCode::MARSHALLING_ERROR)] {
+        let reads = vec![read; count];
+        assert_eq!(client.code(&mut world, &MultiReadRequest::new(&reads)), code, "{count}");
+    }
+    for number in 0..1000 {
+        client.make(&mut world, &create(&format!("/{number:0>100}")));
+    }
+    let list = MultiReadOp::GetChildren(get_children("/", false));
+    let all = [list; 1];
+    let too_long = ErrorCode::MARSHALLING_ERROR;
+    assert_eq!(client.code(&mut world, &MultiReadRequest::new(&all)), too_long);
+    assert_eq!(client.code(&mut world, &get_children("/", true)), too_long);
+    assert_eq!(client.code(&mut world, &get_data("/big", false)), ErrorCode::OK);
+    client.make(&mut world, &create("/z"));
+    assert_eq!(client.events(&mut world), [], "what is refused leaves no watch");
+}
+
+/// What it asked for: by default, too.
+#[test]
+fn sixty_thousand_reads_of_a_megabyte_are_refused() {
+    let mut world = world();
+    let mut client = world.client();
+    client.make(&mut world, &CreateRequest { data: Some(&vec![7; 1_000_000]), ..create("/b") });
+    let reads = vec![MultiReadOp::GetData(get_data("/b", false)); 60_000];
+    let too_long = ErrorCode::MARSHALLING_ERROR;
+    assert_eq!(client.code(&mut world, &MultiReadRequest::new(&reads)), too_long);
+    assert_eq!(client.code(&mut world, &MultiReadRequest::new(&reads[..16])), ErrorCode::OK);
+}
+
+#[test]
+fn what_all_znodes_take_is_limited() {
+    let mut config = Config::default();
+    config.limits.max_tree_bytes = 100_000;
+    let mut world = World::new(&config);
+    let mut client = world.client();
+    let full = ErrorCode::QUOTA_EXCEEDED;
+    client.make(&mut world, &CreateRequest { data: Some(&vec![7; 90_000]), ..create("/a") });
+    assert_eq!(client.code(&mut world, &set_data("/a", &vec![7; 100_000])), full);
+    let acl = [BOB; 1];
+    let many: Vec<String> = (0..100).map(|number| format!("{:0>100}:{number}", "")).collect();
+    let many: Vec<Acl<'_>> = many.iter().map(|id| Acl { id, ..acl[0] }).collect();
+    let set_acl = SetAclRequest { path: "/a", acl: Vector::new(&many), version: Version::ANY };
+    assert_eq!(client.code(&mut world, &set_acl), full);
+    let mut made = 0;
+    while client.code(&mut world, &create(&format!("/{made}"))) == ErrorCode::OK {
+        made += 1;
+    }
+    assert!((5..20).contains(&made), "{made}");
+    assert_eq!(client.code(&mut world, &create("/one-more")), full);
+    // What has to go goes, and what does not grow is written.
+    assert_eq!(client.code(&mut world, &set_data("/a", &vec![8; 90_000])), ErrorCode::OK);
+    assert_eq!(client.code(&mut world, &set_data("/a", b"")), ErrorCode::OK);
+    client.make(&mut world, &create("/one-more"));
+    assert_eq!(client.code(&mut world, &delete("/one-more")), ErrorCode::OK);
+}
+
+/// What is counted in is counted out, however a znode changed meanwhile.
+#[test]
+fn the_room_of_a_znode_that_is_gone_is_free_again() {
+    let mut config = Config::default();
+    config.limits.max_tree_bytes = 50_000;
+    let mut world = World::new(&config);
+    let mut client = world.client();
+    for _ in 0..100 {
+        client.make(&mut world, &CreateRequest { data: Some(&vec![7; 20_000]), ..create("/a") });
+        let acl = [Acl { permissions: zk_jute::records::Permissions::ALL, ..BOB }, Acl::OPEN];
+        let set_acl = SetAclRequest { path: "/a", acl: Vector::new(&acl), version: Version::ANY };
+        assert_eq!(client.code(&mut world, &set_acl), ErrorCode::OK);
+        assert_eq!(client.code(&mut world, &set_data("/a", &vec![7; 30_000])), ErrorCode::OK);
+        assert_eq!(client.code(&mut world, &delete("/a")), ErrorCode::OK);
+    }
+}
+
+#[test]
+fn what_all_watches_take_is_limited() {
+    let mut config = Config::default();
+    config.limits.max_watch_bytes = 10_000;
+    let mut world = World::new(&config);
+    let [mut client, mut other] = [world.client(), world.client()];
+    let mut left = 0;
+    while client.code(&mut world, &exists(&format!("/{left}"), true)) == ErrorCode::NO_NODE {
+        left += 1;
+    }
+    assert!((50..100).contains(&left), "{left}");
+    let full = ErrorCode::QUOTA_EXCEEDED;
+    assert_eq!(other.code(&mut world, &get_data("/", true)), full);
+    assert_eq!(other.code(&mut world, &get_children("/", true)), full);
+    let (path, mode) = ("/", zk_jute::records::AddWatchMode::PERSISTENT);
+    assert_eq!(other.code(&mut world, &AddWatchRequest { path, mode }), full);
+    assert_eq!(other.code(&mut world, &get_data("/", false)), ErrorCode::OK);
+    // A watch that fires makes room, and so does a client that leaves.
+    client.make(&mut world, &create("/0"));
+    assert_eq!(other.code(&mut world, &get_data("/", true)), ErrorCode::OK);
+    assert_eq!(other.code(&mut world, &get_data("/0", true)), full);
+    client.request(&mut world, &zk_jute::records::CloseSession);
+    assert_eq!(other.code(&mut world, &get_data("/0", true)), ErrorCode::OK);
+}
+
+/// Clients that open a connection and say nothing, and clients that begin a session and go away: what
+/// they leave goes in time, however many there are.
+#[test]
+#[ignore = "long form: run with --release"]
+fn a_million_sessions_left_half_open_go_in_time() {
+    let count = 1_000_000;
+    let mut config = Config::default();
+    config.limits.max_client_connections = 0;
+    let mut world = World::new(&config);
+    let here = "127.0.0.1:1".parse().expect("an address");
+    let silent: Vec<_> = (0..count)
+        .map(|_| world.server.open(world.now, here).expect("there is no limit"))
+        .collect();
+    let begun = std::time::Instant::now();
+    world.advance(core::time::Duration::from_secs(10));
+    println!("{count} silent connections end within {:?}", begun.elapsed());
+    for id in silent {
+        assert!(world.server.is_closing(id));
+        world.server.close(id);
+    }
+
+    let begun = std::time::Instant::now();
+    for _ in 0..count {
+        let mut connection = world.open();
+        connection.shake_hands(&mut world, &new_session()).expect("a session");
+        world.server.close(connection.id);
+    }
+    println!("{count} sessions begin within {:?}", begun.elapsed());
+    assert_eq!(world.server.database().sessions().len(), count);
+    let mut one_more = world.open();
+    assert_eq!(one_more.shake_hands(&mut world, &new_session()), None, "the limit");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let memory = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
+    println!("{memory}");
+    let begun = std::time::Instant::now();
+    world.advance(core::time::Duration::from_secs(12));
+    println!("{count} sessions end within {:?}", begun.elapsed());
+    assert_eq!(world.server.database().sessions().len(), 0);
+    world.client();
 }

@@ -152,6 +152,7 @@ impl<R, W: Clone> Session<R, W> {
         let (Grant::Made(session) | Grant::Resumed(session)) = grant;
         self.state = State::Live(Live {
             timeout,
+            since: now,
             last_sent: handshake.sent_at,
             last_received: now,
             server: if read_only {
@@ -211,7 +212,10 @@ impl<R, W: Clone> Session<R, W> {
             State::Live(Live { closing: Closing::GiveUpAt(_), .. }) => {
                 self.end(SessionEnd::Abandoned);
             }
-            State::Live(Live { last_received, .. }) => {
+            State::Live(Live { since, last_received, .. }) => {
+                if self.has_proved_itself(now.saturating_since(since), end) {
+                    self.attempts = 0;
+                }
                 if let Identity::Granted(granted) = &mut self.identity {
                     granted.last_received = last_received;
                 }
@@ -222,6 +226,20 @@ impl<R, W: Clone> Session<R, W> {
                 self.fail(lost, Failure::ConnectionLoss);
                 self.watches.disconnected();
             }
+        }
+    }
+
+    /// Whether a connection that ends so, after so long, is a reason to dial again at once: a server
+    /// can answer something on each one, and then break off, for ever.
+    fn has_proved_itself(&self, lasted: Duration, end: ConnectionEnd) -> bool {
+        match end {
+            ConnectionEnd::Protocol(_) | ConnectionEnd::ExpiryClaimed => false,
+            ConnectionEnd::Closed
+            | ConnectionEnd::ClosedInSasl
+            | ConnectionEnd::TimedOut
+            | ConnectionEnd::LeftReadOnly
+            | ConnectionEnd::Silent
+            | ConnectionEnd::Refused => lasted >= self.config.backoff.cap,
         }
     }
 
@@ -244,9 +262,14 @@ impl<R, W: Clone> Session<R, W> {
     /// A round of all servers shares one step of the backoff, so that the loss of one server
     /// costs no more than a first short wait.
     fn next_delay(&mut self) -> Duration {
-        let round = self.attempts / self.servers.count();
+        let round = self.round();
         self.attempts = self.attempts.saturating_add(1);
         self.config.backoff.delay(round, &mut self.rng)
+    }
+
+    /// Rounds of all servers that were begun since a connection lasted: the step of the backoff.
+    pub(super) fn round(&self) -> u32 {
+        self.attempts / self.servers.count()
     }
 
     /// Whether the session is over, or about to be.

@@ -41,9 +41,6 @@ impl<R, W: Clone> Session<R, W> {
             Xid::AUTH => self.handle_auth_reply(header.error),
             _ => self.handle_reply(now, header, frame),
         }
-        if matches!(self.state, State::Live(_)) {
-            self.attempts = 0;
-        }
     }
 
     /// A read that asks for too much is the caller's affair: the connection goes on. What a watch

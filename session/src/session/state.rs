@@ -73,6 +73,7 @@ pub(super) enum Turn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     pub(super) timeout: Duration,
+    pub(super) since: Instant,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
     pub(super) server: Server,

@@ -58,11 +58,16 @@ impl Lab {
     }
 
     pub(crate) fn with(servers: usize, adjust: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Self::config(servers);
+        adjust(&mut config);
+        Self::of(Session::new(config, 1, Instant::ORIGIN), Instant::ORIGIN)
+    }
+
+    pub(crate) fn config(servers: usize) -> Config {
         let mut config = Config::new(NonZeroUsize::new(servers).expect("a server"));
         config.session_timeout = TIMEOUT;
         config.grade = LeaseGrade::Contact;
-        adjust(&mut config);
-        Self::of(Session::new(config, 1, Instant::ORIGIN), Instant::ORIGIN)
+        config
     }
 
     /// This session, which has not been polled yet.

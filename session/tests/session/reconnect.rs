@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use zk_jute::records::{EventType, GetDataRequest};
 use zk_jute::{ErrorCode, Zxid};
-use zk_session::{ConnectionEnd, Event, Failure, TransportCommand, Watching, WhileDisconnected};
+use zk_session::{
+    ConnectionEnd, Event, Expiry, Failure, Session, SessionEnd, TransportCommand, Watching,
+    WhileDisconnected,
+};
 
 use crate::lab::{Lab, after};
 
@@ -87,10 +90,11 @@ fn a_failed_attempt_tells_its_server_and_when_the_next_one_begins() {
 }
 
 /// Opening a transport does not reset the backoff, nor does a session that is accepted and ended
-/// before anything is answered in it, since its first request may be what the server does not take
-/// (ZOOKEEPER-706); the first answer does.
+/// before long, since its first request may be what the server does not take (ZOOKEEPER-706), and
+/// one answer costs a server nothing that answers the next with something unreadable; a connection
+/// that lasted does.
 #[test]
-fn only_a_session_that_is_served_resets_the_backoff() {
+fn only_a_connection_that_lasted_resets_the_backoff() {
     let mut lab = Lab::with(1, |config| {
         config.session_timeout = Duration::from_secs(600);
     });
@@ -98,45 +102,102 @@ fn only_a_session_that_is_served_resets_the_backoff() {
     lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
     lab.watch(Watching::GetData("/a"), 7, 1);
     lab.close_by_server();
-    let mut refused = |lab: &mut Lab| {
-        lab.open();
-        lab.close_by_server();
-        let due = lab.session.poll_timeout().expect("a next attempt");
-        due.saturating_since(lab.now)
-    };
-    let longest = |lab: &mut Lab, refused: &mut dyn FnMut(&mut Lab) -> Duration| {
-        (0..30).map(|_| refused(lab)).max().expect("waits")
-    };
-    assert!(longest(&mut lab, &mut refused) > Duration::from_millis(500));
+    assert!(longest_wait(&mut lab, Lab::close_by_server) > Duration::from_millis(500));
 
-    let mut dropped = |lab: &mut Lab| {
-        lab.open();
-        lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+    let accepted = |lab: &mut Lab| lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+    let dropped = |lab: &mut Lab| {
+        accepted(lab);
         lab.close_by_server();
-        lab.events();
-        let due = lab.session.poll_timeout().expect("a next attempt");
-        due.saturating_since(lab.now)
     };
-    assert!(longest(&mut lab, &mut dropped) > Duration::from_millis(500));
+    assert!(longest_wait(&mut lab, dropped) > Duration::from_millis(500));
 
-    let mut throttled = |lab: &mut Lab| {
-        lab.open();
-        lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
+    let throttled = |lab: &mut Lab| {
+        accepted(lab);
         let set = lab.sent_one();
         lab.reply(set.xid, 0, ErrorCode::THROTTLED_OP);
+    };
+    assert!(longest_wait(&mut lab, throttled) > Duration::from_millis(500));
+
+    let served_once = |lab: &mut Lab| {
+        accepted(lab);
+        lab.pong(0);
+        lab.sleep(900);
+        lab.pong(0);
+        lab.close_by_server();
+    };
+    assert!(longest_wait(&mut lab, served_once) > Duration::from_millis(500));
+
+    let lasted_and_broke = |lab: &mut Lab| {
+        accepted(lab);
+        lab.sleep(5000);
+        lab.pong(0);
+        lab.reply(zk_jute::Xid::new(77), 1, ErrorCode::OK);
+    };
+    assert!(longest_wait(&mut lab, lasted_and_broke) > Duration::from_millis(500));
+
+    let lasted = |lab: &mut Lab| {
+        accepted(lab);
+        lab.sleep(1000);
+        lab.close_by_server();
+    };
+    assert!(longest_wait(&mut lab, lasted) <= Duration::from_millis(10));
+}
+
+/// What a server can make the client do that answers each request once and then breaks the protocol,
+/// or says that the session is over, for as long as it likes.
+#[test]
+fn a_server_that_answers_and_then_breaks_off_is_dialled_at_the_pace_of_the_cap() {
+    let breaks: [fn(&mut Lab); 3] = [
+        |lab| lab.reply(zk_jute::Xid::new(77), 1, ErrorCode::OK),
+        |lab| lab.reply(zk_jute::Xid::PING, 1, ErrorCode::SESSION_EXPIRED),
+        Lab::close_by_server,
+    ];
+    for broken in breaks {
+        let mut lab = Lab::new();
+        let begun = lab.now;
+        for _ in 0..200 {
+            lab.connect();
+            lab.pong(1);
+            broken(&mut lab);
+            lab.events();
+        }
+        let took = lab.now.saturating_since(begun);
+        assert!(took > Duration::from_secs(60), "200 connections within {took:?}");
+    }
+}
+
+/// A server that refuses each session at its second connection ends it as expired: the session that
+/// takes its place has no fresh backoff.
+#[test]
+fn a_session_in_the_place_of_an_expired_one_goes_on_with_its_backoff() {
+    let mut lab = Lab::new();
+    let begun = lab.now;
+    for seed in 0..200 {
+        lab.connect();
+        lab.pong(1);
+        lab.close_by_server();
+        lab.open();
+        lab.accept_as(zk_jute::SessionId::NONE, Duration::ZERO);
+        let expired = SessionEnd::Expired(Expiry::Refused);
+        assert_eq!(lab.session.ended(), Some(expired));
+        let next = Session::replacing(&lab.session, Lab::config(1), seed, lab.now);
+        lab = Lab::of(next, lab.now);
+    }
+    let took = lab.now.saturating_since(begun);
+    assert!(took > Duration::from_secs(60), "200 sessions within {took:?}");
+}
+
+/// The longest wait after an attempt that goes so once the transport is open, of many.
+fn longest_wait(lab: &mut Lab, mut goes: impl FnMut(&mut Lab)) -> Duration {
+    let mut longest = Duration::ZERO;
+    for _ in 0..30 {
+        lab.open();
+        goes(lab);
         lab.events();
         let due = lab.session.poll_timeout().expect("a next attempt");
-        due.saturating_since(lab.now)
-    };
-    assert!(longest(&mut lab, &mut throttled) > Duration::from_millis(500));
-
-    lab.open();
-    lab.accept_as(crate::lab::SESSION, Duration::from_secs(600));
-    lab.pong(0);
-    lab.close_by_server();
-    lab.events();
-    let due = lab.session.poll_timeout().expect("a next attempt");
-    assert!(due.saturating_since(lab.now) <= Duration::from_millis(10));
+        longest = longest.max(due.saturating_since(lab.now));
+    }
+    longest
 }
 
 /// The loss of one server costs no more than a short wait for each of the others.

@@ -8,7 +8,7 @@ use election_tokio::{Client, tls::TlsOptions};
 use zk_tests::certificates::Authority;
 use zk_tests::election::LASTING;
 use zk_tests::failure::TestResult;
-use zk_tests::zookeeper::ClientAuth;
+use zk_tests::zookeeper::{ClientAuth, Options};
 
 use crate::stage::{
     LOOPBACK, authorities, builder, certified, connect, demanding_server, open_server, port,
@@ -69,6 +69,38 @@ async fn a_client_whose_certificate_is_refused_is_told_so() -> TestResult {
     let unknown = Authority::new("Unknown")?.client("me")?;
     let reason = refusal(builder(secure_addr(demanding_server()), certified(&unknown))).await;
     assert!(reason.contains("the server refuses the client certificate"), "{reason}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_whose_certificate_has_expired_is_told_so() -> TestResult {
+    let expired = authorities().1.expired_client("me")?;
+    let reason = refusal(builder(secure_addr(demanding_server()), certified(&expired))).await;
+    assert!(reason.contains("the server refuses the client certificate"), "{reason}");
+    assert!(reason.contains("has to be valid at this time"), "{reason}");
+    Ok(())
+}
+
+/// A certificate is not what is missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cipher_suites_that_do_not_meet_are_told_with_tls_1_2_too() -> TestResult {
+    let server = Options::new()
+        .secure_port(port(&authorities().0.server(LOOPBACK)?, ClientAuth::None))
+        .config_line("ssl.enabledProtocols=TLSv1.2")
+        .config_line("ssl.ciphersuites=TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
+        .start_server()?;
+    let reason = refusal(builder(secure_addr(&server), trusting())).await;
+    assert!(reason.contains("it has no cipher suite in common with this client"), "{reason}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_that_a_certificate_has_as_the_name_of_a_host_does_not_count() -> TestResult {
+    let named = authorities().0.server_named(&["127.0.0.1"])?;
+    let server = start(port(&named, ClientAuth::None))?;
+    let reason = refusal(builder(secure_addr(&server), trusting())).await;
+    let expected = "has the address 127.0.0.1 as the name of a host, which does not count";
+    assert!(reason.contains(expected), "{reason}");
     Ok(())
 }
 

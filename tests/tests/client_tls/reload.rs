@@ -148,3 +148,41 @@ async fn files_that_cannot_be_used_for_now_do_not_stop_a_client() -> TestResult 
     assert_eq!(session(&client).await?, first);
     Ok(())
 }
+
+/// Files that are being written whenever the client reads them: it goes on with one whole set or the
+/// other, and never with a mixture.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_change_while_they_are_read_cost_no_session() -> TestResult {
+    let ca = Authority::new("One")?;
+    let files = Files::new()?;
+    let sets = [ca.client("me")?, ca.client("me")?];
+    files.write(&ca, &sets[0])?;
+    let server = start(secured_by(&ca)?)?;
+    let proxy = Proxy::opaque_to(secure_addr(&server))?;
+    let client = connect(proxy.addr(), files.options()).await?;
+    let first = session(&client).await?;
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let written = (files.ca.clone(), files.certificate.clone(), files.key.clone(), ca.pem());
+    let writer = std::thread::spawn(move || -> std::io::Result<usize> {
+        let (ca_file, certificate, key, ca) = written;
+        let mut rounds = 0;
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            let set = &sets[rounds % 2];
+            // Each is truncated first, and empty for a moment.
+            fs::write(&certificate, &set.certificate)?;
+            fs::write(&ca_file, &ca)?;
+            fs::write(&key, &set.key)?;
+            rounds += 1;
+        }
+        Ok(rounds)
+    });
+    for _ in 0..50 {
+        proxy.cut();
+        suspended(&client).await?;
+        assert_eq!(session(&client).await?, first);
+    }
+    drop(stop);
+    let rounds = writer.join().expect("it does not panic")?;
+    assert!(rounds > 50, "{rounds}");
+    Ok(())
+}

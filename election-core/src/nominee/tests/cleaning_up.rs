@@ -121,7 +121,8 @@ fn a_nomination_that_fails_with_a_create_in_doubt_owes_a_search() {
     assert!(!script.owes_cleanup());
 }
 
-/// A ghost of a former session that may not be read, and behind it what the create in doubt has left.
+/// A ghost of a former session that the server does not show, and behind it what the create in doubt
+/// has left.
 #[test]
 fn behind_a_ghost_that_is_removed_there_may_be_another_candidate() {
     let mut script = Script::connected();
@@ -129,8 +130,8 @@ fn behind_a_ghost_that_is_removed_there_may_be_another_candidate() {
     script.feed(Event::Connected { session: SESSION });
     script.answer(Ok(Reply::BarrierPassed));
     script.list(&[GHOST, OWN]);
-    script.answer(Err(Failure::NoAuth));
-    assert_eq!(script.failure(), Some(NominationError::Rejected(-102)));
+    script.answer(Err(Failure::Rejected(-1)));
+    assert_eq!(script.failure(), Some(NominationError::Rejected(-1)));
     assert_eq!(script.asked, format!("delete {GHOST}"));
     script.answer(Ok(Reply::Deleted));
     script.answer(Ok(Reply::BarrierPassed));
