@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
-pub(crate) use family::{adopt_orphans, check_means, kill_children};
+pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children};
 pub(crate) use input::send_stdin;
 pub(crate) use link::{EndedBy, Link, Order, Report};
 
@@ -31,9 +31,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::{Signals, UserSignals};
 use family::{Family, Left, kill_all};
-
-/// This program, also after its file was replaced.
-pub(crate) const SELF: &str = "/proc/self/exe";
 
 /// Timers stand still while the machine sleeps, but the time of COMMAND does not: the clock is
 /// looked at this often.

@@ -16,9 +16,11 @@ use rustix::process::{
     kill_process_group, set_child_subreaper, test_kill_process, wait, waitid, waitpid,
 };
 
-use super::SELF;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+
+/// This program, also after its file was replaced.
+pub(crate) const SELF: &str = "/proc/self/exe";
 
 /// Makes this process the parent of every orphan among its descendants.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
