@@ -67,8 +67,14 @@ async fn candidates_on_other_runtimes_lead_in_turn(server: ServerKind) -> TestRe
             sleep(Duration::from_secs(1)).await;
             said(second, &arguments[1]).await
         });
-        in_order(&first?, &["leads", "acts", "resigned", "Ended(Resigned(Deleted))"]);
-        in_order(&second?, &["Following", "leads", "acts", "resigned", "Ended(Resigned(Deleted))"]);
+        in_order(
+            &first?,
+            &["leads", "acts", "leads no more: resigned", "Ended(Resigned(Deleted))"],
+        );
+        in_order(
+            &second?,
+            &["Following", "leads", "acts", "leads no more: resigned", "Ended(Resigned(Deleted))"],
+        );
     }
     Ok(())
 }
