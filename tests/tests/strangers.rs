@@ -77,8 +77,12 @@ async fn where_sasl_is_required_a_stranger_takes_the_connection_and_no_more() ->
 
     let mut taken = RawClient::resume(server.addr(), &RawSession::by_id_alone(id.get(), LASTING))?;
     let refused = taken.request(Opcode::CLOSE_SESSION, &[]);
+    // The leader's client may have taken its session back before.
     assert!(
-        matches!(refused, Err(RawError::Refused { code: SASL_IS_REQUIRED, .. })),
+        matches!(
+            refused,
+            Err(RawError::Refused { code: SASL_IS_REQUIRED, .. } | RawError::Connection(_))
+        ),
         "{refused:?}"
     );
     let suspended = |state: &ConnectionState| matches!(state, ConnectionState::Suspended { .. });
