@@ -16,6 +16,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
         loop {
             if self.is_quiet() {
+                self.turn = Turn::new();
                 return None;
             }
             match self.events.pop_front() {

@@ -82,3 +82,17 @@ fn the_driver_is_called_again_for_what_is_left_of_a_long_list() {
         lab.tick();
     }
 }
+
+/// Turns are counted from one emptying of the host to the next, not over its whole life.
+#[test]
+fn lists_delivered_earlier_hold_up_none() {
+    let mut lab = Lab::new();
+    lab.server.put(&format!("/e/{}", "a".repeat(1024 * 1024)), "");
+    let key = lab.stand(Puppet::new());
+    for _ in 0..10 {
+        lab.order(key, Order::List);
+        assert_eq!(lab.fed(key).last(), Some(&Fed::Children(1)));
+        let is_due = lab.host.poll_timeout().is_some_and(|at| at <= lab.now);
+        assert!(!is_due, "nothing is left of it");
+    }
+}

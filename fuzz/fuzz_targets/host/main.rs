@@ -518,7 +518,8 @@ impl World {
         assert_eq!(self.host.poll_transport(), None);
         assert_eq!(self.host.poll_sasl(), None);
         assert_eq!(self.host.poll_probe(), None);
-        assert!(self.host.poll_event(self.now).is_none());
+        let event = self.host.poll_event(self.now);
+        assert!(event.is_none(), "{event:?}");
         assert_eq!(self.host.poll_timeout(), next);
         assert_eq!(self.host.ended().is_some(), self.laws.has_ended());
         assert_eq!(next.is_none(), self.laws.has_ended(), "{next:?}");
