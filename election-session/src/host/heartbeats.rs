@@ -60,11 +60,11 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     fn check(&mut self, now: Instant, next: Option<Checked>) {
-        let started = next
-            .as_ref()
-            .is_some_and(|Checked { path, .. }| self.session.start_heartbeats(now, path).is_ok());
+        let started = next.as_ref().is_some_and(|Checked { path, .. }| {
+            self.session.keep_lease(now, LeaseUpkeep::InForce { znode: path }).is_ok()
+        });
         if !started {
-            self.session.stop_heartbeats();
+            self.session.keep_lease(NOW, LeaseUpkeep::Idle);
         }
         self.heartbeats.checked = next;
     }
