@@ -293,14 +293,9 @@ impl Recipe for Nominee {
         }
     }
 
-    /// The own candidate while this nominee leads, or is near to it: a follower that had four
-    /// candidates ahead at most, at its last listing.
-    ///
-    /// Their leases are proved ahead of their promotion, so that they can act at once. The heir alone
-    /// would be enough, if a follower heard that it has become the heir; but only the end of its
-    /// predecessor wakes it. (A leader could tell its heir by writing to its own znode, on which the
-    /// heir has a watch. Participants of other libraries lose their watch by that and are never
-    /// promoted.)
+    /// The own candidate while this nominee leads, or is the next to lead, as far as it knows: so its
+    /// promotion takes an event, and no request. Any other one proves its lease by one check when it
+    /// is promoted.
     fn heartbeat(&self) -> Option<Znode<'_>> {
         let candidate = self.stage.needs_lease().then(|| self.candidate()).flatten()?;
         Some(Znode::Child(candidate.as_str()))

@@ -23,6 +23,7 @@ use crate::heartbeats::Heartbeats;
 use crate::key::RecipeKey;
 use crate::lists::{Lists, Turn};
 use crate::looks::Looks;
+use crate::readiness::Readiness;
 use crate::seat::Seat;
 use crate::sessions::{HostSession, first_session};
 use crate::settings::Settings;
@@ -46,6 +47,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     clock: Clock,
     looks: Looks,
     heartbeats: Heartbeats,
+    readiness: Readiness,
     deadlines: Deadlines,
     /// Recipes whose grant is announced once the lease is proved.
     awaiting_lease: Vec<RecipeKey>,
@@ -104,6 +106,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             clock: Clock::Settled,
             looks: Looks::new(settings.look_interval, settings.seed),
             heartbeats: Heartbeats::default(),
+            readiness: Readiness::new(settings.keep_ready),
             deadlines: Deadlines::default(),
             awaiting_lease: Vec::new(),
             first_transport: None,

@@ -1,6 +1,6 @@
 //! Making the sessions of a host.
 
-use zk_session::{Instant, Session, SubmitError};
+use zk_session::{Instant, LeaseUpkeep, Session, SubmitError};
 
 use crate::key::{Tag, Watcher};
 use crate::settings::{Resumption, Settings};
@@ -17,10 +17,10 @@ pub(crate) fn first_session<T, W: Clone>(
 ) -> Result<HostSession<T, W>, SubmitError> {
     let Some(Resumption { ticket, .. }) = &settings.resumption else {
         let session = Session::new(settings.session.clone(), settings.seed, now);
-        return authenticated(session, settings, now);
+        return prepared(session, settings, now);
     };
     let session = Session::resume(ticket, settings.session.clone(), settings.seed, now);
-    authenticated(session, settings, now)
+    prepared(session, settings, now)
 }
 
 /// The session in the place of one that has expired, as the session of this generation.
@@ -36,10 +36,10 @@ pub(crate) fn next_session<T, W: Clone>(
 ) -> Result<HostSession<T, W>, SubmitError> {
     let seed = settings.seed.wrapping_add(generation);
     let session = Session::replacing(expired, settings.session.clone(), seed, now);
-    authenticated(session, settings, now)
+    prepared(session, settings, now)
 }
 
-fn authenticated<T, W: Clone>(
+fn prepared<T, W: Clone>(
     mut session: HostSession<T, W>,
     settings: &Settings,
     now: Instant,
@@ -47,5 +47,6 @@ fn authenticated<T, W: Clone>(
     for identity in &settings.identities {
         session.authenticate(now, &identity.scheme, identity.credential.expose())?;
     }
+    session.keep_lease(now, LeaseUpkeep::Ready)?;
     Ok(session)
 }

@@ -20,6 +20,9 @@ pub struct Settings {
     /// How often recipes look whether an event was lost, unless it follows from the session timeout:
     /// ten times that, and a minute at least. The moments are drawn at random around it.
     pub look_interval: Option<Duration>,
+    /// When the lease is kept ready, so that what a recipe is granted is announced a round trip later
+    /// and not a part of the timeout.
+    pub keep_ready: KeepReady,
     /// The session to go on with, of another process that has given it up.
     pub resumption: Option<Resumption>,
     /// Seeds all that is drawn at random: the order of servers, the backoff, the moments of looks.
@@ -36,6 +39,7 @@ impl Settings {
             identities: Vec::new(),
             on_expiry: OnExpiry::Renew,
             look_interval: None,
+            keep_ready: KeepReady::WhileNeeded,
             resumption: None,
             seed,
         }
@@ -49,6 +53,19 @@ pub struct Identity {
     pub scheme: String,
     /// `user:password`, for that scheme.
     pub credential: Secret,
+}
+
+/// When the lease of a session is kept ready: see
+/// [`LeaseUpkeep::Ready`](zk_session::LeaseUpkeep::Ready).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KeepReady {
+    /// While a recipe stands, and for a minute, or ten session timeouts if that is more, after the
+    /// client has connected and after its last recipe was over. A recipe that comes later waits for
+    /// almost half of the session timeout before it is granted anything.
+    #[default]
+    WhileNeeded,
+    /// Always: for clients that stand seldom, and have to be granted at once what they stand for.
+    Always,
 }
 
 /// What follows when a session expires.

@@ -46,11 +46,12 @@ pub use election_core::{
     CandidateName, Departure, ElectionNode, NodeKind, NominationError, NomineeId, OnLoss, Sequence,
     Token,
 };
+pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{
-    Backoff, Expiry, LeaseGrade, LeaseMargin, LeaseOutlook, Limits, ReadOnlyServers, SessionEnd,
-    SessionTicket, WhileDisconnected, ZnodePath,
+    Backoff, Expiry, HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, Limits, ReadOnlyServers,
+    SessionEnd, SessionTicket, WhileDisconnected, ZnodePath,
 };
 
 /// The members of the ensemble, and changing them.

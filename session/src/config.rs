@@ -6,7 +6,7 @@ use core::time::Duration;
 use zk_jute::DEFAULT_MAX_FRAME;
 
 use crate::backoff::Backoff;
-use crate::lease::{LeaseGrade, LeaseMargin};
+use crate::lease::{HeartbeatPace, LeaseGrade, LeaseMargin};
 use crate::sasl::Sasl;
 
 /// How a [`Session`](crate::Session) behaves.
@@ -31,6 +31,8 @@ pub struct Config {
     pub grade: LeaseGrade,
     /// How much earlier than the server's clock the lease ends.
     pub margin: LeaseMargin,
+    /// How often heartbeats come.
+    pub pace: HeartbeatPace,
 }
 
 impl Config {
@@ -47,6 +49,7 @@ impl Config {
             sasl: Sasl::default(),
             grade: LeaseGrade::default(),
             margin: LeaseMargin::default(),
+            pace: HeartbeatPace::default(),
         }
     }
 }

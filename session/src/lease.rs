@@ -12,13 +12,19 @@
 //!    session has left may hand over an old touch late, with the timeout of then. None of them can
 //!    be less than the least.
 //! 2. **The proof is later than the touch.** What a server answers shows that it was touched there;
-//!    that the leader, too, was, later answers show: see [`Evidence`]. Under [`LeaseGrade::Quorum`]
-//!    a quorum has committed one of them, so a leader that was deposed unawares cannot have given
-//!    it; a new one starts the session's clock later than all this.
-//! 3. **A proof that comes in time extends the deadline at once.** The leader finds a session
+//!    that the leader, too, was, later answers show: see [`Evidence`]. What they show is the deadline
+//!    by this leader ([`Proved::by_leader`]).
+//! 3. **Under [`LeaseGrade::Quorum`] a commit comes after all that.** A leader that was deposed
+//!    unawares goes on answering `sync`, and commits nothing. A connection has one leader behind it,
+//!    so a commit that was asked for after the touch, on the same connection, shows that this leader
+//!    led until then; and one that comes after it starts the session's clock later still. So with
+//!    each commit the deadline by the leader becomes the deadline ([`Proved::by_quorum`]): a lease
+//!    that `sync`s kept [ready](LeaseUpkeep::Ready) is proved by one check. By another connection,
+//!    that is, maybe by another leader, only what was committed counts.
+//! 4. **A proof that comes in time extends the deadline at once.** The leader finds a session
 //!    expired when its time has come, not before: as long as the deadline before has not passed, the
 //!    touch met a session that lived.
-//! 4. **A proof that comes late is tentative, until a check that was sent later is answered.** If the
+//! 5. **A proof that comes late is tentative, until a check that was sent later is answered.** If the
 //!    deadline has passed (or there was none), the leader may have taken the session out of its
 //!    queue already, without having marked it as closing yet (`SessionTrackerImpl.run`): in that
 //!    moment a touch succeeds and changes nothing, requests are served and even committed, and the
@@ -28,25 +34,29 @@
 //!    a transaction that was sent that long after the tentative proof, and succeeded, met a session
 //!    that was not closing: the touch before counted, and so has every proof that came since, while
 //!    the tentative deadline had not passed.
-//! 5. **A connection's handshake** is checked against the leader and touches there; rules 2 to 4
+//! 6. **A connection's handshake** is checked against the leader and touches there; rules 2 to 5
 //!    apply to it as well. So with a new connection a tentative proof of the old one is dropped. The
 //!    handshake that makes a session is committed by a quorum, and needs no further proof.
-//! 6. **Errors prove nothing,** and nothing that a read-only server says does.
+//! 7. **Errors prove nothing,** and nothing that a read-only server says does.
 //!
 //! What this takes from the clocks, the ensemble and its operators is listed at [`LeaseGrade`].
 
 use core::time::Duration;
 
 use crate::time::Instant;
-use evidence::Evidence;
-pub(crate) use evidence::Followup;
+use evidence::{Confirmed, Evidence};
+pub(crate) use evidence::{Followup, HeartbeatKind};
 pub use grade::{LeaseGrade, LeaseMargin};
 pub use outlook::LeaseOutlook;
 use outlook::RoundTrips;
+pub use pace::HeartbeatPace;
+pub use upkeep::LeaseUpkeep;
 
 mod evidence;
 mod grade;
 mod outlook;
+mod pace;
+mod upkeep;
 
 /// This part of the timeout passes between the answer that completes a tentative proof and the
 /// sending of what confirms it. It rests on a condition: ZooKeeper's leader works through all
@@ -57,6 +67,10 @@ const SETTLING_PART: u32 = 12;
 /// elections of the session rely on the same lease. Each further refusal in a row doubles it.
 const RETRY_PART: u32 = 24;
 
+/// How many heartbeats are looked at to say whether a lease goes on: the first may prove nothing, two
+/// more prove what came before them, and from the fourth on all are alike.
+const HEARTBEATS_AHEAD: u32 = 4;
+
 /// Three doublings make a third of the timeout, the interval of heartbeats that succeed.
 const MOST_DOUBLINGS: u32 = 3;
 
@@ -65,6 +79,7 @@ const MOST_DOUBLINGS: u32 = 3;
 pub(crate) struct Lease {
     grade: LeaseGrade,
     margin: LeaseMargin,
+    pace: HeartbeatPace,
     /// The least that was ever granted to the session.
     timeout: Duration,
     server: ServerMode,
@@ -96,7 +111,16 @@ enum LeaseState {
     Unproved,
     /// A proof came when none was in force.
     Settling(Tentative),
-    Until(Instant),
+    Proved(Proved),
+}
+
+/// Deadlines that are in force.
+#[derive(Clone, Copy, Debug)]
+struct Proved {
+    /// What the leader behind the connection counts by, if it leads.
+    by_leader: Instant,
+    /// What it counted by at the last commit that was asked for later; no later than `by_leader`.
+    by_quorum: Option<Instant>,
 }
 
 /// A deadline that counts once something that was sent late enough is answered.
@@ -107,10 +131,11 @@ struct Tentative {
 }
 
 impl Lease {
-    pub(crate) const fn new(grade: LeaseGrade, margin: LeaseMargin) -> Self {
+    pub(crate) const fn new(grade: LeaseGrade, margin: LeaseMargin, pace: HeartbeatPace) -> Self {
         Self {
             grade,
             margin,
+            pace,
             timeout: Duration::ZERO,
             server: ServerMode::ReadWrite,
             state: LeaseState::Unproved,
@@ -128,18 +153,16 @@ impl Lease {
     pub(crate) fn accepted(&mut self, handshake: Handshake) {
         self.timeout = handshake.least_timeout;
         self.evidence = Evidence::NONE;
-        self.state = match self.state {
-            LeaseState::Until(deadline) => {
-                LeaseState::Until(deadline.min(self.deadline_after(handshake.sent_at)))
-            }
-            LeaseState::Unproved | LeaseState::Settling(_) => LeaseState::Unproved,
-        };
+        let longest = self.deadline_after(handshake.sent_at);
+        self.state = self
+            .deadline()
+            .map_or(LeaseState::Unproved, |deadline| LeaseState::proved(deadline.min(longest)));
     }
 
     /// The accepted handshake made the session. That is a write: a quorum has committed it.
     pub(crate) fn begin(&mut self, handshake: Handshake) {
         self.connect(handshake);
-        self.state = LeaseState::Until(self.deadline_after(handshake.sent_at));
+        self.state = LeaseState::proved(self.deadline_after(handshake.sent_at));
     }
 
     /// The accepted handshake went on with the session.
@@ -183,21 +206,40 @@ impl Lease {
 
     /// A heartbeat sent at `sent_at` was answered at `now` with success. While
     /// [`Lease::is_settling`], heartbeats are checks.
-    pub(crate) fn heartbeat_answered(&mut self, now: Instant, sent_at: Instant) -> Followup {
-        self.round_trips.note_heartbeat(now.saturating_since(sent_at));
-        self.settle(now, sent_at);
+    pub(crate) fn heartbeat_answered(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        kind: HeartbeatKind,
+    ) -> Followup {
+        let round_trip = now.saturating_since(sent_at);
+        match (self.grade, kind) {
+            // What a leader's lease takes is a commit.
+            (LeaseGrade::Quorum, HeartbeatKind::Sync) => {
+                self.round_trips.note_confirmation(round_trip);
+            }
+            _ => self.round_trips.note_heartbeat(round_trip),
+        }
+        if kind == HeartbeatKind::Check {
+            self.settle(now, sent_at);
+        }
         if let Some(handshake) = self.evidence.handshake.take() {
             self.prove(now, handshake);
         }
-        self.evidence.heartbeat_answered(now, sent_at)
+        self.vouch(kind);
+        self.evidence.heartbeat_answered(now, sent_at, kind, self.pace)
     }
 
-    /// The confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with success.
-    pub(crate) fn confirmed(&mut self, now: Instant, sent_at: Instant) {
+    /// The confirmation of a heartbeat, sent at `sent_at`, was answered at `now` with success. The
+    /// kind of the heartbeat, if it still counts.
+    pub(crate) fn confirmed(&mut self, now: Instant, sent_at: Instant) -> Option<HeartbeatKind> {
         self.round_trips.note_confirmation(now.saturating_since(sent_at));
-        if let Some(handed_over) = self.evidence.confirmed(now, self.timeout) {
+        let Confirmed { kind, handed_over } = self.evidence.confirmed(now, self.timeout)?;
+        if let Some(handed_over) = handed_over {
             self.prove(now, handed_over);
+            self.vouch(kind);
         }
+        Some(kind)
     }
 
     /// The confirmation of a heartbeat was refused, or not even sent.
@@ -212,19 +254,24 @@ impl Lease {
 
     /// Whether the lease lapses now: true once for each time that it does.
     pub(crate) fn lapses(&mut self, now: Instant) -> bool {
-        match self.state {
-            LeaseState::Until(deadline) if deadline <= now => {
-                self.state = LeaseState::Unproved;
-                true
-            }
-            LeaseState::Unproved | LeaseState::Settling(_) | LeaseState::Until(_) => false,
-        }
+        let LeaseState::Proved(Proved { by_leader, by_quorum }) = self.state else {
+            return false;
+        };
+        let lapses = self.deadline().is_some_and(|deadline| deadline <= now);
+        self.state = if by_leader <= now {
+            LeaseState::Unproved
+        } else {
+            let by_quorum = by_quorum.filter(|deadline| now < *deadline);
+            LeaseState::Proved(Proved { by_leader, by_quorum })
+        };
+        lapses
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
-        match self.state {
-            LeaseState::Until(deadline) => Some(deadline),
-            LeaseState::Unproved | LeaseState::Settling(_) => None,
+        match (self.state, self.grade) {
+            (LeaseState::Proved(Proved { by_quorum, .. }), LeaseGrade::Quorum) => by_quorum,
+            (LeaseState::Proved(Proved { by_leader, .. }), _) => Some(by_leader),
+            (LeaseState::Unproved | LeaseState::Settling(_), _) => None,
         }
     }
 
@@ -236,7 +283,7 @@ impl Lease {
     /// When the next heartbeat is due, after one that was answered with success: once it can prove
     /// more than that one, or settle what is tentative.
     pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
-        let due = self.evidence.pair.map_or(now, |pair| pair.ripe_at);
+        let due = self.evidence.due_at(self.pace).unwrap_or(now);
         self.settles_at().map_or(due, |settles_at| due.min(settles_at)).max(now)
     }
 
@@ -263,7 +310,7 @@ impl Lease {
     pub(crate) fn outlook(&self, now: Instant, beats_from: Instant) -> LeaseOutlook {
         let timeout = self.timeout;
         let until = self.deadline().filter(|&until| now < until);
-        let longest = match outlook::longest(self.grade, self.margin, timeout) {
+        let longest = match outlook::longest(self.grade, self.margin, self.pace, timeout) {
             Some(longest) => longest,
             // Pings come too rarely; what the caller sends may keep it.
             None if self.grade == LeaseGrade::Contact => {
@@ -287,8 +334,8 @@ impl Lease {
         }
     }
 
-    /// Whether proofs come before `deadline`, and before the deadlines that they set: the next one,
-    /// and the one after that. From then on all are alike.
+    /// Whether proofs come before `deadline`, and before the deadlines that they set, if heartbeats go
+    /// out when they are due and every answer takes this long.
     fn is_proved_before(&self, deadline: Instant, now: Instant, round_trip: Duration) -> bool {
         let reserve = outlook::reserve(self.timeout, round_trip);
         let in_time = |sent_at: Instant, deadline| sent_at + reserve < deadline;
@@ -297,20 +344,23 @@ impl Lease {
             let sent_at = Instant::since_origin(deadline.elapsed().saturating_sub(lease));
             return in_time(now.max(sent_at + self.interval()), deadline);
         }
-        let Evidence { handshake, pair, unconfirmed } = self.evidence;
-        // When the heartbeats are sent that complete the next proof and the one after it, and what
-        // the next one counts from. One that is on its way was sent earlier: so much the better.
-        let (next, from, after_next) = if let Some(last) = unconfirmed {
-            (now, last.handed_over, last.ripe_at(now + round_trip, self.timeout))
-        } else {
-            let next = pair.map_or(now, |pair| pair.ripe_at.max(now));
-            let from = pair.map(|pair| pair.sent_at).or(handshake);
-            (next, from, next + round_trip + self.interval())
-        };
-        let bridge = from.map(|sent_at| self.deadline_after(sent_at));
-        in_time(after_next, deadline)
-            || in_time(next, deadline)
-                && bridge.is_some_and(|deadline| in_time(after_next, deadline))
+        let (mut ahead, mut now) = (*self, now);
+        ahead.state = LeaseState::proved(deadline);
+        if ahead.evidence.awaits_confirmation() {
+            now = now + round_trip;
+            ahead.confirmed(now, now);
+        }
+        for _ in 0..HEARTBEATS_AHEAD {
+            let sent_at = ahead.next_heartbeat(now);
+            if !ahead.deadline().is_some_and(|deadline| in_time(sent_at, deadline)) {
+                return false;
+            }
+            now = sent_at + round_trip;
+            ahead.heartbeat_answered(now, sent_at, HeartbeatKind::Check);
+            now = now + round_trip;
+            ahead.confirmed(now, sent_at);
+        }
+        true
     }
 
     /// Between the answer to one heartbeat and the next: more than half a tick, since servers grant
@@ -322,7 +372,7 @@ impl Lease {
     fn settles_at(&self) -> Option<Instant> {
         match self.state {
             LeaseState::Settling(Tentative { settles_at, .. }) => Some(settles_at),
-            LeaseState::Unproved | LeaseState::Until(_) => None,
+            LeaseState::Unproved | LeaseState::Proved(_) => None,
         }
     }
 
@@ -331,8 +381,18 @@ impl Lease {
         if let LeaseState::Settling(Tentative { deadline, settles_at }) = self.state
             && sent_at >= settles_at
         {
-            self.state =
-                if now < deadline { LeaseState::Until(deadline) } else { LeaseState::Unproved };
+            self.state = if now < deadline {
+                LeaseState::Proved(Proved { by_leader: deadline, by_quorum: None })
+            } else {
+                LeaseState::Unproved
+            };
+        }
+    }
+
+    /// The heartbeat that was answered last was sent after everything that is proved by the leader.
+    fn vouch(&mut self, kind: HeartbeatKind) {
+        if let (LeaseState::Proved(proved), HeartbeatKind::Check) = (&mut self.state, kind) {
+            proved.by_quorum = Some(proved.by_leader);
         }
     }
 
@@ -344,7 +404,9 @@ impl Lease {
             return;
         }
         self.state = match self.state {
-            LeaseState::Until(current) => LeaseState::Until(current.max(claimed)),
+            LeaseState::Proved(Proved { by_leader, by_quorum }) => {
+                LeaseState::Proved(Proved { by_leader: by_leader.max(claimed), by_quorum })
+            }
             LeaseState::Settling(Tentative { deadline, settles_at }) if now < deadline => {
                 LeaseState::Settling(Tentative { deadline: deadline.max(claimed), settles_at })
             }
@@ -357,5 +419,11 @@ impl Lease {
 
     fn deadline_after(&self, sent_at: Instant) -> Instant {
         sent_at + self.margin.shorten(self.timeout)
+    }
+}
+
+impl LeaseState {
+    const fn proved(deadline: Instant) -> Self {
+        Self::Proved(Proved { by_leader: deadline, by_quorum: Some(deadline) })
     }
 }

@@ -36,7 +36,7 @@ pub use event::{
     Completion, ConnectionEnd, Event, Expiry, Failure, ProtocolError, SessionEnd, SubmitError,
     TransportCommand,
 };
-pub use lease::{LeaseGrade, LeaseMargin, LeaseOutlook};
+pub use lease::{HeartbeatPace, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
 pub use path::{PathError, ZnodePath, check_path};
 #[cfg(feature = "sasl-digest-md5")]
 pub use sasl::{DigestMd5, ServerProof};

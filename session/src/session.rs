@@ -1,7 +1,6 @@
 //! The session: what goes in, what comes out, and which state it is in.
 
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroUsize;
@@ -17,7 +16,7 @@ use crate::sasl::SaslChallenge;
 use crate::servers::{ServerIndex, Servers};
 use crate::time::Instant;
 use crate::watches::Watches;
-use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State};
+use state::{Authenticating, Authentication, Closing, Granted, Identity, Live, State, Upkeep};
 
 mod connection;
 mod frames;
@@ -44,8 +43,7 @@ pub struct Session<R, W> {
     state: State,
     identity: Identity,
     lease: Lease,
-    /// What the heartbeats name, while they are wanted.
-    heartbeat_znode: Option<String>,
+    upkeep: Upkeep,
     /// What a server has to have applied before this session talks to it.
     seen: Zxid,
     /// Up to which transaction all watch events were delivered. An event may share its
@@ -86,8 +84,8 @@ impl<R, W: Clone> Session<R, W> {
             attempts: 0,
             state: State::Waiting { until: now },
             identity,
-            lease: Lease::new(config.grade, config.margin),
-            heartbeat_znode: None,
+            lease: Lease::new(config.grade, config.margin, config.pace),
+            upkeep: Upkeep::Idle,
             seen: Zxid::ZERO,
             delivered: Zxid::ZERO,
             requests: Requests::new(config.limits),

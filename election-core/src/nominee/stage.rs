@@ -129,7 +129,6 @@ pub(super) enum Ahead {
     Nobody,
     Others {
         leader: CandidateName,
-        count: u32,
     },
 }
 
@@ -248,15 +247,15 @@ impl Stage {
         }
     }
 
-    /// Whether the nominee leads, or may do so soon.
+    /// Whether the nominee leads, or is the next to lead.
     pub(super) fn needs_lease(&self) -> bool {
         match self {
             Self::Leading(_) => true,
             Self::Standing(Standing {
                 own_watch: OwnWatch::Armed { .. },
-                position: Position::Behind(behind),
+                position: Position::Behind(Behind { ahead, .. }),
                 ..
-            }) => behind.is_near(),
+            }) => matches!(ahead, Ahead::Nobody),
             Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
@@ -347,24 +346,11 @@ impl Position {
     }
 }
 
-/// So many may have been ahead of the predecessor, at the last listing, of one that proves its lease
-/// before it is promoted. Who was not the heir then is not told when it becomes the heir: only the
-/// end of its predecessor wakes it, and then the lease has to be there. This many make elections of
-/// five nominees fast, at the price of as many that prove their leases.
-const OTHERS_AHEAD_OF_THE_NEAR: u32 = 3;
-
 impl Behind {
-    fn is_near(&self) -> bool {
-        match self.ahead {
-            Ahead::Nobody => true,
-            Ahead::Others { count, .. } => count <= OTHERS_AHEAD_OF_THE_NEAR,
-        }
-    }
-
     pub(super) fn leader(&self) -> &CandidateName {
         match &self.ahead {
             Ahead::Nobody => &self.predecessor,
-            Ahead::Others { leader, .. } => leader,
+            Ahead::Others { leader } => leader,
         }
     }
 }

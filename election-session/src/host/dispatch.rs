@@ -22,7 +22,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             match self.events.pop_front() {
                 Some(Pending::Event(event)) => return Some(event),
                 Some(Pending::Over(key)) => {
-                    if let Some(event) = self.take_over(key) {
+                    if let Some(event) = self.take_over(now, key) {
                         return Some(event);
                     }
                     continue;
@@ -75,6 +75,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if core::mem::replace(&mut self.clock, Clock::Settled) == Clock::Read {
             self.look_if_due(now);
             self.tell_deadlines(now);
+            self.rest_if_due(now);
             return true;
         }
         let has_delivered = self.deliver_lists(now);
@@ -114,6 +115,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             SessionEvent::Connected { session, timeout, read_only } => {
                 self.link = if read_only { Link::ReadOnly } else { Link::Up { timeout } };
                 self.heartbeats.connected();
+                self.lease_not_needed(now);
                 // From now on an expiry is one like any other.
                 self.settings.resumption = None;
                 self.tell(Event::Connected { session, timeout, read_only });

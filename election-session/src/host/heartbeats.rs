@@ -2,9 +2,9 @@
 //! session's.
 
 use zk_jute::ErrorCode;
-use zk_session::Instant;
+use zk_session::{Instant, LeaseUpkeep};
 
-use super::{Recipe, RecipeHost};
+use super::{Link, Recipe, RecipeHost};
 use crate::event::Event;
 use crate::heartbeats::Checked;
 use crate::key::RecipeKey;
@@ -60,12 +60,33 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     fn check(&mut self, now: Instant, next: Option<Checked>) {
-        let started = next
-            .as_ref()
-            .is_some_and(|Checked { path, .. }| self.session.start_heartbeats(now, path).is_ok());
-        if !started {
-            self.session.stop_heartbeats();
+        let checked = next.as_ref().is_some_and(|Checked { path, .. }| {
+            self.session.keep_lease(now, LeaseUpkeep::InForce { znode: path }).is_ok()
+        });
+        if !checked {
+            self.keep_ready(now);
         }
         self.heartbeats.checked = next;
+    }
+
+    /// The lease is to be ready, and proved by one check once a recipe needs it.
+    pub(super) fn keep_ready(&mut self, now: Instant) {
+        let kept = self.session.keep_lease(now, LeaseUpkeep::Ready);
+        debug_assert!(kept.is_ok(), "no znode is named");
+    }
+
+    /// No recipe stands: in a while, the lease need not be ready any more.
+    pub(super) fn lease_not_needed(&mut self, now: Instant) {
+        if let (true, Link::Up { timeout }) = (self.seats.is_empty(), self.link) {
+            self.readiness.not_needed(now, timeout);
+        }
+    }
+
+    /// Lets the lease lapse if no recipe has stood for a while.
+    pub(super) fn rest_if_due(&mut self, now: Instant) {
+        if self.readiness.ends(now) && self.seats.is_empty() {
+            let kept = self.session.keep_lease(now, LeaseUpkeep::Idle);
+            debug_assert!(kept.is_ok(), "no znode is named");
+        }
     }
 }

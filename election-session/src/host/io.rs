@@ -50,7 +50,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if self.lists.has_undelivered() {
             return Some(Instant::ORIGIN);
         }
-        let others = [self.looks.next(), self.deadlines.next()].into_iter().flatten();
+        let others =
+            [self.looks.next(), self.deadlines.next(), self.readiness.next()].into_iter().flatten();
         self.session.poll_timeout().into_iter().chain(others).min()
     }
 

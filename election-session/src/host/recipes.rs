@@ -27,6 +27,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
         self.seats.insert(key, Seat::new(key, recipe, site));
+        self.readiness.clear();
+        if self.heartbeats.checked.is_none() {
+            self.keep_ready(now);
+        }
         if let Some(end) = self.ended() {
             self.recipe_is_over(key, RecipeEnd::HostEnded(end));
         } else if let (Link::Up { .. }, Some(session), true) =
@@ -141,11 +145,12 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     }
 
     /// Takes out a recipe that is over.
-    pub(super) fn take_over(&mut self, key: RecipeKey) -> Option<Event<R, T, W>> {
+    pub(super) fn take_over(&mut self, now: Instant, key: RecipeKey) -> Option<Event<R, T, W>> {
         let Seat { recipe, site, stage: SeatStage::Over(end), .. } = self.seats.remove(&key)?
         else {
             return None;
         };
+        self.lease_not_needed(now);
         Some(Event::Over { key, recipe: Box::new(recipe), site, end })
     }
 

@@ -70,6 +70,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             for key in keys {
                 self.recipe_is_over(key, RecipeEnd::HostEnded(end));
             }
+            self.readiness.clear();
             self.tell(Event::Ended { session: ended, end });
         }
     }

@@ -25,8 +25,8 @@ fn a_new_session_has_a_lease_to_lead_by() {
 #[test]
 fn a_grant_is_announced_once_the_lease_is_proved() {
     let mut lab = Lab::new();
-    // Nothing needs the lease: it lapses.
-    lab.pass(60_000);
+    // Nothing has needed the lease for so long that it is not even ready.
+    lab.pass(120_000);
     let key = lab.stand(nominee(1));
     let waits = GrantChange::AwaitsLease(LeaseOutlook::AwaitsProof);
     assert!(lab.grants().iter().all(|change| *change == waits));

@@ -8,6 +8,7 @@ mod lab;
 mod lists;
 mod looks;
 mod puppet;
+mod readiness;
 mod requests;
 mod rounds;
 mod server;

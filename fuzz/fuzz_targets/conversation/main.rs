@@ -19,7 +19,8 @@ use zk_jute::records::{
 };
 use zk_jute::{Vector, Version};
 use zk_session::{
-    Config, ConnectionEnd, Event, Instant, Session, TransportCommand, WatchMode, Watching,
+    Config, ConnectionEnd, Event, Instant, LeaseUpkeep, Session, TransportCommand, WatchMode,
+    Watching,
 };
 
 use laws::Laws;
@@ -241,7 +242,7 @@ impl World {
                 }
             }
             Step::Heartbeats { name } => {
-                let _ = session.start_heartbeats(now, path(name));
+                let _ = session.keep_lease(now, LeaseUpkeep::InForce { znode: path(name) });
             }
             _ => session.close(now),
         }

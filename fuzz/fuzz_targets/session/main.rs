@@ -16,8 +16,8 @@ use zk_jute::records::{
 };
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session, SessionEnd,
-    SessionTicket,
+    Config, Instant, LeaseUpkeep, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session,
+    SessionEnd, SessionTicket,
 };
 
 use laws::Laws;
@@ -146,10 +146,15 @@ impl World {
             Ask::Authenticate { scheme: Text(scheme), credential: Blob(credential) } => {
                 let _ = self.session.authenticate(now, scheme, credential);
             }
-            Ask::StartHeartbeats { path } => {
-                let _ = self.session.start_heartbeats(now, path.as_str());
+            Ask::KeepLease { path } => {
+                let _ = self.session.keep_lease(now, LeaseUpkeep::InForce { znode: path.as_str() });
             }
-            Ask::StopHeartbeats => self.session.stop_heartbeats(),
+            Ask::KeepLeaseReady => {
+                let _ = self.session.keep_lease(now, LeaseUpkeep::Ready);
+            }
+            Ask::LetLeaseLapse => {
+                let _ = self.session.keep_lease(now, LeaseUpkeep::Idle);
+            }
             Ask::Close => self.session.close(now),
             Ask::Detach => self.detach(),
             Ask::Resume { seed } => self.resume((*seed).into()),

@@ -112,10 +112,11 @@ pub(crate) enum Ask {
         scheme: Text,
         credential: Blob,
     },
-    StartHeartbeats {
+    KeepLease {
         path: Path,
     },
-    StopHeartbeats,
+    KeepLeaseReady,
+    LetLeaseLapse,
     Close,
     Detach,
     /// Goes on with what was detached, in place of the session that there is.

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::grade::{LeaseGrade, LeaseMargin};
+use super::pace::HeartbeatPace;
 use crate::time::Instant;
 
 /// Whether the lease of a session can be relied on to go on, and if not, why: what a nominee that
@@ -18,23 +19,24 @@ pub enum LeaseOutlook {
         /// The present deadline.
         until: Instant,
     },
-    /// Nothing is known to be wrong, but the proof is still to come: it takes two heartbeats with a
-    /// third of the timeout between them, or after a reconnect about one round trip, and a twelfth
-    /// of the timeout more if the lease had lapsed. Without a connection to a server that takes
-    /// writes there is none.
+    /// Nothing is known to be wrong, but the proof is still to come. A session whose lease is kept
+    /// [ready](crate::LeaseUpkeep::Ready) needs a round trip for it; after a reconnect, a twelfth of
+    /// the timeout more if the lease had lapsed; any other one needs two heartbeats with a third of
+    /// the timeout between them. Without a connection to a server that takes writes there is none.
     AwaitsProof,
     /// Answers take too long: a lease would lapse before it could be proved anew, so it is not
-    /// called secure until they come faster. A longer session timeout helps, or a smaller
-    /// [`LeaseMargin`], or a server that is nearer.
+    /// called secure until they come faster. A longer session timeout helps, or heartbeats of pace
+    /// [`Sixths`](crate::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], a server that is nearer.
     RoundTripTooLong {
         /// How long the last answers took: the longer of the last heartbeat and its confirmation,
         /// and under [`LeaseGrade::Contact`] the last ping.
         round_trip: Duration,
         /// What the lease counts with: the least timeout that was ever granted to the session.
         timeout: Duration,
-        /// Round trips have to be shorter than this, given the grade, the margin and the timeout:
-        /// with a margin of a tenth, between a 22nd and a 21st part of the timeout; under
-        /// [`LeaseGrade::Contact`], a bit less than a fifth.
+        /// Round trips have to be shorter than this, given the grade, the margin, the pace of
+        /// heartbeats and the timeout: with a margin of a tenth, between a 22nd and a 21st part of
+        /// the timeout, of pace [`Sixths`](crate::HeartbeatPace::Sixths) between a 12th and an 11th;
+        /// under [`LeaseGrade::Contact`], a bit less than a fifth.
         longest: Duration,
     },
 }
@@ -87,25 +89,35 @@ pub(super) fn reserve(timeout: Duration, round_trip: Duration) -> Duration {
 /// Below which round trips a proof always comes [`reserve`] before the deadline that the one before
 /// it has set; `None` if the margin leaves no time for that, however short they are.
 ///
-/// With heartbeats: one is sent at 0, the next a round trip and a third of the timeout later, and
-/// then proves the first. The one after that comes as much later, and proves the second. So with
-/// the rest *m* that the margin leaves, 2/3 *T* + 2 *r* + reserve < *m T*. With pings, of which one
-/// is enough, *T*/3 + reserve < *m T*.
+/// Heartbeats are sent at intervals *i*. Of pace [`Thirds`](HeartbeatPace::Thirds), each proves the
+/// one before it, a round trip *r* and a third of the timeout after it was sent, and the next proof
+/// comes with the next one: with the rest *m* that the margin leaves, 2 *i* + reserve < *m T*, where
+/// *i* = *T*/3 + *r*. Of pace [`Sixths`](HeartbeatPace::Sixths), each proves the last but one:
+/// 3 *i* + reserve < *m T*, where *i* is half of that, or of *T*/4 + 2 *r* where that is more: the
+/// confirmation's answer counts, too. With pings, of which one is enough,
+/// *T*/3 + reserve < *m T*.
 pub(super) fn longest(
     grade: LeaseGrade,
     margin: LeaseMargin,
+    pace: HeartbeatPace,
     timeout: Duration,
 ) -> Option<Duration> {
     let rest = margin.rest();
-    match grade {
-        LeaseGrade::Contact => {
+    match (grade, pace) {
+        (LeaseGrade::Contact, _) => {
             let spare = (3 * rest).checked_sub(100)?;
             (spare > 30).then(|| timeout * spare / 900)
         }
-        LeaseGrade::Sync | LeaseGrade::Quorum => {
+        (LeaseGrade::Sync | LeaseGrade::Quorum, HeartbeatPace::Thirds) => {
             let spare = (3 * rest).checked_sub(200)?;
             let with_a_tenth = timeout * spare.checked_sub(30)? / 600;
             Some(with_a_tenth.min(timeout * spare / 1500))
+        }
+        (LeaseGrade::Sync | LeaseGrade::Quorum, HeartbeatPace::Sixths) => {
+            let spare = (2 * rest).checked_sub(100)?;
+            let with_a_tenth = timeout * spare.checked_sub(20)? / 300;
+            let with_late_confirmations = timeout * (8 * rest).checked_sub(300)? / 4800;
+            Some(with_a_tenth.min(timeout * spare / 900).min(with_late_confirmations))
         }
     }
 }

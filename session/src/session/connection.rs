@@ -150,6 +150,7 @@ impl<R, W: Clone> Session<R, W> {
             (Grant::Resumed(_), false) => self.lease.resume(now, handshake),
         }
         let (Grant::Made(session) | Grant::Resumed(session)) = grant;
+        let heartbeat = Heartbeat::DueAt(self.first_heartbeat_at(now, &accepted));
         self.state = State::Live(Live {
             timeout,
             since: now,
@@ -161,7 +162,7 @@ impl<R, W: Clone> Session<R, W> {
                 Server::TakesWrites
             },
             ping: Ping::Answered,
-            heartbeat: Heartbeat::DueAt(now),
+            heartbeat,
             refusals: 0,
             closing: Closing::NotAsked,
         });

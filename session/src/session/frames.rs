@@ -5,7 +5,7 @@ use zk_jute::records::WatcherEvent;
 use zk_jute::{Decode, ErrorCode, Oversized, ReplyHeader, Xid, Zxid};
 
 use super::Session;
-use super::heartbeat::heartbeat_outcome;
+use super::heartbeat::{heartbeat_kind, heartbeat_outcome};
 use super::state::{Live, Ping, State};
 use crate::event::{Completion, ConnectionEnd, Event, Failure, ProtocolError, SessionEnd};
 use crate::requests::Purpose;
@@ -141,7 +141,8 @@ impl<R, W: Clone> Session<R, W> {
                     Ok(outcome) => outcome,
                     Err(error) => return self.broken(now, error.into()),
                 };
-                self.heartbeat_answered(now, pending.sent_at, outcome);
+                let kind = heartbeat_kind(pending.opcode);
+                self.heartbeat_answered(now, pending.sent_at, kind, outcome);
             }
             (Purpose::Confirmation, error) => {
                 self.confirmation_answered(now, pending.sent_at, error);

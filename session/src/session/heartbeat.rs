@@ -6,55 +6,65 @@ use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResponse
 use zk_jute::{Decode, DecodeError, Encode, ErrorCode, OpCode, Version};
 
 use super::Session;
-use super::state::{Closing, Heartbeat, HeartbeatZnode, Live, Ping, State};
+use super::state::{
+    AcceptedHandshake, Closing, Grant, Heartbeat, Live, Ping, SentFor, State, Upkeep,
+};
 use super::submission::REQUEST_HEADER_LEN;
 use crate::event::{Event, SubmitError};
-use crate::lease::{Followup, LeaseGrade, LeaseOutlook};
+use crate::lease::{Followup, HeartbeatKind, LeaseGrade, LeaseOutlook, LeaseUpkeep};
 use crate::requests::Purpose;
 use crate::time::Instant;
 
+/// What is checked of a session that is not known to have created anything: it always exists.
+const ROOT: &str = "/";
+
 impl<R, W: Clone> Session<R, W> {
-    /// Proves the lease from now on, as the [`LeaseGrade`] of this session demands: with a
-    /// heartbeat that names `znode`, at once and then a third of the timeout after each answer,
-    /// over reconnects too, until [`Session::stop_heartbeats`]. Called again it goes on with
-    /// another znode.
+    /// Does this for the lease from now on, over reconnects too, until it is called again. At the
+    /// start it is [`LeaseUpkeep::Idle`].
     ///
-    /// Without heartbeats, a lease of the grades `Sync` and `Quorum` is proved by nothing but the
-    /// making of the session. With `Contact`, pings do, and this changes nothing.
+    /// Heartbeats go out at once where something is to be proved anew, and then at the
+    /// [pace](crate::Config::pace) of this session: each is a request and, after its answer, a `sync`
+    /// that confirms it. After a refusal the same znode is tried again soon, then ever more rarely;
+    /// another one is tried at once, so name one that stands.
     ///
-    /// The znode has to exist, or heartbeats are refused ([`Event::HeartbeatRefused`]) and prove
-    /// nothing: name the own candidate, so that the answer also shows that it stood. (Under `Sync`
-    /// it is looked at only after a lapse or a hand-over.) After a refusal the same znode is tried
-    /// again soon, then ever more rarely; another one is tried at once, so name one that stands.
+    /// With [`LeaseGrade::Contact`], pings prove the lease, and this changes nothing.
     ///
     /// # Errors
     ///
     /// [`SubmitError::TooLarge`] if no server would read the request. Nothing is changed then.
-    pub fn start_heartbeats(&mut self, now: Instant, znode: &str) -> Result<(), SubmitError> {
+    pub fn keep_lease(&mut self, now: Instant, upkeep: LeaseUpkeep<'_>) -> Result<(), SubmitError> {
         self.check_lease(now);
         if self.lease.grade() == LeaseGrade::Contact {
             return Ok(());
         }
-        self.check_size(REQUEST_HEADER_LEN + MultiRequest::new(&check(znode)).encoded_len())?;
-        let is_another = self.heartbeat_znode.as_deref() != Some(znode);
-        self.heartbeat_znode = Some(String::from(znode));
+        let next = match upkeep {
+            LeaseUpkeep::Idle => Upkeep::Idle,
+            LeaseUpkeep::Ready => Upkeep::Ready,
+            LeaseUpkeep::InForce { znode } => {
+                let check = check(znode);
+                self.check_size(REQUEST_HEADER_LEN + MultiRequest::new(&check).encoded_len())?;
+                Upkeep::InForce { znode: String::from(znode) }
+            }
+        };
+        if next == self.upkeep {
+            return Ok(());
+        }
+        let proves_more = match (&self.upkeep, &next) {
+            (Upkeep::Idle, Upkeep::Ready | Upkeep::InForce { .. })
+            | (Upkeep::Ready, Upkeep::InForce { .. }) => true,
+            (_, Upkeep::Idle | Upkeep::Ready) | (Upkeep::InForce { .. }, _) => false,
+        };
+        self.upkeep = next;
         if let State::Live(live) = &mut self.state {
             live.heartbeat = match live.heartbeat {
-                Heartbeat::RefusedUntil(_) if is_another => Heartbeat::DueAt(now),
-                Heartbeat::Unanswered(_) if is_another => {
-                    Heartbeat::Unanswered(HeartbeatZnode::Former)
-                }
-                heartbeat => heartbeat,
+                Heartbeat::DueAt(at) => Heartbeat::DueAt(if proves_more { now } else { at }),
+                Heartbeat::RefusedUntil(_) => Heartbeat::DueAt(now),
+                Heartbeat::Unanswered(_) => Heartbeat::Unanswered(SentFor::AFormer),
             };
             let live = *live;
             self.beat_if_due(now, live);
         }
         Ok(())
-    }
-
-    /// Goes back to pings. What was proved stays.
-    pub fn stop_heartbeats(&mut self) {
-        self.heartbeat_znode = None;
     }
 
     /// Whether the lease can be relied on to go on, if heartbeats go on (or start now), nothing
@@ -79,14 +89,27 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
+    /// When the first heartbeat of a connection is due. The handshake that made a session has proved
+    /// enough for a while.
+    pub(super) fn first_heartbeat_at(&self, now: Instant, accepted: &AcceptedHandshake) -> Instant {
+        match (&self.upkeep, accepted.session) {
+            (Upkeep::Ready, Grant::Made(_)) => {
+                now.max(accepted.handshake.sent_at + accepted.timeout / 3)
+            }
+            (Upkeep::Ready, Grant::Resumed(_)) | (Upkeep::Idle | Upkeep::InForce { .. }, _) => now,
+        }
+    }
+
     /// When a heartbeat is due on this connection.
     pub(super) fn heartbeat_at(&self, live: Live) -> Option<Instant> {
-        match (&self.heartbeat_znode, live.heartbeat, live.closing) {
+        match (&self.upkeep, live.heartbeat, live.closing) {
             // A server without its leader would refuse it.
             _ if live.is_read_only() => None,
-            (Some(_), Heartbeat::DueAt(due) | Heartbeat::RefusedUntil(due), Closing::NotAsked) => {
-                Some(due)
-            }
+            (
+                Upkeep::Ready | Upkeep::InForce { .. },
+                Heartbeat::DueAt(due) | Heartbeat::RefusedUntil(due),
+                Closing::NotAsked,
+            ) => Some(due),
             _ => None,
         }
     }
@@ -103,26 +126,34 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
+    /// Goes on with `live`, and sends a heartbeat if one is due.
     pub(super) fn beat_if_due(&mut self, now: Instant, live: Live) {
+        self.state = State::Live(live);
         if self.heartbeat_at(live).is_none_or(|due| now < due) {
             return;
         }
-        let Some(znode) = &self.heartbeat_znode else {
-            return;
+        let znode = match &self.upkeep {
+            Upkeep::Idle => return,
+            Upkeep::Ready => ROOT,
+            Upkeep::InForce { znode } => znode.as_str(),
         };
-        let sent = match self.lease.grade() {
-            LeaseGrade::Contact => return,
+        let kind = match (self.lease.grade(), &self.upkeep) {
+            (LeaseGrade::Contact, _) => return,
+            (LeaseGrade::Quorum, Upkeep::InForce { .. }) => HeartbeatKind::Check,
             // A follower answers a `sync` also for a session that its leader is closing.
-            LeaseGrade::Sync if !self.lease.is_settling() => {
+            _ if self.lease.is_settling() => HeartbeatKind::Check,
+            _ => HeartbeatKind::Sync,
+        };
+        let sent = match kind {
+            HeartbeatKind::Sync => {
                 self.requests.send(now, &SyncRequest { path: znode }, Purpose::Heartbeat)
             }
-            LeaseGrade::Sync | LeaseGrade::Quorum => {
-                let operations = check(znode);
-                self.requests.send(now, &MultiRequest::new(&operations), Purpose::Heartbeat)
+            HeartbeatKind::Check => {
+                self.requests.send(now, &MultiRequest::new(&check(znode)), Purpose::Heartbeat)
             }
         };
         debug_assert!(sent.is_ok(), "its length was checked when the znode was named");
-        let heartbeat = Heartbeat::Unanswered(HeartbeatZnode::Current);
+        let heartbeat = Heartbeat::Unanswered(SentFor::ThePresent);
         self.state = State::Live(Live { last_sent: now, heartbeat, ..live });
     }
 
@@ -131,31 +162,36 @@ impl<R, W: Clone> Session<R, W> {
         &mut self,
         now: Instant,
         sent_at: Instant,
+        kind: HeartbeatKind,
         outcome: ErrorCode,
     ) {
-        if outcome != ErrorCode::OK {
-            return self.heartbeat_refused(now, outcome);
-        }
-        let followup = self.lease.heartbeat_answered(now, sent_at);
-        let State::Live(live) = &mut self.state else {
+        let State::Live(live) = self.state else {
             return;
         };
-        live.refusals = 0;
-        match (followup, &self.heartbeat_znode, live.closing) {
-            (Followup::Confirm, Some(znode), Closing::NotAsked) => {
-                let request = SyncRequest { path: znode };
-                let sent = self.requests.send(now, &request, Purpose::Confirmation);
-                debug_assert!(sent.is_ok(), "shorter than the heartbeat");
-                live.last_sent = now;
-            }
-            (Followup::Confirm, _, _) => {
-                self.lease.not_confirmed();
-                live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now));
-            }
-            (Followup::Nothing, _, _) => {
-                live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now));
-            }
+        let is_present = matches!(live.heartbeat, Heartbeat::Unanswered(SentFor::ThePresent));
+        match (outcome, &self.upkeep) {
+            (ErrorCode::OK, _) => {}
+            // The leader looks at the session before it looks at the root's access list.
+            (ErrorCode::NO_AUTH, Upkeep::Ready) if is_present => {}
+            _ => return self.heartbeat_refused(now, outcome),
         }
+        let followup = self.lease.heartbeat_answered(now, sent_at, kind);
+        if followup == Followup::Confirm {
+            let path = match (&self.upkeep, live.closing) {
+                (_, Closing::GiveUpAt(_)) | (Upkeep::Idle, _) => None,
+                (Upkeep::Ready, Closing::NotAsked) => Some(ROOT),
+                (Upkeep::InForce { znode }, Closing::NotAsked) => Some(znode.as_str()),
+            };
+            if let Some(path) = path {
+                let sent = self.requests.send(now, &SyncRequest { path }, Purpose::Confirmation);
+                debug_assert!(sent.is_ok(), "shorter than the heartbeat");
+                self.state = State::Live(Live { last_sent: now, refusals: 0, ..live });
+                return;
+            }
+            self.lease.not_confirmed();
+        }
+        let heartbeat = Heartbeat::DueAt(self.heartbeat_after(now, kind));
+        self.beat_if_due(now, Live { refusals: 0, heartbeat, ..live });
     }
 
     /// The confirmation of a heartbeat was answered with this outcome.
@@ -169,26 +205,42 @@ impl<R, W: Clone> Session<R, W> {
             self.lease.not_confirmed();
             return self.heartbeat_refused(now, outcome);
         }
-        self.lease.confirmed(now, sent_at);
-        if let State::Live(live) = &mut self.state {
-            live.heartbeat = Heartbeat::DueAt(self.lease.next_heartbeat(now));
+        let kind = self.lease.confirmed(now, sent_at);
+        let due = kind
+            .map_or_else(|| self.lease.next_heartbeat(now), |kind| self.heartbeat_after(now, kind));
+        if let State::Live(live) = self.state {
+            self.beat_if_due(now, Live { heartbeat: Heartbeat::DueAt(due), ..live });
+        }
+    }
+
+    /// When the next heartbeat is due after one of this kind: at once where a `sync` was answered, and
+    /// a commit is wanted meanwhile.
+    fn heartbeat_after(&self, now: Instant, kind: HeartbeatKind) -> Instant {
+        match (self.lease.grade(), &self.upkeep, kind) {
+            (LeaseGrade::Quorum, Upkeep::InForce { .. }, HeartbeatKind::Sync) => now,
+            _ => self.lease.next_heartbeat(now),
         }
     }
 
     fn heartbeat_refused(&mut self, now: Instant, error: ErrorCode) {
-        self.events.push_back(Event::HeartbeatRefused { error });
         let State::Live(live) = &mut self.state else {
             return;
         };
-        live.heartbeat = match live.heartbeat {
-            // The refusal says nothing of the znode that is named now.
-            Heartbeat::Unanswered(HeartbeatZnode::Former) => Heartbeat::DueAt(now),
-            _ => Heartbeat::RefusedUntil(now + self.lease.retry_delay(live.refusals)),
+        live.heartbeat = if let Heartbeat::Unanswered(SentFor::AFormer) = live.heartbeat {
+            // The refusal says nothing of what is wanted now.
+            Heartbeat::DueAt(now)
+        } else {
+            self.events.push_back(Event::HeartbeatRefused { error });
+            Heartbeat::RefusedUntil(now + self.lease.retry_delay(live.refusals))
         };
         live.refusals = live.refusals.saturating_add(1);
         let live = *live;
         self.beat_if_due(now, live);
     }
+}
+
+pub(super) fn heartbeat_kind(opcode: OpCode) -> HeartbeatKind {
+    if opcode == OpCode::MULTI { HeartbeatKind::Check } else { HeartbeatKind::Sync }
 }
 
 /// What became of a heartbeat. What a server says of the operations of a multi stands behind its

@@ -98,6 +98,17 @@ pub(super) enum Ping {
     SentAt(Instant),
 }
 
+/// What the session does for its lease, on this connection and on later ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Upkeep {
+    Idle,
+    Ready,
+    InForce {
+        /// What heartbeats check.
+        znode: String,
+    },
+}
+
 /// When the next heartbeat goes out, if heartbeats are wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heartbeat {
@@ -105,15 +116,15 @@ pub(super) enum Heartbeat {
     /// The last one was refused: with the same znode, the next one is due then.
     RefusedUntil(Instant),
     /// It, or its confirmation, is on its way.
-    Unanswered(HeartbeatZnode),
+    Unanswered(SentFor),
 }
 
-/// Which znode the heartbeat on its way names.
+/// For which upkeep the heartbeat on its way was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeartbeatZnode {
-    Current,
-    /// One that the caller has replaced meanwhile.
-    Former,
+pub(super) enum SentFor {
+    ThePresent,
+    /// The caller wants another one since: it names another znode, or is no check.
+    AFormer,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use zk_jute::records::{CheckVersionRequest, MultiOp, MultiRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Version};
-use zk_session::{Config, LeaseGrade};
+use zk_session::{Config, LeaseGrade, LeaseUpkeep};
 
 use crate::lab::{Lab, Sent};
 
@@ -32,7 +32,12 @@ pub(crate) fn old_session(grade: fn(&mut Config)) -> Lab {
 }
 
 pub(crate) fn start(lab: &mut Lab) {
-    lab.session.start_heartbeats(lab.now, ZNODE).expect("short enough");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: ZNODE }).expect("short enough");
+}
+
+/// Keeps the lease ready.
+pub(crate) fn keep_ready(lab: &mut Lab) {
+    lab.session.keep_lease(lab.now, LeaseUpkeep::Ready).expect("no znode is named");
 }
 
 pub(crate) fn checks_other() -> MultiRequest<'static> {

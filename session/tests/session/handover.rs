@@ -5,7 +5,7 @@ use core::time::Duration;
 use zk_jute::records::{ConnectResponse, GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode, Zxid};
 use zk_session::{
-    Config, Event, Expiry, Failure, LeaseGrade, Session, SessionEnd, SessionTicket,
+    Config, Event, Expiry, Failure, LeaseGrade, LeaseUpkeep, Session, SessionEnd, SessionTicket,
     TransportCommand, Watching,
 };
 
@@ -92,7 +92,7 @@ fn the_session_is_resumed_with_all_that_the_ticket_holds() {
 fn the_lease_of_a_resumed_session_is_proved_anew() {
     let (lab, ticket) = detached();
     let mut lab = resumed(&lab, &ticket, LeaseGrade::Quorum);
-    lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: "/e/c" }).expect("a path");
     let sent_at = lab.now;
     lab.connect();
     assert_eq!(lab.session.lease_deadline(), None);
@@ -121,7 +121,7 @@ fn a_resumed_session_counts_with_the_least_timeout_that_it_ever_had() {
         assert_eq!(ticket.least_timeout(), TIMEOUT);
         let ticket = ticket.expose().parse().expect("a ticket");
         let mut lab = resumed(&lab, &ticket, grade);
-        lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
+        lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: "/e/c" }).expect("a path");
         let sent_at = lab.now;
         assert_eq!(lab.open().timeout, 20_000);
         lab.accept_as(SESSION, Duration::from_secs(20));

@@ -4,7 +4,9 @@ use core::time::Duration;
 
 use zk_jute::records::{CheckVersionRequest, GetDataRequest, MultiOp, MultiRequest, SyncRequest};
 use zk_jute::{Decode, ErrorCode, OpCode, Version};
-use zk_session::{ConnectionEnd, Event, LeaseGrade, LeaseOutlook, ProtocolError, SubmitError};
+use zk_session::{
+    ConnectionEnd, Event, LeaseGrade, LeaseOutlook, LeaseUpkeep, ProtocolError, SubmitError,
+};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, TIMEOUT, after};
@@ -260,11 +262,11 @@ fn heartbeats_stop_and_go_on_with_another_znode() {
     start(&mut lab);
     let sent_at = lab.now;
     beat(&mut lab);
-    lab.session.stop_heartbeats();
+    lab.session.keep_lease(lab.now, LeaseUpkeep::Idle).expect("no znode is named");
     lab.pass(INTERVAL);
     assert_eq!(lab.sent_one().opcode, OpCode::PING);
     lab.pong(1);
-    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: OTHER }).expect("short enough");
     let second = heartbeat(&mut lab);
     assert_eq!(MultiRequest::decode_exact(&second.body), Ok(checks_other()));
     answer(&mut lab, &second);
@@ -278,7 +280,7 @@ fn heartbeats_that_stop_before_an_answer_begin_anew() {
     let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     let first = heartbeat(&mut lab);
-    lab.session.stop_heartbeats();
+    lab.session.keep_lease(lab.now, LeaseUpkeep::Idle).expect("no znode is named");
     answer(&mut lab, &first);
     assert_eq!(lab.sent(), []);
     lab.pass(INTERVAL);
@@ -298,7 +300,7 @@ fn another_znode_does_not_bring_the_next_heartbeat_forward() {
     start(&mut lab);
     beat(&mut lab);
     lab.sleep(10);
-    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: OTHER }).expect("short enough");
     assert_eq!(lab.sent(), []);
 }
 
@@ -328,7 +330,7 @@ fn nothing_follows_the_close() {
 fn a_znode_that_no_server_would_read_is_refused() {
     let mut lab = Lab::connected_with(quorum);
     let path = "/".repeat(2 * 1024 * 1024);
-    let refused = lab.session.start_heartbeats(lab.now, &path);
+    let refused = lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: &path });
     assert!(matches!(refused, Err(SubmitError::TooLarge { .. })), "{refused:?}");
     assert_eq!(lab.sent(), []);
 }

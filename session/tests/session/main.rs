@@ -15,6 +15,7 @@ mod limits;
 mod persistent;
 mod properties;
 mod read_only;
+mod ready;
 mod reconnect;
 mod refusals;
 mod replies;

@@ -30,8 +30,9 @@ fn from_the_caller() -> impl Strategy<Value = Happening> {
             Happening::AddWatch { mode, path }
         }),
         2 => any::<usize>().prop_map(|nth| Happening::Forget { nth }),
-        4 => Just(Happening::StartHeartbeats),
-        1 => Just(Happening::StopHeartbeats),
+        4 => Just(Happening::KeepLease),
+        2 => Just(Happening::KeepLeaseReady),
+        1 => Just(Happening::LetLeaseLapse),
         1 => servers().prop_map(|count| Happening::Servers { count }),
         1 => Just(Happening::Authenticate),
         4 => any::<u8>().prop_map(|answer| Happening::Mechanism { answer }),

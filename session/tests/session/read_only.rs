@@ -5,8 +5,8 @@ use core::time::Duration;
 use zk_jute::records::{EventType, GetDataRequest, SetWatches};
 use zk_jute::{Decode, ErrorCode, OpCode, SessionId, Zxid};
 use zk_session::{
-    ConnectionEnd, Event, Failure, LeaseGrade, ProbeAnswer, ReadOnlyServers, ServerIndex,
-    TransportCommand, Watching,
+    ConnectionEnd, Event, Failure, LeaseGrade, LeaseUpkeep, ProbeAnswer, ReadOnlyServers,
+    ServerIndex, TransportCommand, Watching,
 };
 
 use crate::lab::{Lab, SESSION};
@@ -98,7 +98,7 @@ fn a_read_only_server_never_proves_a_lease() {
         });
         lab.open();
         lab.accept_read_only(MAKESHIFT);
-        lab.session.start_heartbeats(lab.now, "/e/c").expect("a path");
+        lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: "/e/c" }).expect("a path");
         let read = GetDataRequest { path: "/a", watch: false };
         lab.session.submit(lab.now, 1, &read).expect("accepted");
         let sent = lab.sent_one();

@@ -2,7 +2,7 @@
 
 use zk_jute::records::{MultiRequest, MultiResult};
 use zk_jute::{Decode, ErrorCode};
-use zk_session::{ConnectionEnd, Event};
+use zk_session::{ConnectionEnd, Event, LeaseUpkeep};
 
 use crate::beats::*;
 use crate::lab::{LEASE, Lab, SESSION, after};
@@ -80,7 +80,7 @@ fn after_a_refusal_another_znode_is_tried_at_once() {
     refuse(&mut lab, ErrorCode::NO_NODE);
     start(&mut lab);
     assert_eq!(lab.sent(), [], "the same one is tried in due time");
-    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: OTHER }).expect("short enough");
     assert_eq!(MultiRequest::decode_exact(&heartbeat(&mut lab).body), Ok(checks_other()));
 }
 
@@ -90,7 +90,7 @@ fn a_refusal_of_a_former_znode_brings_the_present_one_forward() {
     let mut lab = Lab::connected_with(quorum);
     start(&mut lab);
     let former = heartbeat(&mut lab);
-    lab.session.start_heartbeats(lab.now, OTHER).expect("short enough");
+    lab.session.keep_lease(lab.now, LeaseUpkeep::InForce { znode: OTHER }).expect("short enough");
     assert_eq!(lab.sent(), []);
     lab.answer_heartbeat(&former, 1, MultiResult::Error(ErrorCode::NO_NODE));
     let present = heartbeat(&mut lab);

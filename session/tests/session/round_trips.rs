@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use zk_jute::records::MultiResult;
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, Instant, LeaseGrade, LeaseMargin, LeaseOutlook};
+use zk_session::{Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook};
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent, TIMEOUT, after};
@@ -18,10 +18,11 @@ struct Link {
 }
 
 impl Link {
-    fn connect(grade: LeaseGrade, margin: LeaseMargin, round_trip: Duration) -> Self {
+    fn connect(case: Case, round_trip: Duration) -> Self {
         let mut lab = Lab::with(1, |config| {
-            config.grade = grade;
-            config.margin = margin;
+            config.grade = case.grade;
+            config.margin = LeaseMargin::percent(case.percent);
+            config.pace = case.pace;
         });
         start(&mut lab);
         lab.open();
@@ -80,40 +81,61 @@ impl Link {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    grade: LeaseGrade,
+    pace: HeartbeatPace,
+    percent: u8,
+}
+
 /// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th.
-fn round_trips(grade: LeaseGrade) -> impl Iterator<Item = Duration> {
-    let longest = if grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
+fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
+    let longest = if case.grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
     (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= longest)
 }
 
 /// The bound, as the documentation has it.
-fn longest(grade: LeaseGrade, percent: u32) -> Duration {
-    let rest = f64::from(100 - percent) / 100.0;
-    let part = match grade {
-        LeaseGrade::Contact => (rest - 1.0 / 3.0) / 3.0,
+fn longest(case: Case) -> Duration {
+    let rest = f64::from(100 - case.percent) / 100.0;
+    let part = match (case.grade, case.pace) {
+        (LeaseGrade::Contact, _) => (rest - 1.0 / 3.0) / 3.0,
+        (_, HeartbeatPace::Sixths) => {
+            ((rest - 0.6) / 1.5).min((rest - 0.5) / 4.5).min((rest - 0.375) / 6.0)
+        }
         _ => ((rest - 2.0 / 3.0 - 0.1) / 2.0).min((rest - 2.0 / 3.0) / 5.0),
     };
     TIMEOUT.mul_f64(part)
 }
 
-const CASES: [(LeaseGrade, u8); 8] = [
-    (LeaseGrade::Quorum, 10),
-    (LeaseGrade::Quorum, 0),
-    (LeaseGrade::Quorum, 20),
-    (LeaseGrade::Sync, 10),
-    (LeaseGrade::Sync, 1),
-    (LeaseGrade::Contact, 10),
-    (LeaseGrade::Contact, 0),
-    (LeaseGrade::Contact, 50),
+const fn thirds(grade: LeaseGrade, percent: u8) -> Case {
+    Case { grade, pace: HeartbeatPace::Thirds, percent }
+}
+
+const fn sixths(grade: LeaseGrade, percent: u8) -> Case {
+    Case { grade, pace: HeartbeatPace::Sixths, percent }
+}
+
+const CASES: [Case; 11] = [
+    thirds(LeaseGrade::Quorum, 10),
+    thirds(LeaseGrade::Quorum, 0),
+    thirds(LeaseGrade::Quorum, 20),
+    thirds(LeaseGrade::Sync, 10),
+    thirds(LeaseGrade::Sync, 1),
+    sixths(LeaseGrade::Quorum, 10),
+    sixths(LeaseGrade::Quorum, 20),
+    sixths(LeaseGrade::Sync, 15),
+    thirds(LeaseGrade::Contact, 10),
+    thirds(LeaseGrade::Contact, 0),
+    thirds(LeaseGrade::Contact, 50),
 ];
 
 /// Either the lease is never secure, or it never lapses once it was: from the session's creation
 /// on, and after a lapse.
 #[test]
 fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
-    for (grade, percent) in CASES {
-        for round_trip in round_trips(grade) {
-            let mut link = Link::connect(grade, LeaseMargin::percent(percent), round_trip);
+    for case in CASES {
+        for round_trip in round_trips(case) {
+            let mut link = Link::connect(case, round_trip);
             let at_first = link.run(8 * TIMEOUT);
             while link.step().is_none() {}
             link.lab.close_by_server();
@@ -126,9 +148,8 @@ fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
             link.lab.accept();
             link.lab.events();
             let after_a_lapse = link.run(8 * TIMEOUT);
-            let is_short = round_trip < longest(grade, percent.into());
-            let said = (grade, percent, round_trip);
-            assert_eq!((at_first, after_a_lapse), (is_short, is_short), "{said:?}");
+            let is_short = round_trip < longest(case);
+            assert_eq!((at_first, after_a_lapse), (is_short, is_short), "{case:?} {round_trip:?}");
         }
     }
 }
@@ -136,34 +157,37 @@ fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
 /// Where it is never secure, the outlook says so, and how short round trips have to be.
 #[test]
 fn round_trips_that_are_too_long_are_named_with_their_bound() {
-    for (grade, percent) in CASES {
-        for round_trip in round_trips(grade) {
-            let mut link = Link::connect(grade, LeaseMargin::percent(percent), round_trip);
+    for case in CASES {
+        for round_trip in round_trips(case) {
+            let mut link = Link::connect(case, round_trip);
             link.run(2 * TIMEOUT);
-            let bound = longest(grade, percent.into());
+            let bound = longest(case);
             match link.outlook() {
                 LeaseOutlook::RoundTripTooLong { round_trip: measured, timeout, longest } => {
-                    assert!(round_trip >= bound, "{grade:?} {percent} {round_trip:?}");
+                    assert!(round_trip >= bound, "{case:?} {round_trip:?}");
                     assert_eq!((measured, timeout), (round_trip, TIMEOUT));
                     let off = longest.abs_diff(bound);
                     assert!(off < Duration::from_micros(1), "{longest:?} {bound:?}");
                 }
-                outlook => assert!(round_trip < bound, "{grade:?} {round_trip:?} {outlook:?}"),
+                outlook => assert!(round_trip < bound, "{case:?} {round_trip:?} {outlook:?}"),
             }
         }
     }
 }
 
-/// A margin of a tenth leaves heartbeats a 21st of the timeout, and pings almost a fifth.
+/// A margin of a tenth leaves heartbeats a 21st of the timeout, twice as many of them an 11th, and
+/// pings almost a fifth.
 #[test]
 fn the_bounds_that_the_documentation_names() {
-    let cases =
-        [(LeaseGrade::Quorum, 21, 22), (LeaseGrade::Sync, 21, 22), (LeaseGrade::Contact, 5, 6)];
-    for (grade, too_long, short) in cases {
-        let run = |part: u32| {
-            Link::connect(grade, LeaseMargin::default(), TIMEOUT / part).run(3 * TIMEOUT)
-        };
-        assert!(!run(too_long) && run(short), "{grade:?}");
+    for (case, too_long, short) in [
+        (thirds(LeaseGrade::Quorum, 10), 21, 22),
+        (thirds(LeaseGrade::Sync, 10), 21, 22),
+        (sixths(LeaseGrade::Quorum, 10), 11, 12),
+        (sixths(LeaseGrade::Sync, 10), 11, 12),
+        (thirds(LeaseGrade::Contact, 10), 5, 6),
+    ] {
+        let run = |part: u32| Link::connect(case, TIMEOUT / part).run(3 * TIMEOUT);
+        assert!(!run(too_long) && run(short), "{case:?}");
     }
 }
 
@@ -171,7 +195,7 @@ fn the_bounds_that_the_documentation_names() {
 #[test]
 fn round_trips_that_get_shorter_are_noticed() {
     for grade in [LeaseGrade::Contact, LeaseGrade::Sync, LeaseGrade::Quorum] {
-        let mut link = Link::connect(grade, LeaseMargin::default(), TIMEOUT / 4);
+        let mut link = Link::connect(thirds(grade, 10), TIMEOUT / 4);
         assert!(!link.run(5 * TIMEOUT));
         assert!(matches!(link.outlook(), LeaseOutlook::RoundTripTooLong { .. }));
         link.round_trip = TIMEOUT / 40;
@@ -184,19 +208,19 @@ fn round_trips_that_get_shorter_are_noticed() {
 #[test]
 fn margins_that_leave_no_time() {
     let none = Duration::ZERO;
-    let mut link = Link::connect(LeaseGrade::Quorum, LeaseMargin::percent(40), none);
+    let mut link = Link::connect(thirds(LeaseGrade::Quorum, 40), none);
     assert!(!link.run(3 * TIMEOUT));
     let (round_trip, longest, timeout) = (none, none, TIMEOUT);
     let too_long = LeaseOutlook::RoundTripTooLong { round_trip, timeout, longest };
     assert_eq!(link.outlook(), too_long);
 
-    let link = Link::connect(LeaseGrade::Contact, LeaseMargin::percent(90), none);
+    let link = Link::connect(thirds(LeaseGrade::Contact, 90), none);
     assert_eq!(link.outlook(), LeaseOutlook::Secure { until: after(600) });
 }
 
 #[test]
 fn without_a_connection_a_proof_is_awaited() {
-    let mut link = Link::connect(LeaseGrade::Quorum, LeaseMargin::default(), Duration::ZERO);
+    let mut link = Link::connect(thirds(LeaseGrade::Quorum, 10), Duration::ZERO);
     assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }));
     link.lab.close_by_server();
     assert_eq!(link.outlook(), LeaseOutlook::AwaitsProof);

@@ -11,9 +11,9 @@ use zk_jute::records::{
 };
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Event, Failure, Instant, LeaseGrade, ProbeAnswer, Sasl, SaslAnswer, SaslFailure,
-    ServerIndex, Session, SessionEnd, SubmitError, TransportCommand, WatchId, WatchMode, Watching,
-    WhileDisconnected,
+    Config, Event, Failure, Instant, LeaseGrade, LeaseUpkeep, ProbeAnswer, Sasl, SaslAnswer,
+    SaslFailure, ServerIndex, Session, SessionEnd, SubmitError, TransportCommand, WatchId,
+    WatchMode, Watching, WhileDisconnected,
 };
 
 use crate::automaton::Automaton;
@@ -81,8 +81,9 @@ pub(crate) enum Happening {
     Token {
         token: Option<u8>,
     },
-    StartHeartbeats,
-    StopHeartbeats,
+    KeepLease,
+    KeepLeaseReady,
+    LetLeaseLapse,
     Servers {
         count: NonZeroUsize,
     },
@@ -199,11 +200,17 @@ impl World {
             }
             Happening::Close => self.session.close(self.now),
             Happening::Detach => self.detach(),
-            Happening::StartHeartbeats => {
-                let started = self.session.start_heartbeats(self.now, "/e/c");
+            Happening::KeepLease => {
+                let started =
+                    self.session.keep_lease(self.now, LeaseUpkeep::InForce { znode: "/e/c" });
                 assert_eq!(started, Ok(()));
             }
-            Happening::StopHeartbeats => self.session.stop_heartbeats(),
+            Happening::KeepLeaseReady => {
+                assert_eq!(self.session.keep_lease(self.now, LeaseUpkeep::Ready), Ok(()));
+            }
+            Happening::LetLeaseLapse => {
+                assert_eq!(self.session.keep_lease(self.now, LeaseUpkeep::Idle), Ok(()));
+            }
             Happening::Servers { count } => self.session.handle_servers(self.now, count),
             Happening::Wait { millis } => {
                 self.now = self.now + Duration::from_millis(millis);

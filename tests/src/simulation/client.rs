@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use election_core::{Nominee, NomineeId, Phase, Recipe as _, Role, Token};
-use election_session::{Chroot, Grant, RecipeHost, RecipeKey, Resumption, Site};
+use election_session::{Chroot, Grant, KeepReady, RecipeHost, RecipeKey, Resumption, Site};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
 use zk_session::{
-    Config, Instant, LeaseGrade, LeaseOutlook, ProbeAnswer, ReadOnlyServers, ServerIndex,
-    SessionEnd, TransportCommand, WhileDisconnected,
+    Config, HeartbeatPace, Instant, LeaseGrade, LeaseOutlook, ProbeAnswer, ReadOnlyServers,
+    ServerIndex, SessionEnd, TransportCommand, WhileDisconnected,
 };
 
 pub(super) use self::calls::CallId;
@@ -42,6 +42,8 @@ pub(super) struct Settings {
     pub(super) servers: NonZeroUsize,
     pub(super) timeout: Duration,
     pub(super) grade: LeaseGrade,
+    pub(super) heartbeats: HeartbeatPace,
+    pub(super) keep_ready: KeepReady,
     pub(super) while_disconnected: WhileDisconnected,
     pub(super) read_only_servers: ReadOnlyServers,
     /// How many calls of its user may be in flight.
@@ -86,6 +88,7 @@ impl Client {
     fn with(settings: &Settings, resumption: Option<Resumption>, now: Instant) -> Self {
         let mut host_settings = election_session::Settings::new(config(settings), settings.seed);
         host_settings.look_interval = Some(settings.look_every);
+        host_settings.keep_ready = settings.keep_ready;
         host_settings.resumption = resumption;
         Self {
             host: RecipeHost::new(host_settings, now).expect("there are no identities to refuse"),
@@ -211,6 +214,11 @@ impl Client {
         self.host.recipes().filter_map(|(key, standing)| Some((key, standing.nominee()?)))
     }
 
+    /// Whether a nominee leads, or is the next to lead.
+    pub(super) fn needs_the_lease(&self) -> bool {
+        self.host_nominees().any(|(_, nominee)| nominee.heartbeat().is_some())
+    }
+
     fn is_closed(&self) -> bool {
         self.host.ended().is_some() || self.usage == Usage::Closed
     }
@@ -220,6 +228,7 @@ fn config(settings: &Settings) -> Config {
     let mut config = Config::new(settings.servers);
     config.session_timeout = settings.timeout;
     config.grade = settings.grade;
+    config.pace = settings.heartbeats;
     config.while_disconnected = settings.while_disconnected;
     config.read_only_servers = settings.read_only_servers;
     config.limits.max_in_flight = settings.most_calls;

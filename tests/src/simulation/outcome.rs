@@ -31,6 +31,9 @@ pub enum Law {
     OneWakeUp,
     /// No candidate of a nomination that said that it was gone.
     NothingLeftBehind,
+    /// A promotion is announced within a few round trips, however old the session is, if all was well
+    /// with it for a timeout.
+    GrantedInTime,
     /// The events of a session follow their automaton (Curator told RECONNECTED before LOST:
     /// CURATOR-367).
     EventsInOrder,
@@ -81,6 +84,7 @@ impl fmt::Display for Law {
             Self::OneCandidate => "two candidates of one nominee and session",
             Self::OneWakeUp => "two followers woken by one deletion",
             Self::NothingLeftBehind => "a candidate of a departed nominee",
+            Self::GrantedInTime => "a promotion that waits for its lease",
             Self::EventsInOrder => "a session's event out of order",
             Self::OneEnd => "a nomination that goes on after its end",
             Self::CallsComplete => "a call that does not complete once, in order",

@@ -4,8 +4,9 @@ use core::fmt;
 use core::time::Duration;
 
 use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
+use election_session::KeepReady;
 use zk_embedded::{CounterEnd, ExpiryPace};
-use zk_session::{LeaseGrade, WhileDisconnected};
+use zk_session::{HeartbeatPace, LeaseGrade, WhileDisconnected};
 
 use super::clock::{Clock, Time};
 use super::election::Election;
@@ -67,6 +68,10 @@ pub struct Plan {
     pub(super) read_only: ReadOnlyMode,
     /// How clients play rounds of a recipe that none of the published crates knows, if they do.
     pub(super) rounds: Option<Rounds>,
+    /// How often heartbeats come.
+    pub(super) heartbeats: HeartbeatPace,
+    /// When leases are kept ready.
+    pub(super) keep_ready: KeepReady,
 }
 
 /// How the users of clients call znodes of their own.
@@ -142,6 +147,8 @@ impl Plan {
             calls: None,
             read_only: ReadOnlyMode::Off,
             rounds: None,
+            heartbeats: HeartbeatPace::default(),
+            keep_ready: KeepReady::default(),
         };
         plan.draw_servers(&mut rng);
         plan.nominees = (0..rng.u8(3..=5)).map(|_| Standing::draw(&mut rng, &plan)).collect();
@@ -171,6 +178,12 @@ impl Plan {
         }
         self.incidents.extend(schedule::draw_of_callers(&mut rng, self));
         self.incidents.sort_by_key(|incident| incident.at);
+        if rng.u8(0..4) == 0 {
+            self.heartbeats = HeartbeatPace::Sixths;
+        }
+        if rng.bool() {
+            self.keep_ready = KeepReady::Always;
+        }
     }
 
     /// What sets the servers of a run apart.

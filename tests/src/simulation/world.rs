@@ -303,6 +303,8 @@ fn settings(plan: &Plan, number: usize, user: User, seed: u64) -> Settings {
         servers: servers.unwrap_or(NonZeroUsize::MIN),
         timeout: standing.map_or(plan.timeout, |standing| standing.timeout),
         grade: plan.grade,
+        heartbeats: plan.heartbeats,
+        keep_ready: plan.keep_ready,
         while_disconnected: match (user, &plan.calls) {
             (User::Candidate, Some(calls)) => calls.while_disconnected,
             (User::Candidate, None) => WhileDisconnected::Refuse,

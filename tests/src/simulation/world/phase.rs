@@ -185,8 +185,8 @@ impl World<'_> {
         matches!(self.phase, Phase::Silence { .. })
     }
 
-    /// At most one ping or heartbeat in a third of the timeout, a confirmation with each heartbeat,
-    /// and a request of each nominee when its client looks whether anything was missed.
+    /// At most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
+    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was missed.
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
@@ -208,10 +208,18 @@ impl World<'_> {
             let clients_nominees = process.client.iter().flat_map(Client::nominees);
             let hidden = clients_nominees.filter(|(id, _)| self.candidates.was_hidden(*id)).count();
             let refused = if hidden > 0 { beats } else { 0 };
+            let checks = if !self.plan.is_prompt() || hidden > 0 {
+                beats
+            } else if process.client.as_ref().is_some_and(Client::needs_the_lease) {
+                most
+            } else {
+                0
+            };
             if traffic.others > looks * nominees + refused
                 || traffic.notifications > 0
                 || traffic.pings > most
-                || traffic.heartbeats > beats
+                || traffic.syncs + traffic.checks > beats
+                || traffic.checks > checks
             {
                 let detail = format!(
                     "client {} in {} ms: {traffic:?}, at most {most} pings expected",

@@ -2,13 +2,14 @@
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
+use std::collections::BTreeMap;
 
-use election_core::{NomineeId, Token};
+use election_core::{NomineeId, Notice, Token};
 use zk_jute::SessionId;
-use zk_session::Instant;
+use zk_session::{HeartbeatPace, Instant};
 
 use crate::simulation::checker::election_of;
-use crate::simulation::client::{Client, Detached, Settings};
+use crate::simulation::client::{Client, Detached, Observed, Settings};
 use crate::simulation::clock::{Clock, Time};
 use crate::simulation::election::Election;
 use crate::simulation::ending::Ending;
@@ -42,6 +43,10 @@ pub(super) struct Process {
     pub(super) connected_at: Option<Time>,
     /// The shortest timeout that servers have granted to the session.
     granted: Option<(SessionId, Duration)>,
+    /// When a heartbeat was last refused.
+    pub(super) refused_at: Option<Time>,
+    /// Nominees that were promoted, and not announced yet.
+    pub(super) promoted: BTreeMap<NomineeId, Time>,
     pub(super) traffic: Traffic,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,
@@ -54,7 +59,9 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     pub(super) pings: u32,
-    pub(super) heartbeats: u32,
+    pub(super) syncs: u32,
+    /// Heartbeats that a quorum commits.
+    pub(super) checks: u32,
     pub(super) others: u32,
     pub(super) notifications: u32,
     /// Connections that ended.
@@ -80,7 +87,9 @@ impl Process {
             nominees: 0,
             connected_at: None,
             granted: None,
-            traffic: Traffic { pings: 0, heartbeats: 0, others: 0, notifications: 0, losses: 0 },
+            refused_at: None,
+            promoted: BTreeMap::new(),
+            traffic: Traffic::default(),
             unanswered: 0,
             candidates_gone: 0,
         }
@@ -88,6 +97,36 @@ impl Process {
 
     pub(super) fn now(&self, now: Time) -> Instant {
         Instant::since_origin(self.clock.reading(now))
+    }
+
+    /// What is to be known of a client later.
+    pub(super) fn observe(&mut self, now: Time, what: &Observed) {
+        match what {
+            Observed::Connected { session, timeout } => {
+                self.candidates_gone = 0;
+                self.granted(*session, *timeout);
+                self.connected_at = Some(now);
+            }
+            Observed::Disconnected(_) => {
+                self.connected_at = None;
+                self.traffic.losses += 1;
+            }
+            Observed::HeartbeatRefused => self.refused_at = Some(now),
+            Observed::Notice { nominee, notice: Notice::Elected(_) } => {
+                self.promoted.insert(*nominee, now);
+            }
+            Observed::Notice {
+                nominee,
+                notice: Notice::CandidateLost(_) | Notice::Lost(_) | Notice::Ended(_),
+            } => {
+                self.candidates_gone += 1;
+                self.promoted.remove(nominee);
+            }
+            Observed::EndedWithClient { nominee } => {
+                self.promoted.remove(nominee);
+            }
+            _ => {}
+        }
     }
 
     /// A process starts that knows nothing of the one before.
@@ -190,7 +229,7 @@ impl Process {
     }
 
     /// A server has granted this timeout.
-    pub(super) fn granted(&mut self, session: SessionId, timeout: Duration) {
+    fn granted(&mut self, session: SessionId, timeout: Duration) {
         self.granted = match self.granted {
             Some((same, shortest)) if same == session => Some((session, shortest.min(timeout))),
             _ => Some((session, timeout)),
@@ -202,9 +241,13 @@ impl Process {
         self.granted.map_or(self.settings.timeout, |(_, timeout)| timeout)
     }
 
-    /// A third of the session timeout in true time at least, as this clock and the fastest one
+    /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
     /// may have it.
     pub(super) fn heartbeat_interval(&self) -> Duration {
-        self.timeout() / 3 * 9 / 10
+        let parts = match self.settings.heartbeats {
+            HeartbeatPace::Sixths => 6,
+            _ => 3,
+        };
+        self.timeout() / parts * 9 / 10
     }
 }

@@ -19,7 +19,8 @@ impl World<'_> {
         for frame in frames(bytes) {
             let count = match RequestHeader::decode_prefix(frame).map(|header| header.opcode) {
                 Ok(OpCode::PING) => &mut process.traffic.pings,
-                Ok(OpCode::SYNC | OpCode::MULTI) => &mut process.traffic.heartbeats,
+                Ok(OpCode::SYNC) => &mut process.traffic.syncs,
+                Ok(OpCode::MULTI) => &mut process.traffic.checks,
                 _ => &mut process.traffic.others,
             };
             *count += 1;

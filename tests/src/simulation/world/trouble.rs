@@ -132,6 +132,36 @@ impl World<'_> {
         }
     }
 
+    /// A nominee is announced. If all was well with its client for a timeout before it was promoted,
+    /// and since, its lease was ready: it was a check that had to be committed, after a heartbeat that
+    /// may have been on its way.
+    pub(super) fn check_granted_in_time(
+        &mut self,
+        client: usize,
+        nominee: NomineeId,
+    ) -> Result<(), Broken> {
+        let Some(process) = self.processes.get_mut(client) else {
+            return Ok(());
+        };
+        let timeout = process.timeout();
+        let Some(promoted_at) = process.promoted.remove(&nominee) else {
+            return Ok(());
+        };
+        let took = self.now.since(promoted_at);
+        let Some(moment) = promoted_at.before(timeout) else {
+            return Ok(());
+        };
+        // Where a candidate may not be read, heartbeats are refused, and prove nothing.
+        let is_well = process.connected_at.is_some_and(|at| at < moment)
+            && process.refused_at.is_none_or(|at| at < moment)
+            && self.troubles.spare_since(client, moment);
+        if is_well && self.plan.is_near() && took > timeout / 13 {
+            let detail = format!("{}, {} ms", name(nominee), took.as_millis());
+            return Err((Law::GrantedInTime, detail));
+        }
+        Ok(())
+    }
+
     /// Whether the operator has left this candidate alone.
     fn may_stay(&self, token: Token) -> bool {
         self.candidates.evicted_at(token).is_none() && !self.candidates.is_hidden(token)

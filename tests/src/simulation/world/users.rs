@@ -182,26 +182,12 @@ impl World<'_> {
     pub(super) fn observe(&mut self, client: usize, what: &Observed) -> Result<(), Broken> {
         self.tell_observed(client, what);
         if let Some(process) = self.processes.get_mut(client) {
-            match what {
-                Observed::Connected { session, timeout } => {
-                    process.candidates_gone = 0;
-                    process.granted(*session, *timeout);
-                    process.connected_at = Some(self.now);
-                }
-                Observed::Disconnected(_) => {
-                    process.connected_at = None;
-                    process.traffic.losses += 1;
-                }
-                Observed::Notice {
-                    notice: Notice::CandidateLost(_) | Notice::Lost(_) | Notice::Ended(_),
-                    ..
-                } => process.candidates_gone += 1,
-                _ => {}
-            }
+            process.observe(self.now, what);
         }
         match what {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
+                self.check_granted_in_time(client, *nominee)?;
             }
             Observed::Entry(entry) => self.count(*entry),
             Observed::Won(round) => {

@@ -1,0 +1,14 @@
+//! How often heartbeats come.
+
+/// How often heartbeats come. The more often, the slower a server may answer without the lease
+/// lapsing: see [`LeaseOutlook::RoundTripTooLong`](crate::LeaseOutlook::RoundTripTooLong).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HeartbeatPace {
+    /// One every third of the timeout.
+    #[default]
+    Thirds,
+    /// One every sixth of the timeout: twice the heartbeats, for round trips that are nearly twice
+    /// as long.
+    Sixths,
+}
