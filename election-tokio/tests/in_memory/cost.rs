@@ -26,18 +26,25 @@ const SYNC: Exchange = Exchange { sent: 16 + PATH, received: 24 + PATH };
 /// The check of a path between the headers of a transaction, and its result.
 const CHECK: Exchange = Exchange { sent: 38 + PATH, received: 38 };
 
+/// A path of one byte.
+const SYNC_OF_THE_ROOT: Exchange = Exchange { sent: 16 + 1, received: 24 + 1 };
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The leader, or one that had four candidates ahead at most when it last looked.
-    Near,
-    Other,
+    /// The leader, or one that knows itself to be next.
+    Proving,
+    /// Any other nominee.
+    Waiting,
+    /// A client without nominees.
+    Idle,
 }
 
 /// What a client exchanges in each third of the session timeout.
 fn exchanges(grade: LeaseGrade, part: Part) -> &'static [Exchange] {
     match (grade, part) {
-        (LeaseGrade::Quorum, Part::Near) => &[CHECK, SYNC],
-        (LeaseGrade::Sync, Part::Near) => &[SYNC, SYNC],
+        (LeaseGrade::Quorum, Part::Proving) => &[CHECK, SYNC],
+        (LeaseGrade::Sync, Part::Proving) => &[SYNC, SYNC],
+        (LeaseGrade::Quorum | LeaseGrade::Sync, Part::Waiting) => &[SYNC_OF_THE_ROOT; 2],
         _ => &[PING],
     }
 }
@@ -71,8 +78,9 @@ fn row(grade: LeaseGrade, part: Part) -> String {
         numbers.join(" | ")
     });
     let who = match part {
-        Part::Near => format!("leader and the next four, `{grade:?}`"),
-        Part::Other => "everyone else, and all under `Contact`".to_owned(),
+        Part::Proving => format!("leader and the next one, `{grade:?}`"),
+        Part::Waiting => "every other nominee".to_owned(),
+        Part::Idle => "no nominee, and all under `Contact`".to_owned(),
     };
     format!("| {who} | {ten} | {four} |")
 }
@@ -80,20 +88,23 @@ fn row(grade: LeaseGrade, part: Part) -> String {
 #[test]
 fn the_readme_has_these_numbers() {
     for row in [
-        row(LeaseGrade::Quorum, Part::Near),
-        row(LeaseGrade::Sync, Part::Near),
-        row(LeaseGrade::Quorum, Part::Other),
+        row(LeaseGrade::Quorum, Part::Proving),
+        row(LeaseGrade::Sync, Part::Proving),
+        row(LeaseGrade::Quorum, Part::Waiting),
+        row(LeaseGrade::Quorum, Part::Idle),
     ] {
         assert!(README.contains(&row), "not in the README:\n{row}");
     }
-    let of_contact = [Part::Near, Part::Other].map(|part| row(LeaseGrade::Contact, part));
-    let numbers =
-        of_contact.each_ref().map(|row| row.split_once("` |").map(|(_, numbers)| numbers));
-    assert_eq!(numbers[0], numbers[1]);
+    for part in [Part::Proving, Part::Waiting] {
+        let timeout = Duration::from_secs(10);
+        let of_any = hourly(LeaseGrade::Contact, part, timeout);
+        assert_eq!(of_any, hourly(LeaseGrade::Contact, Part::Idle, timeout));
+    }
+    assert_eq!(row(LeaseGrade::Sync, Part::Waiting), row(LeaseGrade::Quorum, Part::Waiting));
 }
 
-/// Five that are near to leading, or lead, and one that is not.
-const PARTS: [Part; 6] = [Part::Near, Part::Near, Part::Near, Part::Near, Part::Near, Part::Other];
+/// In the order of the queue; then a client that has nominated nothing.
+const PARTS: [Part; 5] = [Part::Proving, Part::Proving, Part::Waiting, Part::Waiting, Part::Idle];
 
 /// Nominees in their order.
 struct Queue {
@@ -106,11 +117,15 @@ impl Queue {
     async fn new(grade: LeaseGrade, timeout: Duration) -> Self {
         let server = Server::new();
         let (mut clients, mut nominations) = (Vec::new(), Vec::new());
-        for _ in PARTS {
+        for part in PARTS {
             let builder = server.builder().session_timeout(timeout).lease_grade(grade);
             // Looks are counted by themselves.
             let builder = builder.look_interval(HOUR * 100);
             let client = builder.connect().await.expect("a session");
+            if part == Part::Idle {
+                clients.push(client);
+                continue;
+            }
             let nomination = client.election(ELECTION).nominate().expect("a nomination");
             let mut status = nomination.updates();
             let in_place =
@@ -122,7 +137,8 @@ impl Queue {
             clients.push(client);
             nominations.push(nomination);
         }
-        tokio::time::sleep(timeout).await;
+        // Until the client without nominees has not needed its lease for long.
+        tokio::time::sleep(timeout.max(Duration::from_secs(6)) * 11).await;
         Self { server, _clients: clients, _nominations: nominations }
     }
 

@@ -1,5 +1,5 @@
-//! The lease of the grade `Quorum`, which is the default: proved by heartbeats of the leader and of
-//! those near to leading.
+//! The lease of the grade `Quorum`, which is the default: proved by heartbeats of the leader and of the
+//! next one, and kept ready by all others.
 
 use core::future::{Future as _, poll_fn};
 use core::pin::pin;
@@ -7,8 +7,8 @@ use core::task::Poll;
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ErrorCode, LeaseGrade, LeaseOutlook, LostReason, Nomination, OnLoss, Role,
-    TransactionError, Version,
+    Client, ErrorCode, HeartbeatPace, KeepReady, LeaseGrade, LeaseOutlook, LostReason, Nomination,
+    OnLoss, Role, TransactionError, Version,
 };
 use zk_jute::OpCode;
 
@@ -16,9 +16,6 @@ use crate::server::{Lie, Server, wait};
 
 const ELECTION: &str = "/election";
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Who had no more candidates ahead, when it last looked, proves its lease.
-const NEAR: usize = 4;
 
 async fn client(server: &Server) -> Client {
     server.builder().session_timeout(TIMEOUT).connect().await.expect("a session")
@@ -128,13 +125,12 @@ async fn an_heir_takes_over_at_once() {
     assert!(leadership.is_valid());
 }
 
-/// A follower is told nothing of a change further ahead. One that was near when it last looked has
-/// proved its lease all the time; one that was not does so when it is promoted.
+/// A follower is told nothing of a change further ahead. Its lease is ready all the same.
 #[tokio::test(start_paused = true)]
-async fn a_follower_that_was_near_takes_over_at_once_and_one_that_was_not_later() {
+async fn a_follower_takes_over_at_once_wherever_it_stood() {
     let server = Server::new();
     let mut queue = Vec::new();
-    for ahead in 0..=NEAR + 1 {
+    for ahead in 0..6 {
         // A look would tell that there are fewer ahead by then.
         let builder = server.builder().session_timeout(TIMEOUT);
         let client = builder.look_interval(TIMEOUT * 1000).connect().await.unwrap();
@@ -152,32 +148,71 @@ async fn a_follower_that_was_near_takes_over_at_once_and_one_that_was_not_later(
         let leadership = nomination.elected().await.unwrap();
         assert!(leadership.is_valid());
         let taken = before.elapsed();
-        if ahead <= NEAR {
-            assert!(taken < TIMEOUT / 100, "{taken:?} with {ahead} ahead");
-        } else {
-            assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?} with {ahead} ahead");
-        }
+        assert!(taken < TIMEOUT / 100, "{taken:?} with {ahead} ahead");
         tokio::time::sleep(TIMEOUT * 3).await;
+        assert!(leadership.is_valid());
         leadership.resign().await.unwrap();
         clients.push(client);
     }
 }
 
-/// Two heartbeats, a third of the timeout apart, prove the lease of a session that has none.
+/// A session that is older than its timeout nominates: the lease was kept ready.
 #[tokio::test(start_paused = true)]
-async fn an_old_session_is_elected_when_its_lease_is_proved() {
+async fn an_old_session_is_elected_at_once() {
+    for age in 0..30 {
+        let server = Server::new();
+        let client = client(&server).await;
+        tokio::time::sleep(TIMEOUT * age / 6).await;
+        let before = tokio::time::Instant::now();
+        let mut nomination = client.election(ELECTION).nominate().unwrap();
+        let leadership = nomination.elected().await.unwrap();
+        assert!(leadership.is_valid());
+        let taken = before.elapsed();
+        assert!(taken < TIMEOUT / 100, "{taken:?} at {age} sixths");
+    }
+}
+
+/// A client that has stood for nothing for long lets its lease lapse: two heartbeats, a third of the
+/// timeout apart, prove it, and one more settles it. `KeepReady::Always` keeps it.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_stands_seldom_waits_for_its_lease_unless_it_is_always_ready() {
+    for keep_ready in [KeepReady::WhileNeeded, KeepReady::Always] {
+        let server = Server::new();
+        let builder = server.builder().session_timeout(TIMEOUT).keep_ready(keep_ready);
+        let client = builder.connect().await.unwrap();
+        tokio::time::sleep(TIMEOUT * 20).await;
+        let before = tokio::time::Instant::now();
+        let mut nomination = client.election(ELECTION).nominate().unwrap();
+        wait(1).await;
+        if keep_ready == KeepReady::WhileNeeded {
+            let outlook = LeaseOutlook::AwaitsProof;
+            assert_eq!(nomination.status().role, Role::AwaitingLease { outlook });
+        }
+        let leadership = nomination.elected().await.unwrap();
+        assert!(leadership.is_valid());
+        let taken = before.elapsed();
+        match keep_ready {
+            KeepReady::WhileNeeded => {
+                assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?}");
+            }
+            KeepReady::Always => assert!(taken <= Duration::from_secs(1), "{taken:?}"),
+        }
+    }
+}
+
+/// Twice as many heartbeats.
+#[tokio::test(start_paused = true)]
+async fn heartbeats_of_pace_sixths_come_twice_as_often() {
     let server = Server::new();
-    let client = client(&server).await;
-    tokio::time::sleep(TIMEOUT * 3).await;
-    let before = tokio::time::Instant::now();
+    let builder = server.builder().session_timeout(TIMEOUT).heartbeat_pace(HeartbeatPace::Sixths);
+    let client = builder.connect().await.unwrap();
     let mut nomination = client.election(ELECTION).nominate().unwrap();
-    wait(1).await;
-    let outlook = LeaseOutlook::AwaitsProof;
-    assert_eq!(nomination.status().role, Role::AwaitingLease { outlook });
     let leadership = nomination.elected().await.unwrap();
+    let before = server.requests(OpCode::MULTI);
+    tokio::time::sleep(TIMEOUT * 10).await;
+    let heartbeats = server.requests(OpCode::MULTI) - before;
+    assert!((58..=61).contains(&heartbeats), "{heartbeats}");
     assert!(leadership.is_valid());
-    let taken = before.elapsed();
-    assert!((TIMEOUT / 3..TIMEOUT / 2).contains(&taken), "{taken:?}");
 }
 
 /// A lease that is about to end is no ground to be elected on: it would lapse at once, although
@@ -206,16 +241,17 @@ async fn with_the_grade_contact_an_old_session_is_elected_at_once() {
     assert_eq!(server.requests(OpCode::MULTI), 0);
 }
 
-/// A follower that is not near costs pings, and one heartbeat serves all elections of a session.
+/// A follower that is not the next one costs no commit, and one heartbeat serves all elections of a
+/// session.
 #[tokio::test(start_paused = true)]
-async fn only_those_near_to_leading_send_heartbeats() {
+async fn only_the_leader_and_the_next_one_commit() {
     let server = Server::new();
     let first = client(&server).await;
     let mut leader = first.election(ELECTION).nominate().unwrap();
     let mut elsewhere = first.election("/elsewhere").nominate().unwrap();
     let _leaderships = (leader.elected().await.unwrap(), elsewhere.elected().await.unwrap());
     let mut followers = Vec::new();
-    for _ in 0..NEAR + 2 {
+    for _ in 0..6 {
         let client = client(&server).await;
         followers.push((follower(&client).await, client));
     }
@@ -226,7 +262,7 @@ async fn only_those_near_to_leading_send_heartbeats() {
         server.requests(OpCode::MULTI) - before
     };
     let heartbeats = in_ten_timeouts().await;
-    let sessions = 1 + NEAR;
+    let sessions = 2;
     assert!((28 * sessions..=31 * sessions).contains(&heartbeats), "{heartbeats} of {sessions}");
 
     // The one that remains goes on.

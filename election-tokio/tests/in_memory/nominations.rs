@@ -28,9 +28,9 @@ async fn nobody_stands(server: &Server, client: &Client, context: &dyn core::fmt
     assert!(server.children(ELECTION).is_empty(), "a znode is left: {context:?}");
     assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
     assert_eq!(server.state().sessions.len(), 1, "{context:?}");
-    let requests = server.state().requests.len();
+    let requests = server.requested().len();
     wait(30).await;
-    assert_eq!(server.state().requests.len(), requests, "no rest: {context:?}");
+    assert_eq!(server.requested().len(), requests, "no rest: {context:?}");
     client.exists("/").await.unwrap();
 }
 

@@ -177,6 +177,12 @@ impl Server {
         state.requests.iter().filter(|sent| **sent == opcode).count()
     }
 
+    /// What was asked for, beside what keeps a lease ready.
+    pub(crate) fn requested(&self) -> Vec<OpCode> {
+        let state = self.state();
+        state.requests.iter().copied().filter(|sent| *sent != OpCode::SYNC).collect()
+    }
+
     /// What the connections have carried, in the order in which they were made.
     pub(crate) fn traffic(&self) -> Vec<Traffic> {
         self.state().traffic.values().copied().collect()
