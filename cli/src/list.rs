@@ -83,7 +83,7 @@ impl From<&Candidate> for Row {
                 Data::Text(text) if !text.is_empty() => Some(text.clone()),
                 _ => None,
             },
-            znode: candidate.name.to_string(),
+            znode: candidate.name.clone(),
             session: candidate.session.to_string(),
             token: candidate.token.get(),
             blocks: blocks(candidate),
