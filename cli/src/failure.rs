@@ -84,11 +84,12 @@ impl Failure {
             Self::Connect(_) | Self::Election(_) | Self::TerminalInput => Exit::Usage,
             Self::NoChroot(_) => Exit::WrongSetUp,
             Self::Operation(error) => match error.kind() {
-                election_tokio::ErrorKind::InvalidPath(_) => Exit::Usage,
                 election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
                     Exit::NoPermission
                 }
-                election_tokio::ErrorKind::Refused(_)
+                // Paths of arguments were looked at before: a server sent this name.
+                election_tokio::ErrorKind::InvalidPath(_)
+                | election_tokio::ErrorKind::Refused(_)
                 | election_tokio::ErrorKind::Unsupported { .. } => Exit::WrongSetUp,
                 _ => Exit::NoServer,
             },
@@ -201,9 +202,11 @@ const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must
 
 fn operation_advice(error: &Error) -> Option<String> {
     match error.kind() {
-        election_tokio::ErrorKind::InvalidPath(_) => {
-            Some("write --election as an absolute path, such as /services/reports/leader".into())
-        }
+        election_tokio::ErrorKind::InvalidPath(_) => Some(
+            "a server sent this name, which ZooKeeper lets no client create: check what \
+                 answers at --servers"
+                .into(),
+        ),
         election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
             Some(permission_advice(code).into())
         }

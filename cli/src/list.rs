@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use election_tokio::{Candidate, error::Escaped};
+use election_tokio::{Candidate, CandidateName, error::Escaped};
 use serde::Serialize;
 
 use crate::args::ListArgs;
@@ -46,6 +46,9 @@ struct Row {
     znode: String,
     session: String,
     token: i64,
+    /// Why no candidate behind it can lead before it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<&'static str>,
     #[serde(flatten)]
     data: Data,
 }
@@ -80,11 +83,23 @@ impl From<&Candidate> for Row {
                 Data::Text(text) if !text.is_empty() => Some(text.clone()),
                 _ => None,
             },
-            znode: candidate.name.to_string(),
+            znode: candidate.name.clone(),
             session: candidate.session.to_string(),
             token: candidate.token.get(),
+            blocks: blocks(candidate),
             data,
         }
+    }
+}
+
+/// What keeps others from leading for ever, or for as long as its session lives: no nominee makes either.
+fn blocks(candidate: &Candidate) -> Option<&'static str> {
+    if !candidate.is_ephemeral() {
+        Some("not ephemeral")
+    } else if CandidateName::parse(&candidate.name).is_err() {
+        Some("name above 64 bytes")
+    } else {
+        None
     }
 }
 
@@ -96,7 +111,11 @@ fn table(rows: &[Row]) -> String {
         .enumerate()
         .map(|(index, row)| {
             [
-                if index == 0 { "leader" } else { "follower" }.to_owned(),
+                match row.blocks {
+                    Some(reason) => format!("blocks: {reason}"),
+                    None if index == 0 => "leader".to_owned(),
+                    None => "follower".to_owned(),
+                },
                 row.id.as_deref().map_or_else(|| "-".to_owned(), cell),
                 cell(&row.znode),
                 row.session.clone(),
@@ -166,6 +185,7 @@ mod tests {
             znode: "latch-0000000001".into(),
             session: "0x1".into(),
             token: 7,
+            blocks: None,
             data: data.into(),
         }
     }

@@ -29,7 +29,7 @@ pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
 pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};
-pub use path::Chroot;
+pub use path::{Chroot, child_path};
 pub use request::RequestKind;
 pub use settings::{Identity, IfGone, KeepReady, OnExpiry, Resumption, Settings};
 pub use site::{AclList, Site};

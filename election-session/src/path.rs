@@ -7,8 +7,8 @@ use core::fmt;
 
 use zk_session::{PathError, check_path};
 
-/// The path of a child.
-pub(crate) fn join(parent: &str, name: impl fmt::Display) -> String {
+/// Gives the path of a child.
+pub fn child_path(parent: &str, name: impl fmt::Display) -> String {
     if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") }
 }
 

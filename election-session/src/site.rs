@@ -13,7 +13,7 @@ use zk_jute::records::{Acl, CreateMode, Permissions};
 
 use zk_session::ZnodePath;
 
-use crate::path::{Chroot, join};
+use crate::path::{Chroot, child_path};
 
 /// A recipe's node, and what the recipe creates there with.
 #[derive(Clone, Debug)]
@@ -125,12 +125,12 @@ impl Site {
 
     /// The path on the server of a child of the node.
     pub fn child(&self, name: impl fmt::Display) -> String {
-        join(&self.server_path, name)
+        child_path(&self.server_path, name)
     }
 
     /// The path of a child of the node as the client says it.
     pub fn client_child(&self, name: impl fmt::Display) -> String {
-        join(&self.path, name)
+        child_path(&self.path, name)
     }
 
     pub(crate) const fn kind_of_node(&self) -> NodeKind {
@@ -143,7 +143,7 @@ impl Site {
             Znode::Node => String::from(&*self.server_path),
             Znode::Sibling(suffix) => format!("{}{suffix}", self.server_path),
             Znode::Child(name) => self.child(name),
-            Znode::Grandchild { child, name } => join(&self.child(child), name),
+            Znode::Grandchild { child, name } => child_path(&self.child(child), name),
         }
     }
 
@@ -151,7 +151,7 @@ impl Site {
         match znode {
             NewZnode::Named(znode) => self.path_of(znode),
             NewZnode::Child(prefix) => self.child(prefix),
-            NewZnode::Grandchild { child, prefix } => join(&self.child(child), prefix),
+            NewZnode::Grandchild { child, prefix } => child_path(&self.child(child), prefix),
         }
     }
 

@@ -20,5 +20,7 @@ pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 pub(crate) const CONNECTION: &str = "election_tokio::connection";
 /// The target of what concerns nominations and leaderships.
 pub(crate) const ELECTION: &str = "election_tokio::election";
+/// What keeps an election from having a leader, and takes a human to remove.
+pub(crate) const BLOCKED: &str = "election_tokio::election::blocked";
 /// The target of what concerns single requests.
 const REQUEST: &str = "election_tokio::request";

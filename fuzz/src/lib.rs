@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod session;
+
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 /// Bytes behind their length, of one byte: unlike in a `Vec`, they stand together in the input, so

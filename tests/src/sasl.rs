@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 
 use election_tokio::{
     Client, ClientBuilder,
@@ -33,6 +33,23 @@ pub fn options(users: &[User<'_>]) -> Options {
 /// Has the server know these users, and no others, from its next start.
 pub fn rewrite_users(server: &Server, users: &[User<'_>]) -> io::Result<()> {
     fs::write(server.folder().join(JAAS_FILE), jaas(users))
+}
+
+/// Has the server know this user, and no others, from its next start. The password passes through this
+/// process a byte at a time, so that no copy of it is left in memory.
+pub fn write_user(
+    server: &Server,
+    name: &str,
+    password: impl Iterator<Item = u8>,
+) -> io::Result<()> {
+    let mut file = fs::File::create(server.folder().join(JAAS_FILE))?;
+    let text = jaas(&[(name, "\n")]);
+    let (before, after) = text.split_once("\"\n\"").unwrap_or_default();
+    write!(file, "{before}\"")?;
+    for byte in password {
+        file.write_all(&[byte])?;
+    }
+    write!(file, "\"{after}")
 }
 
 /// A client that authenticates as this user.

@@ -104,9 +104,8 @@ async fn an_evicted_follower_stands_again(server: ServerKind) -> TestResult {
         }
     })
     .await?;
-    let order: Vec<CandidateName> =
-        arena.candidates().await?.into_iter().map(|one| one.name).collect();
-    assert_eq!(order, [leadership.candidate().clone(), last, newest]);
+    let order: Vec<String> = arena.candidates().await?.into_iter().map(|one| one.name).collect();
+    assert_eq!(order, [leadership.candidate(), &last, &newest].map(ToString::to_string));
     assert!(leadership.is_valid());
     Ok(())
 }

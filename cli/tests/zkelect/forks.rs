@@ -1,8 +1,8 @@
 //! A COMMAND whose processes fork without end, each into a session of its own.
 
-use core::time::Duration;
 use std::fs;
-use std::thread;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use rustix::process::{Signal, kill_process};
 use zk_tests::wait::{SOON, eventually};
@@ -36,12 +36,13 @@ fn are_ended(label: &str, end: impl FnOnce(&Run), code: Option<i32>) {
     let mut run = Run::start(&folder, &plan);
     let dots = || fs::metadata(folder.file("log.dots")).map_or(0, |dots| dots.len());
     eventually(SOON, "the chains go on", || dots() > 300).expect("they go on");
+    let shown = || !none_is_given(&folder.file("log.dots"));
+    eventually(SOON, "they are found among the processes", shown).expect("they are found");
     end(&run);
     assert_eq!(run.ended().code(), code, "{}", run.said());
     let have_stopped = || {
         let before = dots();
-        thread::sleep(Duration::from_millis(300));
-        dots() == before
+        none_is_given(&folder.file("log.dots")) && dots() == before
     };
     if code.is_some() {
         // The lead has been given up: nothing may go on.
@@ -49,6 +50,16 @@ fn are_ended(label: &str, end: impl FnOnce(&Run), code: Option<i32>) {
     } else {
         eventually(SOON, "the chains stop", have_stopped).expect("they stop");
     }
+}
+
+/// Whether no process has this file among its arguments. Processes are listed by their ids, and each
+/// child has a greater one than its parent: a chain that goes on is met, sooner or later.
+fn none_is_given(file: &Path) -> bool {
+    let file = file.as_os_str().as_bytes();
+    let processes = fs::read_dir("/proc").expect("the kernel lists processes");
+    let mut arguments =
+        processes.flatten().filter_map(|one| fs::read(one.path().join("cmdline")).ok());
+    !arguments.any(|line| line.split(|byte| *byte == 0).any(|argument| argument == file))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `zkelect list`.
 
-use election_tokio::Client;
+use election_tokio::{Client, CreateMode};
 use serde_json::Value;
 
 use crate::support::{BEATING, Folder, Plan, Run, output, servers, text};
@@ -64,4 +64,35 @@ fn an_election_that_does_not_exist_has_no_candidates() {
     assert_eq!(none.status.code(), Some(0));
     assert_eq!(text(&none.stdout), "[]\n");
     assert!(text(&none.stderr).contains("nobody stands at /none"));
+}
+
+/// Each was made by a participant that may create znodes, and no nominee.
+#[tokio::test]
+async fn what_blocks_an_election_is_shown_as_that() {
+    let servers = servers("list-blocked");
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    client.create("/leader", "", CreateMode::Persistent).await.expect("it is created");
+    let long = format!("{}-latch-0000000001", "x".repeat(100));
+    for (name, mode) in [
+        ("a-latch-0000000000", CreateMode::Persistent),
+        (&long, CreateMode::Ephemeral),
+        ("c-latch-0000000002", CreateMode::Ephemeral),
+    ] {
+        client.create(&format!("/leader/{name}"), "", mode).await.expect("it is created");
+    }
+    let arguments = ["list", "--servers", &servers, "--election", "/leader"];
+    let table = text(&output(&arguments).stdout);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(
+        lines[1].starts_with("blocks: not ephemeral        -   a-latch-0000000000  "),
+        "{table}"
+    );
+    assert!(lines[2].starts_with("blocks: name above 64 bytes  -   xxxx"), "{table}");
+    assert!(lines[3].starts_with("follower  "), "{table}");
+
+    let json = output(&[&arguments[..], &["--json"]].concat());
+    let rows: Vec<Value> = serde_json::from_slice(&json.stdout).expect("a JSON array");
+    let blocks: Vec<&Value> = rows.iter().map(|row| &row["blocks"]).collect();
+    assert_eq!(blocks, [&"not ephemeral".into(), &"name above 64 bytes".into(), &Value::Null]);
+    assert_eq!(rows[1]["znode"], long);
 }

@@ -17,6 +17,8 @@ mod forks;
 #[cfg(test)]
 mod hand_over;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod list;
 #[cfg(test)]
 mod nothing_lives_on;

@@ -11,7 +11,7 @@ use crate::support::{BEATING, Folder, Plan, Run, output, text};
 const FOREIGN: &str = "a\u{202e}\u{200b}\u{2028}b";
 const SHOWN: &str = r"a\u{202e}\u{200b}\u{2028}b";
 
-fn is_fit(text: &str) -> bool {
+pub(crate) fn is_fit(text: &str) -> bool {
     text.chars().all(|c| c == '\n' || (' '..='~').contains(&c) || c == '…')
 }
 

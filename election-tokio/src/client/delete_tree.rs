@@ -5,7 +5,7 @@ use zk_jute::{Request, Version};
 
 use super::{Client, pipeline};
 use crate::error::{Error, ErrorKind};
-use crate::path::{self, PathError, join};
+use crate::path::{self, PathError, child_path};
 
 /// How often a tree is listed again because it has grown meanwhile.
 const ROUNDS: usize = 8;
@@ -60,7 +60,7 @@ impl Client {
             };
             pipeline::run(next, |(parent, children)| match children {
                 Ok(children) => {
-                    below.extend(children.iter().map(|name| join(&parent, name)));
+                    below.extend(children.iter().map(|name| child_path(&parent, name)));
                     tree.push(parent);
                     Ok(())
                 }

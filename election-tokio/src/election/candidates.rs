@@ -3,20 +3,22 @@
 use std::vec;
 
 use bytes::Bytes;
-use election_core::{CandidateName, Token};
+use election_core::{CandidateName, Sequence, Token};
 use zk_jute::{OpCode, SessionId};
 
 use super::Election;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
-use crate::path::join;
+use crate::path::child_path;
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Its name.
-    pub name: CandidateName,
+    /// Its name. One above 64 bytes is no [`CandidateName`], and no nominee made it.
+    pub name: String,
+    /// Its place in the queue.
+    pub sequence: Sequence,
     /// The session that owns it; [`SessionId::NONE`] if it is not ephemeral.
     pub session: SessionId,
     /// The token that its nominee leads with, or would.
@@ -39,7 +41,7 @@ impl Candidate {
 pub struct Candidates {
     client: Client,
     path: String,
-    names: vec::IntoIter<CandidateName>,
+    names: vec::IntoIter<(Sequence, String)>,
 }
 
 impl Candidates {
@@ -52,11 +54,12 @@ impl Candidates {
     ///
     /// Those of [`Client::get_data`], but for what is not there.
     pub async fn next(&mut self) -> Result<Option<Candidate>, Error> {
-        for name in self.names.by_ref() {
-            match self.client.get_data(&join(&self.path, &name)).await {
+        for (sequence, name) in self.names.by_ref() {
+            match self.client.get_data(&child_path(&self.path, &name)).await {
                 Ok((data, stat)) => {
                     return Ok(Some(Candidate {
                         name,
+                        sequence,
                         session: stat.ephemeral_owner,
                         token: Token::new(stat.czxid.get()),
                         data,
@@ -89,10 +92,12 @@ impl Election {
         let mut names: Vec<_> = match self.client.get_children(&self.path).await {
             Err(error) if error.is_no_node() => Vec::new(),
             children => {
-                children?.iter().filter_map(|name| CandidateName::parse(name).ok()).collect()
+                let placed =
+                    |name: &str| Some((CandidateName::sequence_of(name)?, name.to_owned()));
+                children?.iter().filter_map(placed).collect()
             }
         };
-        names.sort_by_key(CandidateName::sequence);
+        names.sort_unstable();
         let (client, path) = (self.client.clone(), self.path.clone());
         Ok(Candidates { client, path, names: names.into_iter() })
     }

@@ -12,7 +12,7 @@ use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
 use zk_session::{LeaseOutlook, SessionEnd};
 
-use super::{CONNECTION, ELECTION, Outcome, metrics};
+use super::{BLOCKED, CONNECTION, ELECTION, Outcome, metrics};
 use crate::error::SharedError;
 use crate::state::ConnectFailure;
 
@@ -226,13 +226,13 @@ impl ElectionEntry {
                 "following a predecessor that may not be read: its end shows at the next look"
             ),
             Notice::FollowingPersistent => warn!(
-                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                target: BLOCKED, election, %nominee, candidate, session, %zxid,
                 predecessor = predecessor.as_ref().map(CandidateName::as_str),
                 "blocked: the candidate ahead is not ephemeral, so that no session's end removes \
                  it; delete it if no participant needs it"
             ),
             Notice::Obstructed(obstacle) => warn!(
-                target: ELECTION, election, %nominee, candidate, session, %zxid, %obstacle,
+                target: BLOCKED, election, %nominee, candidate, session, %zxid, %obstacle,
                 "blocked: a znode is in the way that no nominee makes"
             ),
             Notice::Suspended => warn!(

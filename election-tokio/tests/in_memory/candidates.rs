@@ -27,7 +27,7 @@ async fn the_data_of_all_candidates_is_capped_and_can_be_read_one_by_one() {
     while let Some(candidate) = candidates.next().await.unwrap() {
         assert_eq!(candidate.data.len(), 10_000);
         assert!(candidate.is_ephemeral());
-        numbers.push(candidate.name.sequence().get());
+        numbers.push(candidate.sequence.get());
     }
     assert_eq!(numbers, (0..10).collect::<Vec<_>>());
 
@@ -38,4 +38,22 @@ async fn the_data_of_all_candidates_is_capped_and_can_be_read_one_by_one() {
     let others = server.builder().max_reply(90_000).connect().await.unwrap();
     assert_eq!(others.election(ELECTION).candidates().await.unwrap().len(), 9);
     assert_eq!(others.election("/none").candidates().await.unwrap(), []);
+}
+
+/// Such a znode blocks the candidates behind it, and is to be found.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_whose_name_is_too_long_is_listed_in_its_place() {
+    let server = Server::new();
+    let client = server.client().await;
+    client.create(ELECTION, "", CreateMode::Persistent).await.unwrap();
+    let long = format!("{}-latch-0000000003", "x".repeat(300));
+    let names = ["b-latch-0000000004", &long, "c-latch-0000000002"];
+    for name in names {
+        let path = format!("{ELECTION}/{name}");
+        client.create(&path, name.to_owned(), CreateMode::Ephemeral).await.unwrap();
+    }
+    let candidates = client.election(ELECTION).candidates().await.unwrap();
+    let shown: Vec<_> = candidates.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(shown, ["c-latch-0000000002", &long, "b-latch-0000000004"]);
+    assert!(candidates.iter().all(|one| one.data == one.name));
 }

@@ -7,6 +7,8 @@ mod acknowledgement;
 #[cfg(test)]
 mod answer;
 #[cfg(test)]
+mod apply;
+#[cfg(test)]
 mod back_pressure;
 #[cfg(test)]
 mod cancellation;

@@ -8,29 +8,23 @@
 #![forbid(unsafe_code)]
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use election_core::{ElectionNode, NodeKind, Nominee, NomineeId, OnLoss, Policy};
-use election_session::{Chroot, RecipeHost, RecipeKey, Resumption, Settings, Site};
+use election_session::{Chroot, RecipeHost, Resumption, Settings};
 use libfuzzer_sys::fuzz_target;
 use zk_embedded::{Instant as ServerInstant, Standalone};
-use zk_fuzz::{Blob, Text};
-use zk_jute::records::{
-    ConnectResponse, CreateMode, CreateRequest, DeleteRequest, EventType, GetChildrenRequest,
-    GetDataRequest, KeeperState, SetDataRequest, WatcherEvent,
-};
-use zk_jute::{ErrorCode, ReplyHeader, SessionId, Vector, Version, Xid, Zxid};
-use zk_session::{
-    Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, SessionEnd, SessionTicket,
-    SubmitError, TransportCommand, ZnodePath,
-};
+use zk_fuzz::Blob;
+use zk_fuzz::session::{encoded, mechanism, servers};
+use zk_jute::records::{ConnectResponse, EventType, KeeperState, WatcherEvent};
+use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
+use zk_session::{Instant, ProbeAnswer, ServerIndex, SessionTicket, TransportCommand};
 
 use laws::{Freshness, Laws, Now};
 use recipe::{Any, Commander};
-use script::{Ask, Falsification, Receive, Script, Step};
-use wire::{Wire, encoded};
+use script::{Falsification, PATHS, Receive, Script, Step, TELLING};
+use wire::Wire;
 
+mod asking;
 mod laws;
 mod recipe;
 mod script;
@@ -144,7 +138,7 @@ impl World {
             }
             Step::Falsify { nth, by } => self.wire.falsify(*nth, by),
             Step::Servers { count } => {
-                let count = script::servers(*count);
+                let count = servers(*count);
                 self.servers = count.get();
                 self.host.handle_servers(now, count);
             }
@@ -157,12 +151,7 @@ impl World {
                 }
             }
             Step::Mechanism { answer, token: Blob(token) } => {
-                let answer = match answer % 8 {
-                    0..3 => SaslAnswer::Token(token),
-                    3 => SaslAnswer::LastToken(token),
-                    4..7 => SaslAnswer::Done,
-                    _ => SaslAnswer::Failed(SaslFailure::ServerUnproved),
-                };
+                let answer = mechanism(*answer, token);
                 self.host.handle_sasl(now, answer);
             }
         }
@@ -180,153 +169,6 @@ impl World {
         ServerInstant::since_origin(self.server_now)
     }
 
-    fn ask(&mut self, ask: &Ask) {
-        let now = self.now;
-        match ask {
-            Ask::StandForElection { node, id, returning, stands_again, must_exist } => {
-                let policy = Policy {
-                    on_loss: if *stands_again { OnLoss::StandAgain } else { OnLoss::End },
-                    election_node: match must_exist {
-                        true => ElectionNode::MustExist,
-                        false if id % 2 == 0 => ElectionNode::Create(NodeKind::Container),
-                        false => ElectionNode::Create(NodeKind::Persistent),
-                    },
-                };
-                let id = NomineeId::from_bytes([*id; 16]);
-                let nominee = if *returning {
-                    Nominee::returning(id, 7, policy)
-                } else {
-                    Nominee::new(id, policy)
-                };
-                self.stand(Any::Nominee(nominee), *node);
-            }
-            Ask::Stand { node, instructions } => {
-                let commander = Commander::new(instructions.clone());
-                self.stand(Any::Commander(Box::new(commander)), *node);
-            }
-            Ask::Withdraw { nth } => {
-                if let Some(key) = self.laws.key(*nth) {
-                    self.host.withdraw(now, key);
-                }
-            }
-            Ask::Deadline { nth, millis } => {
-                if let Some(key) = self.laws.key(*nth) {
-                    let at = millis.map(|millis| now + Duration::from_millis(millis.into()));
-                    self.host.set_deadline(key, at);
-                }
-            }
-            Ask::Evict { nth } => {
-                let key = self.laws.key(*nth);
-                if let Some(recipe) = key.and_then(|key| self.host.recipe(key))
-                    && let Some(candidate) = recipe.candidate()
-                    && let Some(view) = key.and_then(|key| self.host.view(key))
-                {
-                    let path = view.site.child(candidate);
-                    let version = Version::ANY;
-                    self.submit(|host, tag| {
-                        host.submit(now, tag, &DeleteRequest { path: &path, version })
-                    });
-                }
-            }
-            Ask::Submit { path, kind } => self.call(path.as_str(), *kind),
-            Ask::Watch { path, kind } => {
-                let read = script::watching(path.as_str(), *kind);
-                let tag = self.next_tag();
-                let watch = self.host.submit_watching(now, tag, read, tag);
-                if let Some(watch) = self.admitted(watch) {
-                    self.laws.watches(tag, watch, read);
-                }
-            }
-            Ask::AddWatch { path, recursive } => {
-                let watch = (path.as_str(), script::mode(*recursive));
-                let tag = self.next_tag();
-                let watch = self.host.submit_persistent(now, tag, watch, tag);
-                if let Some(watch) = self.admitted(watch) {
-                    self.laws.watches_persistently(tag, watch);
-                }
-            }
-            // What is forgotten may have been told of, and that waits to be taken out.
-            Ask::Forget { nth } if self.freshness == Freshness::Fresh && self.held == 0 => {
-                if let Some(watch) = self.laws.forgotten(*nth) {
-                    self.host.forget(now, watch);
-                }
-            }
-            Ask::Forget { .. } => {}
-            Ask::Authenticate { scheme: Text(scheme), credential: Blob(credential) } => {
-                let _ = self.host.authenticate(now, scheme, credential);
-            }
-            Ask::Close => {
-                self.host.close(now);
-                self.laws.closing();
-            }
-            Ask::Abandon => {
-                self.host.abandon(now);
-                assert!(self.host.ended().is_some());
-                self.laws.closing();
-            }
-            Ask::Detach => {
-                if let Some(ticket) = self.host.detach(now) {
-                    assert_eq!(self.host.ended(), Some(SessionEnd::Detached));
-                    self.laws.closing();
-                    self.ticket = Some(ticket);
-                }
-            }
-            Ask::Resume { seed, fails } => self.resume((*seed).into(), *fails),
-        }
-    }
-
-    fn call(&mut self, path: &str, kind: u8) {
-        let (now, version) = (self.now, Version::ANY);
-        self.submit(|host, tag| match kind % 5 {
-            0 => host.submit(now, tag, &GetDataRequest { path, watch: false }),
-            1 => host.submit(now, tag, &GetChildrenRequest { path, watch: false }),
-            2 => host.submit(now, tag, &SetDataRequest { path, data: Some(&[2]), version }),
-            3 => host.submit(now, tag, &DeleteRequest { path, version }),
-            _ => {
-                let (acl, mode) = (Vector::OPEN, CreateMode::PERSISTENT);
-                let request = CreateRequest { path, data: Some(&[1]), acl, mode };
-                host.submit(now, tag, &request)
-            }
-        });
-    }
-
-    fn submit(&mut self, submit: impl FnOnce(&mut Host, u32) -> Result<(), SubmitError>) {
-        let tag = self.next_tag();
-        let submitted = submit(&mut self.host, tag);
-        if self.admitted(submitted).is_some() {
-            self.laws.submitted(tag);
-        }
-    }
-
-    /// Within the bound, and refused for want of room only beyond it.
-    fn admitted<X>(&self, submitted: Result<X, SubmitError>) -> Option<X> {
-        let in_flight = self.laws.in_flight();
-        match submitted {
-            Ok(admitted) => {
-                assert!(in_flight < script::MOST_CALLS);
-                Some(admitted)
-            }
-            Err(SubmitError::Full) => {
-                assert!(in_flight >= script::MOST_CALLS);
-                None
-            }
-            Err(_) => None,
-        }
-    }
-
-    fn next_tag(&mut self) -> u32 {
-        self.last_tag += 1;
-        self.last_tag
-    }
-
-    fn stand(&mut self, recipe: Any, node: u8) -> RecipeKey {
-        let node = ZnodePath::new(script::node(node)).expect("a path");
-        let site = Site::new(&node, &self.chroot).payload(&b"fuzzed"[..]);
-        let key = self.host.stand(self.now, recipe, Arc::new(site));
-        self.laws.stood(key);
-        key
-    }
-
     /// Another host goes on with the session of this one.
     fn resume(&mut self, seed: u64, fails: bool) {
         let Some(ticket) = self.ticket.take() else { return };
@@ -335,7 +177,7 @@ impl World {
         self.end();
         let resumption = Resumption { ticket, if_gone: script::if_gone(fails) };
         let mut settings = self.settings.clone();
-        settings.session.servers = script::servers(u8::try_from(self.servers - 1).unwrap_or(0));
+        settings.session.servers = servers(u8::try_from(self.servers - 1).unwrap_or(0));
         settings.resumption = Some(resumption);
         settings.seed = seed;
         self.host = RecipeHost::new(settings, self.now).expect("no identity");
@@ -370,18 +212,21 @@ impl World {
             Receive::Notify { zxid, kind, path } => {
                 // The four that there are, and one more.
                 let kind = EventType::new((kind % 5 + 1).into());
-                let event =
-                    WatcherEvent { kind, state: KeeperState::SYNC_CONNECTED, path: path.as_str() };
+                let event = WatcherEvent {
+                    kind,
+                    state: KeeperState::SYNC_CONNECTED,
+                    path: path.among(&PATHS),
+                };
                 let event = encoded(&event, &[]);
                 self.reply(Xid::NOTIFICATION, (*zxid).into(), ErrorCode::OK, &event);
             }
             Receive::Answer { zxid, error, body: Blob(body) } => {
                 if let Some(xid) = self.wire.next_unanswered() {
-                    self.reply(xid, (*zxid).into(), error.error(), body);
+                    self.reply(xid, (*zxid).into(), error.error(&TELLING), body);
                 }
             }
             Receive::Pong { zxid, error } => {
-                self.reply(Xid::PING, (*zxid).into(), error.error(), &[]);
+                self.reply(Xid::PING, (*zxid).into(), error.error(&TELLING), &[]);
             }
             Receive::Frame(Blob(frame)) => {
                 self.host.handle_frame(now, Bytes::from(frame.clone()));

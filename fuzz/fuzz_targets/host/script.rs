@@ -1,15 +1,12 @@
 //! What the fuzzer decides: how the host is made, and what happens to it.
 
-use core::num::NonZeroUsize;
 use core::time::Duration;
 
 use arbitrary::Arbitrary;
 use election_session::{Chroot, IfGone, OnExpiry, Settings};
+use zk_fuzz::session::{Code, Options, Path, servers};
 use zk_fuzz::{Blob, Text};
 use zk_jute::ErrorCode;
-use zk_session::{
-    Config, LeaseGrade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected,
-};
 
 use crate::recipe::Instruction;
 
@@ -26,10 +23,7 @@ pub(crate) struct Script {
 #[derive(Arbitrary, Debug)]
 pub(crate) struct Setting {
     servers: u8,
-    grade: u8,
-    queues: bool,
-    sasl: bool,
-    read_only: bool,
+    options: Options,
     closes: bool,
     chroot: bool,
     looks: u16,
@@ -37,22 +31,8 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn settings(&self, seed: u8) -> Settings {
-        let mut config = Config::new(servers(self.servers));
+        let mut config = self.options.config(servers(self.servers));
         config.session_timeout = Duration::from_secs(4);
-        config.grade = match self.grade % 3 {
-            0 => LeaseGrade::Contact,
-            1 => LeaseGrade::Sync,
-            _ => LeaseGrade::Quorum,
-        };
-        if self.queues {
-            config.while_disconnected = WhileDisconnected::Queue;
-        }
-        if self.sasl {
-            config.sasl = Sasl::Required;
-        }
-        if self.read_only {
-            config.read_only_servers = ReadOnlyServers::Accept;
-        }
         config.limits.max_frame = 512;
         config.limits.max_in_flight = MOST_CALLS;
         let mut settings = Settings::new(config, seed.into());
@@ -67,10 +47,6 @@ impl Setting {
         let chroot = Chroot::new(if self.chroot { "/app" } else { "" });
         chroot.expect("a path")
     }
-}
-
-pub(crate) fn servers(count: u8) -> NonZeroUsize {
-    NonZeroUsize::MIN.saturating_add(usize::from(count % 4))
 }
 
 #[derive(Arbitrary, Debug)]
@@ -231,72 +207,25 @@ pub(crate) enum Receive {
     Stream(Blob),
 }
 
-/// Most often none, or one that means something to a session or a recipe.
-#[derive(Arbitrary, Debug)]
-pub(crate) enum Code {
-    Ok,
-    Telling(u8),
-    Any(i8),
-}
+/// Codes that mean something to a session or a recipe.
+pub(crate) const TELLING: [ErrorCode; 10] = [
+    ErrorCode::NO_NODE,
+    ErrorCode::NODE_EXISTS,
+    ErrorCode::BAD_VERSION,
+    ErrorCode::NO_AUTH,
+    ErrorCode::THROTTLED_OP,
+    ErrorCode::UNIMPLEMENTED,
+    ErrorCode::SESSION_EXPIRED,
+    ErrorCode::SESSION_MOVED,
+    ErrorCode::AUTH_FAILED,
+    ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
+];
 
-impl Code {
-    pub(crate) fn error(&self) -> ErrorCode {
-        const TELLING: [ErrorCode; 10] = [
-            ErrorCode::NO_NODE,
-            ErrorCode::NODE_EXISTS,
-            ErrorCode::BAD_VERSION,
-            ErrorCode::NO_AUTH,
-            ErrorCode::THROTTLED_OP,
-            ErrorCode::UNIMPLEMENTED,
-            ErrorCode::SESSION_EXPIRED,
-            ErrorCode::SESSION_MOVED,
-            ErrorCode::AUTH_FAILED,
-            ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
-        ];
-        match *self {
-            Self::Ok => ErrorCode::OK,
-            Self::Telling(nth) => TELLING[usize::from(nth) % TELLING.len()],
-            Self::Any(code) => ErrorCode::new(code.into()),
-        }
-    }
-}
+pub(crate) const PATHS: [&str; 5] = ["/e", "/e/a", "/d/e/f", "/", "/app/e"];
 
-/// Most often one of a few, so that they meet.
-#[derive(Arbitrary, Debug)]
-pub(crate) enum Path {
-    Known(u8),
-    Any(Text),
-}
-
-impl Path {
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Self::Known(number) => node(*number),
-            Self::Any(Text(path)) => path,
-        }
-    }
-}
-
-pub(crate) const fn node(number: u8) -> &'static str {
-    match number % 5 {
-        0 => "/e",
-        1 => "/e/a",
-        2 => "/d/e/f",
-        3 => "/",
-        _ => "/app/e",
-    }
-}
-
-pub(crate) fn watching(path: &str, kind: u8) -> Watching<'_> {
-    match kind % 3 {
-        0 => Watching::Exists(path),
-        1 => Watching::GetData(path),
-        _ => Watching::GetChildren(path),
-    }
-}
-
-pub(crate) const fn mode(recursive: bool) -> WatchMode {
-    if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent }
+/// The node that a recipe stands at.
+pub(crate) fn node(number: u8) -> &'static str {
+    PATHS[usize::from(number) % PATHS.len()]
 }
 
 pub(crate) const fn if_gone(fails: bool) -> IfGone {

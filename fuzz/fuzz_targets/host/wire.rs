@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use bytes::{Buf as _, Bytes, BytesMut};
 use zk_embedded::{ConnectionId, Instant as ServerInstant, Standalone, Transmit};
 use zk_fuzz::Blob;
+use zk_fuzz::session::encoded;
 use zk_jute::records::ConnectResponse;
 use zk_jute::{Decode as _, ReplyHeader, RequestHeader, SessionId, Xid, Zxid, frame_len};
 
-use crate::script::Falsification;
+use crate::script::{Falsification, TELLING};
 
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
 
@@ -140,7 +141,7 @@ impl Wire {
         let header = ReplyHeader::decode_prefix(frame);
         match (by, header) {
             (Falsification::Error(code), Ok(header)) => {
-                *frame = encoded(&ReplyHeader { error: code.error(), ..header }, &[]);
+                *frame = encoded(&ReplyHeader { error: code.error(&TELLING), ..header }, &[]);
             }
             (Falsification::Zxid(zxid), Ok(header)) => {
                 let header = ReplyHeader { zxid: Zxid::new((*zxid).into()), ..header };
@@ -178,10 +179,3 @@ impl Wire {
 
 /// Of a reply.
 const HEADER: usize = 16;
-
-pub(crate) fn encoded(record: &impl zk_jute::Encode, body: &[u8]) -> Bytes {
-    let mut frame = BytesMut::new();
-    record.encode(&mut frame);
-    frame.extend_from_slice(body);
-    frame.freeze()
-}

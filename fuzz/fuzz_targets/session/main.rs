@@ -9,19 +9,20 @@ use core::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
+use zk_fuzz::session::{encoded, mechanism, mode, servers, watching};
 use zk_fuzz::{Blob, Text};
 use zk_jute::records::{
     ConnectResponse, Credential, EventType, GetDataRequest, KeeperState, MultiResponse,
     MultiResult, SetSaslResponse, WatcherEvent,
 };
-use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
+use zk_jute::{ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
-    Config, Instant, LeaseUpkeep, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session,
-    SessionEnd, SessionTicket,
+    Config, Instant, LeaseUpkeep, ProbeAnswer, SaslAnswer, ServerIndex, Session, SessionEnd,
+    SessionTicket,
 };
 
 use laws::Laws;
-use script::{Ask, Receive, Script, Step};
+use script::{Ask, PATHS, Receive, Script, Step, TELLING};
 use server::Server;
 
 mod laws;
@@ -90,19 +91,14 @@ impl World {
             Step::Timeout => self.sleep(),
             Step::Opened => self.session.handle_opened(now),
             Step::Closed => self.session.handle_closed(now),
-            Step::Servers { count } => self.session.handle_servers(now, script::servers(*count)),
+            Step::Servers { count } => self.session.handle_servers(now, servers(*count)),
             Step::Probed { read_write } => {
                 let answer = if *read_write { ProbeAnswer::ReadWrite } else { ProbeAnswer::Other };
                 let server = self.probed.unwrap_or(ServerIndex(0));
                 self.session.handle_probed(now, server, answer);
             }
             Step::Mechanism { answer, token: Blob(token) } => {
-                let answer = match answer % 8 {
-                    0..3 => SaslAnswer::Token(token),
-                    3 => SaslAnswer::LastToken(token),
-                    4..7 => SaslAnswer::Done,
-                    _ => SaslAnswer::Failed(SaslFailure::ServerUnproved),
-                };
+                let answer = mechanism(*answer, token);
                 self.session.handle_sasl(now, answer);
             }
             Step::Connect => self.connect(),
@@ -116,19 +112,19 @@ impl World {
         let tag = self.last_tag;
         match ask {
             Ask::Submit { path } => {
-                let request = GetDataRequest { path: path.as_str(), watch: false };
+                let request = GetDataRequest { path: path.among(&PATHS), watch: false };
                 if self.session.submit(now, tag, &request).is_ok() {
                     self.laws.submitted(tag);
                 }
             }
             Ask::Watch { path, kind } => {
-                let read = script::watching(path.as_str(), *kind);
+                let read = watching(path.among(&PATHS), *kind);
                 if let Ok(id) = self.session.submit_watching(now, tag, read, tag) {
                     self.laws.watches(tag, id, read);
                 }
             }
             Ask::AddWatch { path, recursive } => {
-                let watch = (path.as_str(), script::mode(*recursive));
+                let watch = (path.among(&PATHS), mode(*recursive));
                 if let Ok(id) = self.session.submit_persistent(now, tag, watch, tag) {
                     self.laws.watches_persistently(tag, id);
                 }
@@ -147,7 +143,8 @@ impl World {
                 let _ = self.session.authenticate(now, scheme, credential);
             }
             Ask::KeepLease { path } => {
-                let _ = self.session.keep_lease(now, LeaseUpkeep::InForce { znode: path.as_str() });
+                let upkeep = LeaseUpkeep::InForce { znode: path.among(&PATHS) };
+                let _ = self.session.keep_lease(now, upkeep);
             }
             Ask::KeepLeaseReady => {
                 let _ = self.session.keep_lease(now, LeaseUpkeep::Ready);
@@ -203,7 +200,7 @@ impl World {
                     let is_multi = self.server.last_multi == Some(xid);
                     // What a heartbeat is answered with can hardly be guessed.
                     let body = if is_multi && body.is_empty() { &checked } else { body.as_slice() };
-                    self.reply(xid, (*zxid).into(), error.error(), body);
+                    self.reply(xid, (*zxid).into(), error.error(&TELLING), body);
                 }
             }
             Receive::Token { token } => {
@@ -213,16 +210,19 @@ impl World {
             Receive::Pong { zxid, error } => {
                 let sent_at = self.server.ping_at.take();
                 self.server.prove(sent_at);
-                self.reply(Xid::PING, (*zxid).into(), error.error(), &[]);
+                self.reply(Xid::PING, (*zxid).into(), error.error(&TELLING), &[]);
             }
             Receive::Authenticated { error } => {
-                self.reply(Xid::AUTH, 0, error.error(), &[]);
+                self.reply(Xid::AUTH, 0, error.error(&TELLING), &[]);
             }
             Receive::Notify { zxid, kind, path } => {
                 // The four that there are, and one more.
                 let kind = EventType::new((kind % 5 + 1).into());
-                let event =
-                    WatcherEvent { kind, state: KeeperState::SYNC_CONNECTED, path: path.as_str() };
+                let event = WatcherEvent {
+                    kind,
+                    state: KeeperState::SYNC_CONNECTED,
+                    path: path.among(&PATHS),
+                };
                 let event = encoded(&event, &[]);
                 self.reply(Xid::NOTIFICATION, (*zxid).into(), ErrorCode::OK, &event);
             }
@@ -359,11 +359,4 @@ impl World {
         assert_eq!(next.is_none(), self.laws.has_ended());
         assert_eq!(self.session.ended().is_some(), self.laws.has_ended());
     }
-}
-
-fn encoded(record: &impl Encode, body: &[u8]) -> Bytes {
-    let mut frame = BytesMut::new();
-    record.encode(&mut frame);
-    frame.extend_from_slice(body);
-    frame.freeze()
 }

@@ -1,14 +1,12 @@
 //! What the fuzzer decides: how the session is configured, and what happens to it.
 
-use core::num::NonZeroUsize;
 use core::time::Duration;
 
 use arbitrary::Arbitrary;
+use zk_fuzz::session::{Code, Options, Path, servers};
 use zk_fuzz::{Blob, Text};
 use zk_jute::ErrorCode;
-use zk_session::{
-    Config, LeaseGrade, ReadOnlyServers, Sasl, WatchMode, Watching, WhileDisconnected,
-};
+use zk_session::Config;
 
 #[derive(Arbitrary, Debug)]
 pub(crate) struct Script {
@@ -21,38 +19,17 @@ pub(crate) struct Script {
 pub(crate) struct Setting {
     servers: u8,
     timeout: u16,
-    grade: u8,
-    queues: bool,
-    sasl: bool,
-    read_only: bool,
+    options: Options,
 }
 
 impl Setting {
     pub(crate) fn config(&self) -> Config {
-        let mut config = Config::new(servers(self.servers));
+        let mut config = self.options.config(servers(self.servers));
         config.session_timeout = Duration::from_millis(self.timeout.into());
-        config.grade = match self.grade % 3 {
-            0 => LeaseGrade::Contact,
-            1 => LeaseGrade::Sync,
-            _ => LeaseGrade::Quorum,
-        };
-        if self.queues {
-            config.while_disconnected = WhileDisconnected::Queue;
-        }
-        if self.sasl {
-            config.sasl = Sasl::Required;
-        }
-        if self.read_only {
-            config.read_only_servers = ReadOnlyServers::Accept;
-        }
         config.limits.max_frame = 256;
         config.limits.max_in_flight = 8;
         config
     }
-}
-
-pub(crate) fn servers(count: u8) -> NonZeroUsize {
-    NonZeroUsize::MIN.saturating_add(usize::from(count % 4))
 }
 
 #[derive(Arbitrary, Debug)]
@@ -165,61 +142,14 @@ pub(crate) enum Receive {
     Stream(Blob),
 }
 
-/// Most often none, or one that means something to the session.
-#[derive(Arbitrary, Debug)]
-pub(crate) enum Code {
-    Ok,
-    Telling(u8),
-    Any(i8),
-}
+/// Codes that mean something to a session.
+pub(crate) const TELLING: [ErrorCode; 6] = [
+    ErrorCode::NO_NODE,
+    ErrorCode::UNIMPLEMENTED,
+    ErrorCode::SESSION_EXPIRED,
+    ErrorCode::SESSION_MOVED,
+    ErrorCode::AUTH_FAILED,
+    ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
+];
 
-impl Code {
-    pub(crate) fn error(&self) -> ErrorCode {
-        const TELLING: [ErrorCode; 6] = [
-            ErrorCode::NO_NODE,
-            ErrorCode::UNIMPLEMENTED,
-            ErrorCode::SESSION_EXPIRED,
-            ErrorCode::SESSION_MOVED,
-            ErrorCode::AUTH_FAILED,
-            ErrorCode::SESSION_CLOSED_REQUIRE_SASL_AUTH,
-        ];
-        match *self {
-            Self::Ok => ErrorCode::OK,
-            Self::Telling(nth) => TELLING[usize::from(nth) % TELLING.len()],
-            Self::Any(code) => ErrorCode::new(code.into()),
-        }
-    }
-}
-
-/// Most often one of a few, so that they meet.
-#[derive(Arbitrary, Debug)]
-pub(crate) enum Path {
-    Known(u8),
-    Any(Text),
-}
-
-impl Path {
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Self::Known(number) => match number % 4 {
-                0 => "/a",
-                1 => "/a/b",
-                2 => "/a/b/c",
-                _ => "/",
-            },
-            Self::Any(Text(path)) => path,
-        }
-    }
-}
-
-pub(crate) fn watching(path: &str, kind: u8) -> Watching<'_> {
-    match kind % 3 {
-        0 => Watching::Exists(path),
-        1 => Watching::GetData(path),
-        _ => Watching::GetChildren(path),
-    }
-}
-
-pub(crate) fn mode(recursive: bool) -> WatchMode {
-    if recursive { WatchMode::PersistentRecursive } else { WatchMode::Persistent }
-}
+pub(crate) const PATHS: [&str; 4] = ["/a", "/a/b", "/a/b/c", "/"];

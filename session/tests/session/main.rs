@@ -7,6 +7,7 @@ mod closing;
 mod expiry;
 mod handover;
 mod handshake;
+mod happening;
 mod heartbeats;
 mod lab;
 mod lease;

@@ -6,7 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zk_session::{LeaseGrade, ProbeAnswer, Sasl, WatchMode, WhileDisconnected};
 
-use crate::world::{Happening, Setting, run};
+use crate::happening::{Happening, Setting};
+use crate::world::run;
 
 fn zxid() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..1000_i64, 1 => Just(-1), 1 => any::<i64>()]

@@ -1,6 +1,7 @@
-//! A session that anything may happen to, with the laws that hold whatever does.
+//! A session that anything may happen to.
 
-use core::num::NonZeroUsize;
+mod laws;
+
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,22 @@ use zk_jute::records::{
 };
 use zk_jute::{Encode, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{
+<<<<<<< HEAD
     Config, Event, Failure, Instant, LeaseGrade, LeaseUpkeep, ProbeAnswer, Sasl, SaslAnswer,
     SaslFailure, ServerIndex, Session, SessionEnd, SubmitError, TransportCommand, WatchId,
     WatchMode, Watching, WhileDisconnected,
+=======
+    Config, Instant, ProbeAnswer, SaslAnswer, SaslFailure, ServerIndex, Session, SessionEnd,
+    SubmitError, TransportCommand, WatchId, WatchMode, Watching,
+>>>>>>> h/rest
 };
 
 use crate::automaton::Automaton;
+use crate::happening::{Happening, Setting};
 use crate::lab::{encoded, header, notification};
 use crate::server::Server;
 
+<<<<<<< HEAD
 /// One thing that happens.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
@@ -110,6 +118,8 @@ pub(crate) struct Setting {
     pub(crate) sasl: Sasl,
 }
 
+=======
+>>>>>>> h/rest
 /// Runs them all, then ends the session, and returns everything that came out.
 pub(crate) fn run(setting: &Setting, happenings: &[Happening]) -> Vec<String> {
     let mut world = World::new(setting);
@@ -448,87 +458,6 @@ impl World {
         }
         self.check_lease();
         self.check_that_polling_again_is_harmless();
-    }
-
-    fn check_event(&mut self, event: &Event<u32, u32>) {
-        self.automaton.follow(event);
-        match event {
-            Event::Connected { read_only: true, timeout, .. } => {
-                assert!(self.session.is_read_only());
-                self.server.cut_off = true;
-                self.server.granted_read_only(*timeout);
-            }
-            Event::Connected { timeout, read_only: false, .. } => {
-                self.server.granted(*timeout);
-                self.lapse = Lapse::Possible;
-            }
-            Event::LeaseLapsed => {
-                assert_eq!(self.lapse, Lapse::Possible);
-                self.lapse = Lapse::Announced;
-            }
-            Event::Completed { tag, outcome } => {
-                assert!(self.unanswered.remove(tag), "completed once");
-                let no_node = Failure::Refused(ErrorCode::NO_NODE);
-                if let Some(state) = self.watches.get_mut(tag) {
-                    *state = match (*state, outcome) {
-                        (WatchState::Asked(id, _), Ok(_)) => WatchState::Set(id),
-                        (WatchState::Asked(id, LeftOn::SuccessOrNoNode), Err(failure))
-                            if *failure == no_node =>
-                        {
-                            WatchState::Set(id)
-                        }
-                        _ => WatchState::Over,
-                    };
-                }
-            }
-            Event::Fired { watcher, .. } | Event::WatchLost { watcher } => {
-                let state = self.watches.insert(*watcher, WatchState::Over);
-                assert!(matches!(state, Some(WatchState::Set(_))), "told once");
-                let fired = matches!(event, Event::Fired { .. });
-                assert!(!(fired && self.persistent.contains(watcher)));
-            }
-            Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
-                let state = self.watches.get(watcher);
-                assert!(matches!(state, Some(WatchState::Set(_))), "only while it is set");
-                assert!(self.persistent.contains(watcher));
-            }
-            Event::ConnectFailed { .. }
-            | Event::Disconnected { .. }
-            | Event::HeartbeatRefused { .. }
-            | Event::Ended(_) => {}
-        }
-    }
-
-    /// A lapse is announced before anything else.
-    fn check_lapse(&self, events: &[Event<u32, u32>]) {
-        let lapsed = self.lease_before.is_some_and(|deadline| deadline <= self.now);
-        if lapsed && !events.is_empty() && self.clock == Clock::Monotonic {
-            assert_eq!(events.first(), Some(&Event::LeaseLapsed));
-        }
-    }
-
-    fn check_lease(&mut self) {
-        self.lease_before = self.session.lease_deadline();
-        if let Some(deadline) = self.lease_before {
-            self.lapse = Lapse::Possible;
-            if self.clock == Clock::Monotonic {
-                assert!(deadline <= self.server.bound, "{deadline:?}");
-            }
-            assert_eq!(self.session.ended(), None);
-        }
-    }
-
-    fn check_that_polling_again_is_harmless(&mut self) {
-        let next = self.session.poll_timeout();
-        let mut output = BytesMut::new();
-        self.session.poll_transmit(&mut output);
-        assert!(output.is_empty());
-        assert_eq!(self.session.poll_transport(), None);
-        assert_eq!(self.session.poll_sasl(), None);
-        assert_eq!(self.session.poll_probe(), None);
-        assert_eq!(self.session.poll_event(), None);
-        assert_eq!(self.session.poll_timeout(), next);
-        assert_eq!(next.is_none(), self.session.ended().is_some());
     }
 
     fn end(&mut self) {
