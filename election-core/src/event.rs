@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::children::Children;
 use crate::id::{SessionId, Token, Version};
 use crate::ticket::Ticket;
 
@@ -64,8 +65,8 @@ pub enum Reply<'a> {
     NodeCreated,
     /// To [`Op::Barrier`](crate::Op::Barrier).
     BarrierPassed,
-    /// To [`Op::List`](crate::Op::List): the names of all children, in any order. They are read once.
-    Children(&'a mut dyn Iterator<Item = &'a str>),
+    /// To [`Op::List`](crate::Op::List): the names of all children.
+    Children(Children<'a>),
     /// To [`Op::Read`](crate::Op::Read).
     Read {
         /// The znode's metadata.

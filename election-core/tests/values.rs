@@ -2,8 +2,8 @@
 
 use election_core::place::{Place, Remaining, place};
 use election_core::{
-    Applied, CandidateName, Check, Delete, Event, ExpectedVersion, Multi, Nominee, NomineeId, Part,
-    Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
+    Applied, CandidateName, Check, Children, Delete, Event, ExpectedVersion, Multi, Nominee,
+    NomineeId, Part, Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
 };
 
 const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
@@ -20,7 +20,7 @@ fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
     assert_eq!(format!("{created:?}"), r#"Created { name: "n" }"#);
     assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
     let mut names = core::iter::empty();
-    assert_eq!(format!("{:?}", Reply::Children(&mut names)), "Children(..)");
+    assert_eq!(format!("{:?}", Reply::Children(Children::listed(&mut names))), "Children(..)");
     let mut applied = core::iter::once(Applied::Checked);
     assert_eq!(format!("{:?}", Reply::Committed(&mut applied)), "Committed(..)");
     let stat = Stat::new(0, 7, 1);

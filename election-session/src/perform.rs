@@ -17,7 +17,7 @@ use zk_jute::{ErrorCode, Request, Vector, Version};
 use zk_session::{Instant, Session, SubmitError, WatchId, Watching};
 
 use crate::key::{ListKey, RecipeKey, Tag, Watcher};
-use crate::lists::{Lists, Reader};
+use crate::lists::{Cause, Lists, Reader};
 use crate::request::RequestKind;
 use crate::site::{Site, mode_of};
 
@@ -53,6 +53,7 @@ pub(crate) struct Performer<'h, T, W> {
     pub(crate) key: RecipeKey,
     pub(crate) site: &'h Site,
     pub(crate) lists: &'h mut Lists,
+    pub(crate) cause: Cause,
 }
 
 impl<T, W: Clone> Performer<'_, T, W> {
@@ -162,7 +163,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
                     Znode::Node => Arc::clone(self.site.server_path()),
                     parent => Arc::from(self.site.path_of(parent)),
                 };
-                self.lists.ask(&path, Reader { key: self.key, ticket });
+                self.lists.ask(&path, Reader { key: self.key, ticket }, self.cause);
                 Ok(Performed::WaitsForList(path))
             }
             (parent, watch) => {

@@ -1,7 +1,9 @@
 //! Making of what came in what a recipe takes in.
 
 use bytes::Bytes;
-use election_core::{Applied, Change, Event, Failure, Output, Recipe, Reply, SessionId, Ticket};
+use election_core::{
+    Applied, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
+};
 use zk_jute::Decode;
 use zk_jute::records::{
     CreateResponse, EventType, ExistsResponse, GetChildren2Response, GetChildrenResponse,
@@ -9,6 +11,7 @@ use zk_jute::records::{
 };
 
 use crate::event::Wake;
+use crate::names::{Listed, Names};
 use crate::request::RequestKind;
 
 /// What makes a recipe take a step.
@@ -16,6 +19,7 @@ use crate::request::RequestKind;
 pub(crate) enum Stimulus {
     Happened(Happening),
     Replied { ticket: Ticket, kind: RequestKind, outcome: Result<Bytes, Failure> },
+    Listed { ticket: Ticket, listed: Listed },
     Withdraw,
 }
 
@@ -48,11 +52,19 @@ pub(crate) fn feed<R: Recipe, X>(
             kind: RequestKind::CreateNode,
             outcome: Err(Failure::NodeExists),
         } => then(recipe.handle_event(replied(*ticket, Ok(Reply::NodeCreated)))),
-        Stimulus::Replied { ticket, outcome: Err(failure), .. } => {
+        Stimulus::Replied { ticket, outcome: Err(failure), .. }
+        | Stimulus::Listed { ticket, listed: Err(failure) } => {
             then(recipe.handle_event(replied(*ticket, Err(*failure))))
         }
         Stimulus::Replied { ticket, kind, outcome: Ok(body) } => {
             feed_reply(recipe, *ticket, (*kind, body), then)
+        }
+        Stimulus::Listed { ticket, listed: Ok(Names::Answer(body)) } => {
+            feed_reply(recipe, *ticket, (RequestKind::List, body), then)
+        }
+        Stimulus::Listed { ticket, listed: Ok(Names::Sorted(names)) } => {
+            let reply = Reply::Children(Children::indexed(&**names));
+            then(recipe.handle_event(replied(*ticket, Ok(reply))))
         }
     }
 }
@@ -85,14 +97,14 @@ fn feed_reply<R: Recipe, X>(
         RequestKind::List => match decode::<GetChildrenResponse<'_>>(body) {
             Ok(listed) => {
                 names = listed.children.into_iter();
-                Ok(Reply::Children(&mut names))
+                Ok(Reply::Children(Children::listed(&mut names)))
             }
             Err(failure) => Err(failure),
         },
         RequestKind::WatchedList => match decode::<GetChildren2Response<'_>>(body) {
             Ok(listed) => {
                 names = listed.children.into_iter();
-                Ok(Reply::Children(&mut names))
+                Ok(Reply::Children(Children::listed(&mut names)))
             }
             Err(failure) => Err(failure),
         },

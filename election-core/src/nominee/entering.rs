@@ -96,9 +96,9 @@ impl Nominee {
 
     pub(super) fn search_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         let found = match result {
-            Ok(Reply::Children(names)) => {
+            Ok(Reply::Children(children)) => {
                 let id = self.id;
-                names.filter(|name| id.owns(name)).find_map(ChildName::new)
+                children.of(id).filter(|name| id.owns(name)).min().and_then(ChildName::new)
             }
             Err(Failure::NoNode) => None,
             other => return Some(self.fail(mismatch(&other))),

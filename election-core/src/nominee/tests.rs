@@ -10,8 +10,8 @@ mod driven;
 mod looking;
 
 use super::*;
-use crate::Change;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
+use crate::{Change, Children};
 use crate::{Obstacle, Payload, Sequence, Token, Version};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
@@ -82,7 +82,7 @@ impl Script {
     }
 
     fn list(&mut self, names: &[&str]) {
-        self.answer(Ok(Reply::Children(&mut names.iter().copied())));
+        self.answer(Ok(Reply::Children(Children::listed(&mut names.iter().copied()))));
     }
 
     fn owes_cleanup(&self) -> bool {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Cause, Change, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase, Policy,
-    Recipe, Reply, Role, SessionId, Ticket, Token,
+    Cause, Change, Children, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase,
+    Policy, Recipe, Reply, Role, SessionId, Ticket, Token,
 };
 
 use super::server::{Answer, Name, Request};
@@ -250,7 +250,7 @@ impl Client {
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
-                self.reply(ticket, Ok(Reply::Children(&mut { names })))
+                self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
             }
             Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read { stat, data: &[] })),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),

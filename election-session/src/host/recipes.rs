@@ -15,7 +15,6 @@ use crate::key::RecipeKey;
 use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
 use crate::replies::{Happening, Stimulus};
-use crate::request::RequestKind;
 use crate::seat::{Seat, SeatStage, Surroundings, Taken};
 use crate::site::Site;
 use crate::view::View;
@@ -219,8 +218,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if let Some(seat) = self.seats.get_mut(&to.key) {
             seat.listing = None;
         }
-        let kind = RequestKind::List;
-        self.step(now, to.key, Stimulus::Replied { ticket: to.ticket, kind, outcome: listed });
+        self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
 
     /// A reply, or the passing of time, may have changed the lease that grants wait for.

@@ -12,7 +12,7 @@
 use core::ffi::{c_char, c_int};
 use core::panic::PanicInfo;
 
-use election_core::{
+use election_core::{Children, 
     Change, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode, Nominee,
     NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat, Ticket, Token,
     Version, Watch, Znode,
@@ -101,7 +101,7 @@ fn list(
     names: &[&str],
 ) -> Result<(Option<Ticket>, Option<Notice>), Step> {
     let mut names = names.iter().copied();
-    let output = nominee.handle_event(reply(ticket, Reply::Children(&mut names)));
+    let output = nominee.handle_event(reply(ticket, Reply::Children(Children::listed(&mut names))));
     let watch = match output.command {
         None => None,
         Some(Command { ticket, op: Op::Read { watch: Watch::Other, .. } }) => Some(ticket),
