@@ -175,8 +175,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if seat.recipe.waits_for_look() {
             self.looks.retry_soon(now);
         }
-        if seat.grant.awaits_lease() && !self.awaiting_lease.contains(&key) {
-            self.awaiting_lease.push(key);
+        if seat.grant.awaits_lease() {
+            self.awaiting_lease.insert(key);
         }
         if seat.recipe.phase() == Phase::Over {
             self.recipe_is_over(key, RecipeEnd::Finished);
