@@ -16,7 +16,7 @@ fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
     let name = format!("_c_{uuid}-latch-0000000007");
     let candidate = CandidateName::parse(&name).expect("a candidate");
     assert_eq!(format!("{candidate:?}"), format!("CandidateName({name})"));
-    let created = Reply::Created { name: "n" };
+    let created = Reply::Created { name: "n", stat: None };
     assert_eq!(format!("{created:?}"), r#"Created { name: "n" }"#);
     assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
     let mut names = core::iter::empty();
@@ -62,7 +62,7 @@ fn only_a_cleanup_says_that_it_is_one() {
     let asked = nominee.handle_event(Event::Connected { session: next }).command;
     assert!(!asked.expect("another create").ticket.is_cleanup());
     let name = format!("{}0000000001", ID.candidate_prefix(0));
-    let result = Ok(Reply::Created { name: &name });
+    let result = Ok(Reply::Created { name: &name, stat: None });
     let cleanup = nominee.handle_event(Event::Reply { ticket: late, result }).command;
     assert!(cleanup.map(|command| command.ticket).is_some_and(Ticket::is_cleanup));
 }

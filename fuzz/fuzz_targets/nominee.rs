@@ -245,7 +245,7 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
             applied = names.iter().map(|name| Applied::Created { name });
             let result = match answer {
                 Answer::Created(_) => {
-                    Ok(Reply::Created { name: names.first().map_or("", String::as_str) })
+                    Ok(Reply::Created { name: names.first().map_or("", String::as_str), stat: None })
                 }
                 Answer::NodeCreated => Ok(Reply::NodeCreated),
                 Answer::BarrierPassed => Ok(Reply::BarrierPassed),

@@ -36,7 +36,9 @@ impl Nominee {
         match &self.stage {
             Stage::Standing(Standing { own_watch, .. }) => match own_watch {
                 OwnWatch::Unread => true,
-                OwnWatch::Due { token } | OwnWatch::Armed { token, .. } => *token == stat.token,
+                OwnWatch::Unset { token }
+                | OwnWatch::Due { token }
+                | OwnWatch::Armed { token, .. } => *token == stat.token,
             },
             Stage::Leading(Leading { token, .. }) => *token == stat.token,
             Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
@@ -47,7 +49,13 @@ impl Nominee {
         match &mut self.stage {
             Stage::Standing(standing) => {
                 standing.own_watch = OwnWatch::Armed { token, ticket };
-                None
+                match standing.position {
+                    Position::First => self.lead(),
+                    Position::Unknown
+                    | Position::Haunted(_)
+                    | Position::Obstructed(_)
+                    | Position::Behind(_) => None,
+                }
             }
             Stage::Leading(leading) => {
                 leading.watch = LeaderWatch::Armed(ticket);
@@ -93,7 +101,10 @@ impl Nominee {
         }
         match found {
             Place::Missing => self.lose(Cause::Evicted),
-            Place::Free => self.lead(),
+            Place::Free => {
+                *position = Position::First;
+                self.lead()
+            }
             Place::Blocked { by, lowest, remaining } => match behind(by, lowest, remaining) {
                 Ok(next) => {
                     match position {
@@ -113,6 +124,7 @@ impl Nominee {
         }
     }
 
+    /// By an own znode that is watched; one that is not will be.
     fn lead(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, own_watch: OwnWatch::Armed { token, ticket }, .. }) =
             &self.stage
@@ -259,6 +271,11 @@ impl Nominee {
             // would be unknown, and the own znode still stands, or its watch would have fired
             // first.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. }) => self.lead(),
+            // The own znode is read next: if it still stands, it is the lowest.
+            (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. }) => {
+                *position = Position::First;
+                None
+            }
             (Change::Deleted, _, _) => {
                 *position = Position::Unknown;
                 None

@@ -244,7 +244,9 @@ impl Client {
             Delivery::Reply(ticket, answer) => (ticket, answer),
         };
         match answer {
-            Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
+            Answer::Created(name, stat) => {
+                self.reply(ticket, Ok(Reply::Created { name: &name.text(), stat }))
+            }
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),
             Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
             Answer::Children(names, foreign) => {

@@ -256,7 +256,9 @@ impl Bench {
             }
         }
         let seen = match reply {
-            AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
+            AnyReply::Created(name) => {
+                self.answer(ticket, Ok(Reply::Created { name: &name, stat: None }))
+            }
             AnyReply::NodeCreated => self.answer(ticket, Ok(Reply::NodeCreated)),
             AnyReply::BarrierPassed => self.answer(ticket, Ok(Reply::BarrierPassed)),
             AnyReply::Children(names) => self.answer(

@@ -86,7 +86,7 @@ fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ti
     let (znode, mode) = (NewZnode::Child(prefix), CreateMode::EphemeralSequential);
     let create = Op::Create(Create { znode, mode, data: Payload::Kept(0) });
     let create = ticket_of(&output, at, &create)?;
-    let output = nominee.handle_event(reply(create, Reply::Created { name }));
+    let output = nominee.handle_event(reply(create, Reply::Created { name, stat: None }));
     let read =
         ticket_of(&output, at + 1, &Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read { stat: stat(token), data: &[] }));
