@@ -17,7 +17,7 @@ fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
     let candidate = CandidateName::parse(&name).expect("a candidate");
     assert_eq!(format!("{candidate:?}"), format!("CandidateName({name})"));
     let created = Reply::Created { name: "n", stat: None };
-    assert_eq!(format!("{created:?}"), r#"Created { name: "n" }"#);
+    assert_eq!(format!("{created:?}"), r#"Created { name: "n", stat: None }"#);
     assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
     let mut names = core::iter::empty();
     assert_eq!(format!("{:?}", Reply::Children(Children::listed(&mut names))), "Children(..)");

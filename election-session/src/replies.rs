@@ -4,11 +4,11 @@ use bytes::Bytes;
 use election_core::{
     Applied, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
 };
-use zk_jute::Decode;
 use zk_jute::records::{
-    CreateResponse, EventType, ExistsResponse, GetChildren2Response, GetChildrenResponse,
-    GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
+    Create2Response, CreateResponse, EventType, ExistsResponse, GetChildren2Response,
+    GetChildrenResponse, GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
 };
+use zk_jute::{Decode, ErrorCode};
 
 use crate::event::Wake;
 use crate::names::{Listed, Names};
@@ -82,8 +82,7 @@ fn feed_reply<R: Recipe, X>(
         // Whatever became of its check, a multi that is answered was committed.
         RequestKind::Barrier => Ok(Reply::BarrierPassed),
         RequestKind::Delete => Ok(Reply::Deleted),
-        RequestKind::Create => decode::<CreateResponse<'_>>(body)
-            .map(|created| Reply::Created { name: name_of(created.path) }),
+        RequestKind::Create => created(body),
         RequestKind::Read => decode::<GetDataResponse<'_>>(body).map(|read| Reply::Read {
             stat: core_stat(&read.stat),
             data: read.data.unwrap_or_default(),
@@ -122,6 +121,19 @@ fn feed_reply<R: Recipe, X>(
     };
     then(recipe.handle_event(replied(ticket, reply)))
 }
+
+/// What `create2` answers, or `create`, which says no more than the path.
+fn created(body: &Bytes) -> Result<Reply<'_>, Failure> {
+    if let Ok(created) = decode::<Create2Response<'_>>(body) {
+        let stat = Some(core_stat(&created.stat));
+        return Ok(Reply::Created { name: name_of(created.path), stat });
+    }
+    let created = decode::<CreateResponse<'_>>(body)?;
+    Ok(Reply::Created { name: name_of(created.path), stat: None })
+}
+
+/// The server does not know such requests.
+pub(crate) const UNIMPLEMENTED: Failure = Failure::Rejected(ErrorCode::UNIMPLEMENTED.get());
 
 const fn replied(ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Event<'_> {
     Event::Reply { ticket, result }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use election_core::{Hold, Recipe, Ticket};
+use election_core::{Failure, Hold, Recipe, Ticket};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
 
@@ -13,7 +13,7 @@ use crate::grant::{Grant, GrantChange};
 use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::{Cause, Lists, Moment};
 use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
-use crate::replies::{Happening, Stimulus, feed};
+use crate::replies::{Happening, Stimulus, UNIMPLEMENTED, feed};
 use crate::request::RequestKind;
 use crate::site::Site;
 
@@ -70,6 +70,16 @@ pub(crate) struct Seat<R> {
 struct Submitted {
     ticket: Ticket,
     moment: Moment,
+    by: By,
+}
+
+/// By what a recipe has asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// A request that all servers know, or that the recipe is to hear of if one does not.
+    KnownRequest,
+    /// `create2`, which servers before 3.5 do not know.
+    Create2,
 }
 
 /// What a step led to.
@@ -123,7 +133,7 @@ impl<R: Recipe> Seat<R> {
             | Stimulus::Withdraw => {}
         }
         self.last_read = None;
-        let mut next = Some(stimulus);
+        let mut next = Some(self.heard(stimulus));
         while let Some(stimulus) = next.take() {
             let before = self.recipe.hold();
             let woken_by = self.wake(&stimulus);
@@ -136,6 +146,20 @@ impl<R: Recipe> Seat<R> {
             next = not_sent.map(Stimulus::Happened);
         }
         self.drop_unwanted_watches(around);
+    }
+
+    /// A server that does not know `create2` closes the connection. On the next one the recipe asks
+    /// again, by `create`.
+    fn heard(&self, stimulus: Stimulus) -> Stimulus {
+        match (&stimulus, self.submitted) {
+            (
+                Stimulus::Replied { ticket, outcome: Err(UNIMPLEMENTED), .. },
+                Some(Submitted { ticket: submitted, by: By::Create2, .. }),
+            ) if *ticket == submitted => {
+                Stimulus::Happened(Happening::NotSent(submitted, Failure::ConnectionLoss))
+            }
+            _ => stimulus,
+        }
     }
 
     /// The change that is about to wake the recipe, if one is.
@@ -186,7 +210,11 @@ impl<R: Recipe> Seat<R> {
             let (ticket, moment) = (command.ticket, performer.lists.moment());
             let not_sent = match performer.carry_out(&command) {
                 Ok(Performed::Submitted) => {
-                    *submitted = Some(Submitted { ticket, moment });
+                    *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
+                    None
+                }
+                Ok(Performed::SubmittedByCreate2) => {
+                    *submitted = Some(Submitted { ticket, moment, by: By::Create2 });
                     None
                 }
                 Ok(Performed::WaitsForList(parent)) => {
@@ -194,7 +222,7 @@ impl<R: Recipe> Seat<R> {
                     None
                 }
                 Ok(Performed::Watching(watch)) => {
-                    *submitted = Some(Submitted { ticket, moment });
+                    *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
                     watches.push(watch);
                     None
                 }
