@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::children::Children;
 use crate::id::{SessionId, Token, Version};
 use crate::ticket::Ticket;
 
@@ -59,13 +60,16 @@ pub enum Reply<'a> {
         /// The name, with the number that the server appended if the mode is a sequential one, and
         /// without the path before it.
         name: &'a str,
+        /// The znode's metadata, where the server tells it: the reply to `create2` does, which servers
+        /// before 3.5 do not know, and that to `create` does not.
+        stat: Option<Stat>,
     },
     /// To [`Op::CreateNode`](crate::Op::CreateNode).
     NodeCreated,
     /// To [`Op::Barrier`](crate::Op::Barrier).
     BarrierPassed,
-    /// To [`Op::List`](crate::Op::List): the names of all children, in any order. They are read once.
-    Children(&'a mut dyn Iterator<Item = &'a str>),
+    /// To [`Op::List`](crate::Op::List): the names of all children.
+    Children(Children<'a>),
     /// To [`Op::Read`](crate::Op::Read).
     Read {
         /// The znode's metadata.
@@ -103,7 +107,9 @@ pub enum Applied<'a> {
 impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Created { name } => f.debug_struct("Created").field("name", name).finish(),
+            Self::Created { name, stat } => {
+                f.debug_struct("Created").field("name", name).field("stat", stat).finish()
+            }
             Self::NodeCreated => f.write_str("NodeCreated"),
             Self::BarrierPassed => f.write_str("BarrierPassed"),
             Self::Children(_) => f.write_str("Children(..)"),

@@ -30,6 +30,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod children;
 mod command;
 mod event;
 mod id;
@@ -41,6 +42,7 @@ mod policy;
 mod recipe;
 mod ticket;
 
+pub use children::Children;
 pub use command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Write, Znode,

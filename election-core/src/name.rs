@@ -4,7 +4,7 @@
 //! sequence at the end decides which candidate leads. Order is by sequence alone, whatever the name
 //! starts with (ZOOKEEPER-2931).
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use heapless::String;
 use thiserror::Error;
@@ -16,6 +16,10 @@ const LABEL: &str = "latch-";
 
 /// Characters of the uuid in a candidate's name.
 const UUID_LEN: usize = 36;
+
+/// Bytes of `_c_`, and of the uuid those that are the same in the names of all candidates of its
+/// nominee: two digits each, and four dashes.
+const ID_PREFIX_LEN: usize = 3 + 2 * FIXED_BYTES + 4;
 
 /// Characters of a sequence.
 const DIGITS: usize = 10;
@@ -51,6 +55,14 @@ impl Sequence {
     /// fails with [`NominationError::SequenceExhausted`](crate::NominationError::SequenceExhausted).
     pub const fn remaining(self) -> u32 {
         Self::LAST.0 - self.0
+    }
+
+    /// The number that a server has appended to this name, if it ends in one: ten digits, not beyond
+    /// [`Sequence::LAST`]. Whether a server has, the text before the digits has to tell.
+    pub fn at_end_of(name: &str) -> Option<Self> {
+        let digits = name.get(name.len().checked_sub(DIGITS)?..)?;
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok()).flatten().and_then(Self::new)
     }
 
     /// Reads the text after the last `latch-`, from its end, since every name of a listing comes by
@@ -185,6 +197,32 @@ impl CandidatePrefix {
 impl fmt::Display for CandidatePrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "_c_{}-{LABEL}", self.id.plus(self.attempt))
+    }
+}
+
+/// The beginning of all names that a nominee can [own](NomineeId::owns), in lower case: `_c_` and the
+/// part of the uuid that is the same in all of them.
+pub(crate) struct IdPrefix(String<ID_PREFIX_LEN, u8>);
+
+impl IdPrefix {
+    pub(crate) fn new(id: NomineeId) -> Self {
+        let mut prefix = String::new();
+        // The last digits do not fit in, and are not wanted.
+        let _ = write!(prefix, "_c_{id}");
+        Self(prefix)
+    }
+
+    /// Without regard to the case, as uuids are read.
+    pub(crate) fn begins(&self, name: &str) -> bool {
+        let own = self.0.as_bytes();
+        name.as_bytes().get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
+    }
+
+    /// Whether all names that begin so come after this one
+    /// [in order](crate::children::Order::ByName).
+    pub(crate) fn comes_after(&self, name: &str) -> bool {
+        let lower_case = name.bytes().map(|byte| byte.to_ascii_lowercase());
+        lower_case.lt(self.0.bytes())
     }
 }
 

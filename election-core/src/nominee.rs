@@ -171,7 +171,7 @@ impl Nominee {
             return Reaction::default();
         }
         match request {
-            Request::Create => self.create_answered(result),
+            Request::Create => self.create_answered(session, result),
             Request::CreateElectionNode => self.election_node_answered(&result).into(),
             Request::Barrier => self.barrier_answered(&result).into(),
             Request::Search => self.search_answered(result).into(),
@@ -197,7 +197,7 @@ impl Nominee {
     ) -> Reaction<'a> {
         let over = matches!(self.stage, Stage::Ended(_)) || !ticket.is_of(self.incarnation);
         match result {
-            Ok(Reply::Created { name })
+            Ok(Reply::Created { name, .. })
                 if over
                     && !ticket.is_cleanup()
                     && self.candidate().is_none_or(|own| own.as_str() != *name) =>

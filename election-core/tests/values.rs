@@ -2,8 +2,8 @@
 
 use election_core::place::{Place, Remaining, place};
 use election_core::{
-    Applied, CandidateName, Check, Delete, Event, ExpectedVersion, Multi, Nominee, NomineeId, Part,
-    Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
+    Applied, CandidateName, Check, Children, Delete, Event, ExpectedVersion, Multi, Nominee,
+    NomineeId, Part, Policy, Recipe, Reply, SessionId, Stat, Ticket, Version, Znode,
 };
 
 const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
@@ -16,11 +16,11 @@ fn a_value_shows_what_it_stands_for_when_it_is_debugged() {
     let name = format!("_c_{uuid}-latch-0000000007");
     let candidate = CandidateName::parse(&name).expect("a candidate");
     assert_eq!(format!("{candidate:?}"), format!("CandidateName({name})"));
-    let created = Reply::Created { name: "n" };
-    assert_eq!(format!("{created:?}"), r#"Created { name: "n" }"#);
+    let created = Reply::Created { name: "n", stat: None };
+    assert_eq!(format!("{created:?}"), r#"Created { name: "n", stat: None }"#);
     assert_eq!(format!("{:?}", Reply::Deleted), "Deleted");
     let mut names = core::iter::empty();
-    assert_eq!(format!("{:?}", Reply::Children(&mut names)), "Children(..)");
+    assert_eq!(format!("{:?}", Reply::Children(Children::listed(&mut names))), "Children(..)");
     let mut applied = core::iter::once(Applied::Checked);
     assert_eq!(format!("{:?}", Reply::Committed(&mut applied)), "Committed(..)");
     let stat = Stat::new(0, 7, 1);
@@ -62,7 +62,7 @@ fn only_a_cleanup_says_that_it_is_one() {
     let asked = nominee.handle_event(Event::Connected { session: next }).command;
     assert!(!asked.expect("another create").ticket.is_cleanup());
     let name = format!("{}0000000001", ID.candidate_prefix(0));
-    let result = Ok(Reply::Created { name: &name });
+    let result = Ok(Reply::Created { name: &name, stat: None });
     let cleanup = nominee.handle_event(Event::Reply { ticket: late, result }).command;
     assert!(cleanup.map(|command| command.ticket).is_some_and(Ticket::is_cleanup));
 }

@@ -7,8 +7,7 @@ mod io;
 mod recipes;
 mod renewal;
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::fmt;
 use core::time::Duration;
 
@@ -50,7 +49,7 @@ pub struct RecipeHost<R: Recipe, T, W> {
     readiness: Readiness,
     deadlines: Deadlines,
     /// Recipes whose grant is announced once the lease is proved.
-    awaiting_lease: Vec<RecipeKey>,
+    awaiting_lease: BTreeSet<RecipeKey>,
     /// What the driver is told of its transport before what the session says: to drop that of an
     /// earlier session, or what was only looked at.
     first_transport: Option<TransportCommand>,
@@ -108,7 +107,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             heartbeats: Heartbeats::default(),
             readiness: Readiness::new(settings.keep_ready),
             deadlines: Deadlines::default(),
-            awaiting_lease: Vec::new(),
+            awaiting_lease: BTreeSet::new(),
             first_transport: None,
             events: VecDeque::new(),
             settings,

@@ -13,6 +13,7 @@ mod host;
 mod key;
 mod lists;
 mod looks;
+mod names;
 mod path;
 mod perform;
 mod readiness;

@@ -1,10 +1,11 @@
 //! Lists of children: at most one in flight for each parent, for all recipes of the host that want
 //! one.
 //!
-//! A list is submitted after the recipes that it serves have asked: that is what the machines want of
-//! it. Those that ask before the caller has polled all events share one; those that ask while one is
-//! in flight share the next one. So a thousand recipes of a session cost a few lists and not a
-//! thousand, each of them of a thousand names.
+//! A list shows a recipe what it wants to see if the server made it after what made the recipe ask.
+//! Servers execute the requests of a connection in order. So a list that is in flight serves a recipe
+//! that asks because of the reply to a request which was submitted before the list; other recipes that
+//! ask meanwhile share the next one, as do those that ask before the caller has polled all events. A
+//! thousand recipes of a session cost a few lists and not a thousand, each of them of a thousand names.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -14,9 +15,10 @@ use bytes::Bytes;
 use election_core::{Failure, Ticket};
 
 use crate::key::{ListKey, RecipeKey};
+use crate::names::{Listed, Names};
 
-/// Bytes of lists to hand to recipes before other events are taken in: each recipe reads the whole
-/// list, and what has come in meanwhile, such as the replies to heartbeats, waits.
+/// Bytes of lists to hand to recipes before other events are taken in: what has come in meanwhile, such
+/// as the replies to heartbeats, waits.
 const TURN: usize = 4 * 1024 * 1024;
 
 /// A recipe that wants a list, and the ticket of its command.
@@ -26,8 +28,18 @@ pub(crate) struct Reader {
     pub(crate) ticket: Ticket,
 }
 
-/// What became of a list: the body of the answer.
-pub(crate) type Listed = Result<Bytes, Failure>;
+/// A moment in the order of what is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u64);
+
+/// What made a recipe ask for a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The reply to a request that was submitted then.
+    ReplyTo(Moment),
+    /// Anything else, such as an event: the server may have made a list that is in flight before it.
+    News,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
@@ -63,14 +75,27 @@ enum ListStage {
 }
 
 impl Lists {
+    /// Now, between the lists that were submitted and those that will be.
+    pub(crate) const fn moment(&self) -> Moment {
+        Moment(self.last_key)
+    }
+
     /// Takes in a recipe that wants a list.
-    pub(crate) fn ask(&mut self, parent: &Arc<str>, reader: Reader) {
+    pub(crate) fn ask(&mut self, parent: &Arc<str>, reader: Reader, cause: Cause) {
         let Self { parents, asked, .. } = self;
         let lists = parents.entry(Arc::clone(parent)).or_insert_with(|| {
             asked.push_back(Arc::clone(parent));
             ParentLists::default()
         });
-        lists.waiting.insert(reader.key, reader.ticket);
+        let served_by = match (&mut lists.stage, cause) {
+            (ListStage::Sent { key, serves }, Cause::ReplyTo(Moment(submitted)))
+                if key.0 > submitted =>
+            {
+                serves
+            }
+            _ => &mut lists.waiting,
+        };
+        served_by.insert(reader.key, reader.ticket);
     }
 
     /// The list that was to be submitted was not: those that it was to serve.
@@ -84,14 +109,21 @@ impl Lists {
     }
 
     /// A list was answered. That of an earlier connection is ignored.
-    pub(crate) fn answered(&mut self, parent: &Arc<str>, answered: ListKey, listed: Listed) {
+    pub(crate) fn answered(
+        &mut self,
+        parent: &Arc<str>,
+        answered: ListKey,
+        answer: Result<Bytes, Failure>,
+    ) {
         let Some(ParentLists { stage, .. }) = self.parents.get_mut(parent) else {
             return;
         };
         if let ListStage::Sent { key, serves } = stage
             && *key == answered
         {
-            *stage = ListStage::Delivering { listed, to: core::mem::take(serves) };
+            let to = core::mem::take(serves);
+            let listed = answer.and_then(|answer| Names::for_recipes(answer, to.len()));
+            *stage = ListStage::Delivering { listed, to };
             self.delivering.push_back(Arc::clone(parent));
         }
     }
@@ -199,7 +231,7 @@ impl Turn {
         if self.left == 0 {
             return None;
         }
-        self.left = self.left.saturating_sub(listed.as_ref().map_or(1, Bytes::len).max(1));
+        self.left = self.left.saturating_sub(listed.as_ref().map_or(1, Names::cost).max(1));
         Some(())
     }
 }
@@ -210,6 +242,9 @@ mod tests {
 
     use alloc::vec;
 
+    use zk_jute::records::GetChildrenResponse;
+    use zk_jute::{Encode as _, Vector};
+
     use super::*;
 
     fn ticket() -> Ticket {
@@ -219,7 +254,14 @@ mod tests {
     }
 
     fn ask(lists: &mut Lists, parent: &Arc<str>, recipe: u64) {
-        lists.ask(parent, Reader { key: RecipeKey(recipe), ticket: ticket() });
+        lists.ask(parent, Reader { key: RecipeKey(recipe), ticket: ticket() }, Cause::News);
+    }
+
+    fn body(names: &[&str]) -> Bytes {
+        let mut body = Vec::new();
+        let response = GetChildrenResponse { children: Vector::new(names) };
+        response.encode(&mut body);
+        Bytes::from(body)
     }
 
     /// The recipes that a turn serves, and the list that is asked for behind it.
@@ -260,6 +302,50 @@ mod tests {
         assert!(deliver(&mut lists).1.is_some(), "none is in flight");
     }
 
+    /// Servers execute requests in order: a list that was asked for after a request shows what that
+    /// one has led to.
+    #[test]
+    fn a_list_in_flight_serves_those_whose_request_went_before_it() {
+        let (mut lists, parent) = (Lists::default(), Arc::from("/election"));
+        let before = lists.moment();
+        ask(&mut lists, &parent, 1);
+        let (_, first) = deliver(&mut lists);
+        let after = lists.moment();
+        for (recipe, cause) in
+            [(2, Cause::ReplyTo(before)), (3, Cause::ReplyTo(after)), (4, Cause::News)]
+        {
+            lists.ask(&parent, Reader { key: RecipeKey(recipe), ticket: ticket() }, cause);
+        }
+        lists.answered(&parent, first.unwrap(), Ok(body(&["x"])));
+        let (served, second) = deliver(&mut lists);
+        assert_eq!(served, [1, 2]);
+        lists.answered(&parent, second.unwrap(), Ok(body(&["x"])));
+        assert_eq!(deliver(&mut lists), (vec![3, 4], None));
+    }
+
+    /// It is read once for all of them.
+    #[test]
+    fn several_recipes_are_handed_the_names_in_order() {
+        let (mut lists, parent) = (Lists::default(), Arc::from("/election"));
+        for readers in 1..=3 {
+            (1..=readers).for_each(|recipe| ask(&mut lists, &parent, recipe));
+            let (_, list) = deliver(&mut lists);
+            lists.answered(&parent, list.unwrap(), Ok(body(&["b", "a"])));
+            for recipe in 1..=readers {
+                let delivery = lists.claim(&parent, RecipeKey(recipe)).unwrap();
+                let is_sorted = matches!(delivery.listed, Ok(Names::Sorted(_)));
+                assert_eq!(is_sorted, readers > 1);
+            }
+            deliver(&mut lists);
+        }
+        ask(&mut lists, &parent, 1);
+        ask(&mut lists, &parent, 2);
+        let (_, list) = deliver(&mut lists);
+        lists.answered(&parent, list.unwrap(), Ok(Bytes::from_static(&[0, 0, 0, 9])));
+        let delivery = lists.claim(&parent, RecipeKey(2)).unwrap();
+        assert!(matches!(delivery.listed, Err(Failure::Unreadable)));
+    }
+
     /// However many there are: others go between the turns, and what else a recipe is told comes
     /// after its list.
     #[test]
@@ -269,7 +355,8 @@ mod tests {
             ask(&mut lists, &parent, recipe);
         }
         let (_, first) = deliver(&mut lists);
-        lists.answered(&parent, first.unwrap(), Ok(Bytes::from(vec![0; TURN / 2 + 1])));
+        let name = "x".repeat(8 * TURN + 16);
+        lists.answered(&parent, first.unwrap(), Ok(body(&[&name])));
         assert_eq!(deliver(&mut lists), (vec![1, 2], None));
         assert!(lists.has_undelivered());
         ask(&mut lists, &parent, 1);

@@ -17,7 +17,7 @@ use zk_jute::{ErrorCode, Request, Vector, Version};
 use zk_session::{Instant, Session, SubmitError, WatchId, Watching};
 
 use crate::key::{ListKey, RecipeKey, Tag, Watcher};
-use crate::lists::{Lists, Reader};
+use crate::lists::{Cause, Lists, Reader};
 use crate::request::RequestKind;
 use crate::site::{Site, mode_of};
 
@@ -41,6 +41,8 @@ pub(crate) enum WatchOn {
 /// What was asked of the server.
 pub(crate) enum Performed {
     Submitted,
+    /// By a request that servers before 3.5 do not know.
+    SubmittedByCreate2,
     /// The recipe waits for a list of the children of the znode with this path on the server.
     WaitsForList(Arc<str>),
     Watching(RecipeWatch),
@@ -53,6 +55,7 @@ pub(crate) struct Performer<'h, T, W> {
     pub(crate) key: RecipeKey,
     pub(crate) site: &'h Site,
     pub(crate) lists: &'h mut Lists,
+    pub(crate) cause: Cause,
 }
 
 impl<T, W: Clone> Performer<'_, T, W> {
@@ -116,7 +119,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
         let path = self.site.path_of_new(create.znode);
         let kind = RequestKind::Create;
         match record(self.site, create, &path, &acl) {
-            CreateRecord::Plain(request) => self.submit(ticket, kind, &request),
+            CreateRecord::Plain(request) => self.create_plainly(ticket, kind, request),
             CreateRecord::Container(request) => {
                 self.submit(ticket, kind, &CreateContainerRequest(request))
             }
@@ -124,10 +127,25 @@ impl<T, W: Clone> Performer<'_, T, W> {
         }
     }
 
+    /// By `create2`, whose reply tells the znode's metadata; by `create` once a server before 3.5 has
+    /// refused that.
+    fn create_plainly(
+        &mut self,
+        ticket: Ticket,
+        kind: RequestKind,
+        request: CreateRequest<'_>,
+    ) -> Result<Performed, SubmitError> {
+        match self.submit(ticket, kind, &Create2Request(request)) {
+            Err(SubmitError::Unsupported(_)) => self.submit(ticket, kind, &request),
+            submitted => submitted.map(|_| Performed::SubmittedByCreate2),
+        }
+    }
+
     /// All at once, in order: servers execute them in order, and only the last reply counts.
     fn create_node(&mut self, ticket: Ticket) -> Result<Performed, SubmitError> {
         let acl = self.site.acl_list().entries();
         let acl = Vector::new(&acl);
+        let mut performed = Performed::Submitted;
         for path in self.site.lineage() {
             let is_node = path.len() == self.site.server_path().len();
             let (kind, node_kind) = if is_node {
@@ -139,14 +157,14 @@ impl<T, W: Clone> Performer<'_, T, W> {
             let request = CreateRequest { path, data: Some(&[]), acl, mode };
             match node_kind {
                 NodeKind::Container => {
-                    self.submit(ticket, kind, &CreateContainerRequest(request))?;
+                    performed = self.submit(ticket, kind, &CreateContainerRequest(request))?;
                 }
                 NodeKind::Persistent => {
-                    self.submit(ticket, kind, &Create2Request(request))?;
+                    performed = self.create_plainly(ticket, kind, request)?;
                 }
             }
         }
-        Ok(Performed::Submitted)
+        Ok(performed)
     }
 
     /// A list without a watch serves all recipes that want it.
@@ -162,7 +180,7 @@ impl<T, W: Clone> Performer<'_, T, W> {
                     Znode::Node => Arc::clone(self.site.server_path()),
                     parent => Arc::from(self.site.path_of(parent)),
                 };
-                self.lists.ask(&path, Reader { key: self.key, ticket });
+                self.lists.ask(&path, Reader { key: self.key, ticket }, self.cause);
                 Ok(Performed::WaitsForList(path))
             }
             (parent, watch) => {

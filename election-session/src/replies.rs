@@ -1,14 +1,17 @@
 //! Making of what came in what a recipe takes in.
 
 use bytes::Bytes;
-use election_core::{Applied, Change, Event, Failure, Output, Recipe, Reply, SessionId, Ticket};
-use zk_jute::Decode;
-use zk_jute::records::{
-    CreateResponse, EventType, ExistsResponse, GetChildren2Response, GetChildrenResponse,
-    GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
+use election_core::{
+    Applied, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
 };
+use zk_jute::records::{
+    Create2Response, CreateResponse, EventType, ExistsResponse, GetChildren2Response,
+    GetChildrenResponse, GetDataResponse, MultiResponse, MultiResult, SetDataResponse, Stat,
+};
+use zk_jute::{Decode, ErrorCode};
 
 use crate::event::Wake;
+use crate::names::{Listed, Names};
 use crate::request::RequestKind;
 
 /// What makes a recipe take a step.
@@ -16,6 +19,7 @@ use crate::request::RequestKind;
 pub(crate) enum Stimulus {
     Happened(Happening),
     Replied { ticket: Ticket, kind: RequestKind, outcome: Result<Bytes, Failure> },
+    Listed { ticket: Ticket, listed: Listed },
     Withdraw,
 }
 
@@ -48,11 +52,19 @@ pub(crate) fn feed<R: Recipe, X>(
             kind: RequestKind::CreateNode,
             outcome: Err(Failure::NodeExists),
         } => then(recipe.handle_event(replied(*ticket, Ok(Reply::NodeCreated)))),
-        Stimulus::Replied { ticket, outcome: Err(failure), .. } => {
+        Stimulus::Replied { ticket, outcome: Err(failure), .. }
+        | Stimulus::Listed { ticket, listed: Err(failure) } => {
             then(recipe.handle_event(replied(*ticket, Err(*failure))))
         }
         Stimulus::Replied { ticket, kind, outcome: Ok(body) } => {
             feed_reply(recipe, *ticket, (*kind, body), then)
+        }
+        Stimulus::Listed { ticket, listed: Ok(Names::Answer(body)) } => {
+            feed_reply(recipe, *ticket, (RequestKind::List, body), then)
+        }
+        Stimulus::Listed { ticket, listed: Ok(Names::Sorted(names)) } => {
+            let reply = Reply::Children(Children::indexed(&**names));
+            then(recipe.handle_event(replied(*ticket, Ok(reply))))
         }
     }
 }
@@ -70,8 +82,7 @@ fn feed_reply<R: Recipe, X>(
         // Whatever became of its check, a multi that is answered was committed.
         RequestKind::Barrier => Ok(Reply::BarrierPassed),
         RequestKind::Delete => Ok(Reply::Deleted),
-        RequestKind::Create => decode::<CreateResponse<'_>>(body)
-            .map(|created| Reply::Created { name: name_of(created.path) }),
+        RequestKind::Create => created(body),
         RequestKind::Read => decode::<GetDataResponse<'_>>(body).map(|read| Reply::Read {
             stat: core_stat(&read.stat),
             data: read.data.unwrap_or_default(),
@@ -85,14 +96,14 @@ fn feed_reply<R: Recipe, X>(
         RequestKind::List => match decode::<GetChildrenResponse<'_>>(body) {
             Ok(listed) => {
                 names = listed.children.into_iter();
-                Ok(Reply::Children(&mut names))
+                Ok(Reply::Children(Children::listed(&mut names)))
             }
             Err(failure) => Err(failure),
         },
         RequestKind::WatchedList => match decode::<GetChildren2Response<'_>>(body) {
             Ok(listed) => {
                 names = listed.children.into_iter();
-                Ok(Reply::Children(&mut names))
+                Ok(Reply::Children(Children::listed(&mut names)))
             }
             Err(failure) => Err(failure),
         },
@@ -110,6 +121,19 @@ fn feed_reply<R: Recipe, X>(
     };
     then(recipe.handle_event(replied(ticket, reply)))
 }
+
+/// What `create2` answers, or `create`, which says no more than the path.
+fn created(body: &Bytes) -> Result<Reply<'_>, Failure> {
+    if let Ok(created) = decode::<Create2Response<'_>>(body) {
+        let stat = Some(core_stat(&created.stat));
+        return Ok(Reply::Created { name: name_of(created.path), stat });
+    }
+    let created = decode::<CreateResponse<'_>>(body)?;
+    Ok(Reply::Created { name: name_of(created.path), stat: None })
+}
+
+/// The server does not know such requests.
+pub(crate) const UNIMPLEMENTED: Failure = Failure::Rejected(ErrorCode::UNIMPLEMENTED.get());
 
 const fn replied(ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Event<'_> {
     Event::Reply { ticket, result }

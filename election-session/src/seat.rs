@@ -4,16 +4,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use election_core::{Hold, Recipe};
+use election_core::{Failure, Hold, Recipe, Ticket};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
 
 use crate::event::{RecipeEnd, Wake};
 use crate::grant::{Grant, GrantChange};
 use crate::key::{RecipeKey, Tag, Watcher};
-use crate::lists::Lists;
+use crate::lists::{Cause, Lists, Moment};
 use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
-use crate::replies::{Happening, Stimulus, feed};
+use crate::replies::{Happening, Stimulus, UNIMPLEMENTED, feed};
 use crate::request::RequestKind;
 use crate::site::Site;
 
@@ -52,6 +52,8 @@ pub(crate) struct Seat<R> {
     pub(crate) recipe: R,
     pub(crate) site: Arc<Site>,
     watches: Vec<RecipeWatch>,
+    /// The request that was submitted last.
+    submitted: Option<Submitted>,
     /// The znode whose children the recipe waits for, by its path on the server.
     pub(crate) listing: Option<Arc<str>>,
     pub(crate) grant: Grant,
@@ -61,6 +63,23 @@ pub(crate) struct Seat<R> {
     pub(crate) stage: SeatStage,
     /// The data that was read by the reply which brought the last notice.
     pub(crate) last_read: Option<Bytes>,
+}
+
+/// A request of a recipe, and when it was submitted.
+#[derive(Clone, Copy, Debug)]
+struct Submitted {
+    ticket: Ticket,
+    moment: Moment,
+    by: By,
+}
+
+/// By what a recipe has asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// A request that all servers know, or that the recipe is to hear of if one does not.
+    KnownRequest,
+    /// `create2`, which servers before 3.5 do not know.
+    Create2,
 }
 
 /// What a step led to.
@@ -78,6 +97,7 @@ impl<R: Recipe> Seat<R> {
             recipe,
             site,
             watches: Vec::new(),
+            submitted: None,
             listing: None,
             grant: Grant::None,
             session: None,
@@ -107,10 +127,13 @@ impl<R: Recipe> Seat<R> {
             Stimulus::Happened(Happening::Fired { ticket, .. } | Happening::WatchLost(ticket)) => {
                 self.watches.retain(|watch| watch.ticket != *ticket);
             }
-            Stimulus::Happened(_) | Stimulus::Replied { .. } | Stimulus::Withdraw => {}
+            Stimulus::Happened(_)
+            | Stimulus::Replied { .. }
+            | Stimulus::Listed { .. }
+            | Stimulus::Withdraw => {}
         }
         self.last_read = None;
-        let mut next = Some(stimulus);
+        let mut next = Some(self.heard(stimulus));
         while let Some(stimulus) = next.take() {
             let before = self.recipe.hold();
             let woken_by = self.wake(&stimulus);
@@ -123,6 +146,20 @@ impl<R: Recipe> Seat<R> {
             next = not_sent.map(Stimulus::Happened);
         }
         self.drop_unwanted_watches(around);
+    }
+
+    /// A server that does not know `create2` closes the connection. On the next one the recipe asks
+    /// again, by `create`.
+    fn heard(&self, stimulus: Stimulus) -> Stimulus {
+        match (&stimulus, self.submitted) {
+            (
+                Stimulus::Replied { ticket, outcome: Err(UNIMPLEMENTED), .. },
+                Some(Submitted { ticket: submitted, by: By::Create2, .. }),
+            ) if *ticket == submitted => {
+                Stimulus::Happened(Happening::NotSent(submitted, Failure::ConnectionLoss))
+            }
+            _ => stimulus,
+        }
     }
 
     /// The change that is about to wake the recipe, if one is.
@@ -162,24 +199,34 @@ impl<R: Recipe> Seat<R> {
         around: &mut Surroundings<'_, T, W>,
         stimulus: &Stimulus,
     ) -> (Option<R::Notice>, Option<Happening>) {
-        let Self { key, recipe, site, watches, listing, .. } = self;
+        let Self { key, recipe, site, watches, submitted, listing, .. } = self;
         let Surroundings { session, now, lists } = around;
-        let performer = Performer { session, now: *now, key: *key, site, lists };
+        let cause = cause_of(stimulus, *submitted);
+        let performer = Performer { session, now: *now, key: *key, site, lists, cause };
         feed(recipe, stimulus, |output| {
             let Some(command) = output.command else {
                 return (output.notice, None);
             };
+            let (ticket, moment) = (command.ticket, performer.lists.moment());
             let not_sent = match performer.carry_out(&command) {
-                Ok(Performed::Submitted) => None,
+                Ok(Performed::Submitted) => {
+                    *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
+                    None
+                }
+                Ok(Performed::SubmittedByCreate2) => {
+                    *submitted = Some(Submitted { ticket, moment, by: By::Create2 });
+                    None
+                }
                 Ok(Performed::WaitsForList(parent)) => {
                     *listing = Some(parent);
                     None
                 }
                 Ok(Performed::Watching(watch)) => {
+                    *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
                     watches.push(watch);
                     None
                 }
-                Err(failure) => Some(Happening::NotSent(command.ticket, failure)),
+                Err(failure) => Some(Happening::NotSent(ticket, failure)),
             };
             (output.notice, not_sent)
         })
@@ -197,6 +244,16 @@ impl<R: Recipe> Seat<R> {
             }
             is_wanted
         });
+    }
+}
+
+/// Why a recipe asks for a list, if it does.
+fn cause_of(stimulus: &Stimulus, submitted: Option<Submitted>) -> Cause {
+    match (stimulus, submitted) {
+        (Stimulus::Replied { ticket, .. }, Some(submitted)) if submitted.ticket == *ticket => {
+            Cause::ReplyTo(submitted.moment)
+        }
+        _ => Cause::News,
     }
 }
 

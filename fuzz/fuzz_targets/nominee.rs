@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use arbitrary::Arbitrary;
-use election_core::{
+use election_core::{Children, 
     Applied, Change, Delete, ElectionNode, Event, Failure, Hold, NodeKind, Nominee, NomineeId,
     Notice, OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Watch,
     Znode,
@@ -245,11 +245,11 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
             applied = names.iter().map(|name| Applied::Created { name });
             let result = match answer {
                 Answer::Created(_) => {
-                    Ok(Reply::Created { name: names.first().map_or("", String::as_str) })
+                    Ok(Reply::Created { name: names.first().map_or("", String::as_str), stat: None })
                 }
                 Answer::NodeCreated => Ok(Reply::NodeCreated),
                 Answer::BarrierPassed => Ok(Reply::BarrierPassed),
-                Answer::Children(_) => Ok(Reply::Children(&mut children)),
+                Answer::Children(_) => Ok(Reply::Children(Children::listed(&mut children))),
                 Answer::Read { stat, data } => Ok(Reply::Read { stat: (*stat).into(), data }),
                 Answer::Exists(stat) => Ok(Reply::Exists((*stat).into())),
                 Answer::Written(stat) => Ok(Reply::Written((*stat).into())),

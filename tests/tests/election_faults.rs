@@ -34,7 +34,7 @@ on_both_servers! {
     a_leader_in_a_black_hole_gives_up_before_the_next_leads;
 }
 
-const CREATE: FrameKind = FrameKind::Request(Opcode::CREATE);
+const CREATE: FrameKind = FrameKind::Request(Opcode::CREATE2);
 const DELETE: FrameKind = FrameKind::Request(Opcode::DELETE);
 
 /// An arena, and a client of it behind a proxy.
@@ -78,7 +78,7 @@ async fn a_create_in_doubt_makes_one_candidate(server: ServerKind) -> TestResult
     for (cut, creates) in [
         (Cut::before(CREATE), 1..=1),
         (Cut::after(CREATE), 1..=2),
-        (Cut::instead_of_reply_to(Opcode::CREATE), 1..=1),
+        (Cut::instead_of_reply_to(Opcode::CREATE2), 1..=1),
     ] {
         let bench = Bench::new(server, "create").await?;
         let mut first = bench.arena.client().await?.election(ELECTION).nominate()?;
@@ -92,7 +92,7 @@ async fn a_create_in_doubt_makes_one_candidate(server: ServerKind) -> TestResult
         assert_eq!(Some(session), nomination.status().session);
         let counters = bench.proxy.counters();
         assert_eq!(counters.accepted, 2, "{cut:?}");
-        let passed = counters.requests(Opcode::CREATE);
+        let passed = counters.requests(Opcode::CREATE2);
         assert!(creates.contains(&passed), "{cut:?}: {passed}");
         assert_eq!(counters.requests(Opcode::SYNC), 1, "{cut:?}");
         soon("the nominee has withdrawn", nomination.withdraw()).await??;
@@ -107,14 +107,14 @@ async fn a_create_in_doubt_of_a_dropped_nomination_is_cleared_up(server: ServerK
     let bench = Bench::new(server, "orphan").await?;
     bench.arena.create_election_node().await?;
     bench.proxy.refuse();
-    let planned = bench.proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE));
+    let planned = bench.proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE2));
     let nomination = bench.client.election(ELECTION).nominate()?;
     planned.wait(SOON)?;
     bench.arena.wait_for_children(1).await?;
     drop(nomination);
     bench.proxy.accept()?;
     bench.arena.wait_until_empty().await?;
-    assert_eq!(bench.proxy.counters().requests(Opcode::CREATE), 1);
+    assert_eq!(bench.proxy.counters().requests(Opcode::CREATE2), 1);
     Ok(())
 }
 
@@ -133,7 +133,7 @@ async fn a_create_that_arrives_late_makes_no_second_candidate(server: ServerKind
         .wait_for(SOON, "the create is on its way", |counters| counters.arrived(CREATE) == 1)?;
     let leadership = leads(&mut nomination).await?;
     let session = only_candidate(&arena, &nomination).await?;
-    assert_eq!(ways[held].counters().requests(Opcode::CREATE), 0);
+    assert_eq!(ways[held].counters().requests(Opcode::CREATE2), 0);
 
     ways[held].heal();
     eventually_async(SOON, "the old connection is gone", async || {

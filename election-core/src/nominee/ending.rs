@@ -128,8 +128,9 @@ impl Nominee {
             (Cleanup::Nothing | Cleanup::Delete(_), _)
             | (Cleanup::Find(Find::List), Err(Failure::NoNode)) => Cleanup::Nothing,
             (Cleanup::Find(Find::Barrier), Ok(Reply::BarrierPassed)) => Cleanup::Find(Find::List),
-            (Cleanup::Find(Find::List), Ok(Reply::Children(names))) => {
-                let found = names.filter(|name| id.owns(name)).find_map(ChildName::new);
+            (Cleanup::Find(Find::List), Ok(Reply::Children(children))) => {
+                let owned = children.of(id).filter(|name| id.owns(name));
+                let found = owned.min().and_then(ChildName::new);
                 found.map_or(Cleanup::Nothing, Cleanup::DeleteFound)
             }
             (Cleanup::DeleteFound(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {

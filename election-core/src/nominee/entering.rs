@@ -6,7 +6,7 @@ use super::stage::{
 };
 use super::{Nominee, Reaction, is_owned, mismatch};
 use crate::command::ExpectedVersion;
-use crate::event::{Failure, Reply};
+use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::name::{CandidateName, ChildName, NameError};
 use crate::outcome::{Departure, End, NominationError, Notice, Obstacle};
@@ -23,13 +23,17 @@ const ROUNDS: u8 = 3;
 impl Nominee {
     pub(super) fn create_answered<'a>(
         &mut self,
+        session: SessionId,
         result: Result<Reply<'a>, Failure>,
     ) -> Reaction<'a> {
         let Stage::Entering(Entering { intent, .. }) = &self.stage else {
             return Reaction::default();
         };
         match (result, *intent) {
-            (Ok(Reply::Created { name }), intent) => self.created(name, intent),
+            (Ok(Reply::Created { name, stat }), intent) => {
+                let stat = stat.filter(|stat| is_owned(stat, session));
+                self.created(name, stat, intent)
+            }
             // There is a znode, and only a list tells its name.
             (Err(Failure::Unreadable), _) => self.step(Entry::Barrier).into(),
             // Refused, so nothing was created, and nothing is to be removed.
@@ -42,11 +46,15 @@ impl Nominee {
         }
     }
 
-    fn created<'a>(&mut self, name: &'a str, intent: Intent) -> Reaction<'a> {
+    fn created<'a>(&mut self, name: &'a str, stat: Option<Stat>, intent: Intent) -> Reaction<'a> {
         let last = self.id.candidate_prefix(self.attempts.wrapping_sub(1));
         let error = match CandidateName::parse(name) {
             Ok(own) if last.begins(name) => {
-                self.adopt(own, OwnWatch::Unread, intent);
+                let own_watch = match stat {
+                    Some(Stat { token, .. }) => OwnWatch::Unset { token },
+                    None => OwnWatch::Unread,
+                };
+                self.adopt(own, own_watch, intent);
                 return Reaction::default();
             }
             Err(NameError::SequenceExhausted) if last.begins(name) => {
@@ -96,9 +104,9 @@ impl Nominee {
 
     pub(super) fn search_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         let found = match result {
-            Ok(Reply::Children(names)) => {
+            Ok(Reply::Children(children)) => {
                 let id = self.id;
-                names.filter(|name| id.owns(name)).find_map(ChildName::new)
+                children.of(id).filter(|name| id.owns(name)).min().and_then(ChildName::new)
             }
             Err(Failure::NoNode) => None,
             other => return Some(self.fail(mismatch(&other))),

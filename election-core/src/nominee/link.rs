@@ -34,7 +34,9 @@ impl Nominee {
                 None
             }
             Stage::Standing(standing) => {
-                if let OwnWatch::Armed { token, .. } = standing.own_watch {
+                if let OwnWatch::Armed { token, .. } | OwnWatch::Unset { token } =
+                    standing.own_watch
+                {
                     standing.own_watch = OwnWatch::Due { token };
                 }
                 standing.position = Position::Unknown;

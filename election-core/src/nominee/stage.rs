@@ -86,6 +86,9 @@ pub(super) enum Look {
 pub(super) enum OwnWatch {
     /// Never read: the owner is not verified yet.
     Unread,
+    /// Verified by the reply to its creation, on this connection. The watch is set once the nominee is
+    /// the heir, or looks.
+    Unset { token: Token },
     /// To be read again, and to be the same znode still.
     Due { token: Token },
     /// Verified in this session and on this connection, and watched.
@@ -96,6 +99,8 @@ pub(super) enum OwnWatch {
 pub(super) enum Position {
     /// To be listed.
     Unknown,
+    /// Nothing is in the way: it leads as soon as its own znode is watched.
+    First,
     /// A ghost stands in the election. It goes before a place is taken: it may be in the way, and
     /// is never to be followed.
     Haunted(Suspect),
@@ -252,7 +257,7 @@ impl Stage {
         match self {
             Self::Leading(_) => true,
             Self::Standing(Standing {
-                own_watch: OwnWatch::Armed { .. },
+                own_watch: OwnWatch::Armed { .. } | OwnWatch::Unset { .. },
                 position: Position::Behind(Behind { ahead, .. }),
                 ..
             }) => matches!(ahead, Ahead::Nobody),
@@ -312,15 +317,27 @@ impl Entry {
 }
 
 impl Standing {
-    /// The own watch goes first: without it no place is worth knowing, since a
-    /// nominee that does not hear of its own deletion waits for ever (etcd #11456).
+    /// The own znode is verified first: without that no place is worth knowing.
     fn demand(&self) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),
-            (OwnWatch::Armed { .. }, Position::Behind(_) | Position::Obstructed(_), Look::Due) => {
+            (OwnWatch::Unset { .. }, _, _) if self.needs_own_watch() => Some(read_own(&self.own)),
+            (_, Position::Behind(_) | Position::Obstructed(_), Look::Due) => {
                 Some((Request::Look, LIST))
             }
-            (OwnWatch::Armed { .. }, position, _) => position.demand(),
+            (_, position, _) => position.demand(),
+        }
+    }
+
+    /// A leader is to hear of its own deletion, and the heir leads by the end of its predecessor only
+    /// since it would have heard. Any other one would hear of it from the next list, and so it must not
+    /// wait for that for ever (etcd #11456): it has the watch from its first look on.
+    fn needs_own_watch(&self) -> bool {
+        match &self.position {
+            Position::First => true,
+            Position::Behind(behind) => self.look == Look::Due || behind.is_settled_heir(),
+            Position::Obstructed(_) => self.look == Look::Due,
+            Position::Unknown | Position::Haunted(_) => false,
         }
     }
 }
@@ -335,7 +352,7 @@ impl Position {
             Self::Haunted(Suspect::Condemned { name, version }) => {
                 Some(delete_ghost(name, *version))
             }
-            Self::Obstructed(_) => None,
+            Self::Obstructed(_) | Self::First => None,
             Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
                     Some((Request::ReadPredecessor, read(predecessor.as_str(), Watch::Other)))
@@ -347,6 +364,15 @@ impl Position {
 }
 
 impl Behind {
+    /// Whether it is the heir, and nothing more is to be asked about its predecessor.
+    fn is_settled_heir(&self) -> bool {
+        match (&self.ahead, self.watch) {
+            (Ahead::Nobody, PredecessorWatch::Armed(_) | PredecessorWatch::Barred) => true,
+            (Ahead::Nobody, PredecessorWatch::Unset | PredecessorWatch::Due)
+            | (Ahead::Others { .. }, _) => false,
+        }
+    }
+
     pub(super) fn leader(&self) -> &CandidateName {
         match &self.ahead {
             Ahead::Nobody => &self.predecessor,

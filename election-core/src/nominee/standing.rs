@@ -5,6 +5,7 @@ use super::stage::{
     PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
 use super::{Nominee, is_owned, mismatch};
+use crate::children::Children;
 use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
@@ -35,7 +36,9 @@ impl Nominee {
         match &self.stage {
             Stage::Standing(Standing { own_watch, .. }) => match own_watch {
                 OwnWatch::Unread => true,
-                OwnWatch::Due { token } | OwnWatch::Armed { token, .. } => *token == stat.token,
+                OwnWatch::Unset { token }
+                | OwnWatch::Due { token }
+                | OwnWatch::Armed { token, .. } => *token == stat.token,
             },
             Stage::Leading(Leading { token, .. }) => *token == stat.token,
             Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
@@ -46,7 +49,13 @@ impl Nominee {
         match &mut self.stage {
             Stage::Standing(standing) => {
                 standing.own_watch = OwnWatch::Armed { token, ticket };
-                None
+                match standing.position {
+                    Position::First => self.lead(),
+                    Position::Unknown
+                    | Position::Haunted(_)
+                    | Position::Obstructed(_)
+                    | Position::Behind(_) => None,
+                }
             }
             Stage::Leading(leading) => {
                 leading.watch = LeaderWatch::Armed(ticket);
@@ -61,33 +70,41 @@ impl Nominee {
 
     pub(super) fn list_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         match result {
-            Ok(Reply::Children(names)) => self.take_place(names),
+            Ok(Reply::Children(children)) => self.take_place(children),
             // Without the election node there is no candidate in it.
             Err(Failure::NoNode) => self.lose(Cause::Evicted),
             other => Some(self.fail(mismatch(&other))),
         }
     }
 
-    fn take_place(&mut self, names: &mut dyn Iterator<Item = &str>) -> Option<Notice> {
+    fn take_place(&mut self, children: Children<'_>) -> Option<Notice> {
         let Stage::Standing(Standing { own, position, look, .. }) = &mut self.stage else {
             return None;
         };
         *look = Look::NotDue;
         let id = self.id;
-        let mut ghost = None;
-        let names = names.inspect(|name| {
-            if ghost.is_none() && *name != own.as_str() && id.owns(name) {
-                ghost = ChildName::new(name);
+        let (own, sequence) = (own.as_str(), own.sequence());
+        let rival = CandidateName::sequence_of;
+        let mut ghost: Option<&str> = None;
+        let names = children.around((own, sequence), id, rival).inspect(|name| {
+            // Always the same one of several, in whatever order they come.
+            if *name != own && id.owns(name) && ghost.is_none_or(|known| *name < known) {
+                ghost = Some(name);
             }
         });
-        let found = place(own.as_str(), own.sequence(), names, CandidateName::sequence_of);
-        if let (Some(name), Place::Free | Place::Blocked { .. }) = (ghost, found) {
+        let found = place(own, sequence, names, rival);
+        if let (Some(name), Place::Free | Place::Blocked { .. }) =
+            (ghost.and_then(ChildName::new), found)
+        {
             *position = Position::Haunted(Suspect::Found { name });
             return None;
         }
         match found {
             Place::Missing => self.lose(Cause::Evicted),
-            Place::Free => self.lead(),
+            Place::Free => {
+                *position = Position::First;
+                self.lead()
+            }
             Place::Blocked { by, lowest, remaining } => match behind(by, lowest, remaining) {
                 Ok(next) => {
                     match position {
@@ -107,6 +124,7 @@ impl Nominee {
         }
     }
 
+    /// By an own znode that is watched; one that is not will be.
     fn lead(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, own_watch: OwnWatch::Armed { token, ticket }, .. }) =
             &self.stage
@@ -253,6 +271,11 @@ impl Nominee {
             // would be unknown, and the own znode still stands, or its watch would have fired
             // first.
             (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. }) => self.lead(),
+            // The own znode is read next: if it still stands, it is the lowest.
+            (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. }) => {
+                *position = Position::First;
+                None
+            }
             (Change::Deleted, _, _) => {
                 *position = Position::Unknown;
                 None

@@ -8,10 +8,11 @@ use alloc::vec::Vec;
 mod cleaning_up;
 mod driven;
 mod looking;
+mod watching;
 
 use super::*;
-use crate::Change;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
+use crate::{Change, Children};
 use crate::{Obstacle, Payload, Sequence, Token, Version};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
@@ -50,7 +51,7 @@ impl Script {
 
     fn created() -> Self {
         let mut script = Self::connected();
-        script.answer(Ok(Reply::Created { name: OWN }));
+        script.answer(Ok(Reply::Created { name: OWN, stat: None }));
         assert_eq!(script.asked, format!("read {OWN}"));
         script
     }
@@ -82,7 +83,7 @@ impl Script {
     }
 
     fn list(&mut self, names: &[&str]) {
-        self.answer(Ok(Reply::Children(&mut names.iter().copied())));
+        self.answer(Ok(Reply::Children(Children::listed(&mut names.iter().copied()))));
     }
 
     fn owes_cleanup(&self) -> bool {
@@ -169,12 +170,15 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     let late = script.ticket.unwrap();
     script.feed(Event::Disconnected);
     script.feed(Event::Connected { session: NEXT_SESSION });
-    script.answer(Ok(Reply::Created { name: SECOND }));
+    script.answer(Ok(Reply::Created { name: SECOND, stat: None }));
     script.answer(Ok(read(NEXT_SESSION, 50)));
     script.list(&[SECOND]);
     let before = script.nominee.clone();
 
-    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: GHOST }) });
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: GHOST, stat: None }),
+    });
     assert_eq!(script.asked, format!("delete {GHOST}"));
     assert_eq!(script.ticket, Some(Ticket::CLEANUP));
     assert_eq!((script.notice, &script.nominee), (None, &before));
@@ -182,7 +186,10 @@ fn a_late_create_of_an_earlier_incarnation_is_cleaned_up() {
     script.answer(Err(Failure::Rejected(-102)));
     assert_eq!((script.notice, &script.nominee), (None, &before), "nobody waits for its reply");
 
-    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: SECOND }) });
+    script.feed(Event::Reply {
+        ticket: late,
+        result: Ok(Reply::Created { name: SECOND, stat: None }),
+    });
     assert_eq!(script.asked, "", "the current candidate is not touched");
 }
 
@@ -195,7 +202,8 @@ fn a_late_create_of_the_present_incarnation_is_left_to_the_search() {
     script.feed(Event::Connected { session: SESSION });
     assert_eq!(script.asked, "barrier");
     let before = script.nominee.clone();
-    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
+    script
+        .feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN, stat: None }) });
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
     assert_eq!(script.nominee, before);
 }
@@ -209,7 +217,8 @@ fn a_late_create_is_cleaned_up_after_the_end_too() {
     script.feed(Event::SessionExpired);
     script.feed(Event::Connected { session: NEXT_SESSION });
     assert_eq!(script.asked, "");
-    script.feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN }) });
+    script
+        .feed(Event::Reply { ticket: late, result: Ok(Reply::Created { name: OWN, stat: None }) });
     assert_eq!(script.asked, format!("delete {OWN}"));
 }
 
@@ -218,7 +227,7 @@ fn a_created_name_that_was_not_asked_for_is_removed_again() {
     let long = format!("_c_11111111-1111-1111-1111-111111111111-latch-{:08}", 5);
     for name in ["n_0000000005", OTHER, long.as_str()] {
         let mut script = Script::connected();
-        script.answer(Ok(Reply::Created { name }));
+        script.answer(Ok(Reply::Created { name, stat: None }));
         assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
         assert_eq!(script.asked, format!("delete {name}"));
         script.answer(Ok(Reply::Deleted));
@@ -230,7 +239,7 @@ fn a_created_name_that_was_not_asked_for_is_removed_again() {
 fn a_created_name_that_is_no_child_is_not_followed() {
     for name in ["", ".", "..", "../other/n_0000000005", "election/n_0000000005"] {
         let mut script = Script::connected();
-        script.answer(Ok(Reply::Created { name }));
+        script.answer(Ok(Reply::Created { name, stat: None }));
         assert_eq!(script.failure(), Some(NominationError::UnexpectedName));
         assert_eq!(script.asked, "");
     }

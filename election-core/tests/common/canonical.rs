@@ -108,7 +108,10 @@ impl Ranks {
         });
         for answer in late.chain(client.due.iter().map(|due| &due.answer)) {
             match answer {
-                Answer::Created(name) => self.sequences.push(name.sequence),
+                Answer::Created(name, stat) => {
+                    self.sequences.push(name.sequence);
+                    self.tokens.extend(stat.map(|stat| stat.token.get()));
+                }
                 Answer::Read(name, stat) => {
                     self.sequences.push(name.sequence);
                     self.tokens.push(stat.token.get());
@@ -279,8 +282,9 @@ impl Ranks {
     fn answer(&self, client: &Client, answer: &Answer, mix: &mut Mix) {
         core::mem::discriminant(answer).hash(mix);
         match answer {
-            Answer::Created(name) => mix.number(self.name(*name)),
-            Answer::Read(name, Stat { owner, token, version }) => {
+            Answer::Created(name, None) => mix.number(self.name(*name)),
+            Answer::Created(name, Some(stat)) | Answer::Read(name, stat) => {
+                let Stat { owner, token, version } = stat;
                 mix.number(self.name(*name));
                 owner.map(|owner| age(client, owner)).hash(mix);
                 mix.number(self.token(token.get()));

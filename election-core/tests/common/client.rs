@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Cause, Change, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase, Policy,
-    Recipe, Reply, Role, SessionId, Ticket, Token,
+    Cause, Change, Children, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase,
+    Policy, Recipe, Reply, Role, SessionId, Ticket, Token,
 };
 
 use super::server::{Answer, Name, Request};
@@ -244,13 +244,15 @@ impl Client {
             Delivery::Reply(ticket, answer) => (ticket, answer),
         };
         match answer {
-            Answer::Created(name) => self.reply(ticket, Ok(Reply::Created { name: &name.text() })),
+            Answer::Created(name, stat) => {
+                self.reply(ticket, Ok(Reply::Created { name: &name.text(), stat }))
+            }
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),
             Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
             Answer::Children(names, foreign) => {
                 let names: Vec<String> = names.into_iter().map(Name::text).collect();
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
-                self.reply(ticket, Ok(Reply::Children(&mut { names })))
+                self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
             }
             Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read { stat, data: &[] })),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),

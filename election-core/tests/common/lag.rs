@@ -88,7 +88,9 @@ impl World {
         self.evicted.retain(|(name, _)| {
             log.contains(&Entry::Deleted(*name))
                 || clients[name.client].candidate() == Some(*name)
-                || clients[name.client].due.iter().any(|due| due.answer == Answer::Created(*name))
+                || clients[name.client].due.iter().any(
+                    |due| matches!(due.answer, Answer::Created(created, _) if created == *name),
+                )
         });
     }
 }

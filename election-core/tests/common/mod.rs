@@ -197,6 +197,12 @@ impl World {
         self
     }
 
+    /// The same world, with servers before 3.5, whose replies to a create tell its name only.
+    pub fn without_create2(mut self) -> Self {
+        self.server.knows_create2 = false;
+        self
+    }
+
     /// The same world, with the server's counter at `next`.
     pub fn counting_from(mut self, next: i32) -> Self {
         self.server.next = next;

@@ -126,7 +126,7 @@ fn attempt(prefix: CandidatePrefix) -> u32 {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    Created(Name),
+    Created(Name, Option<Stat>),
     ElectionNodeCreated,
     BarrierPassed,
     /// The candidates, and the children that are none.
@@ -199,6 +199,8 @@ pub struct Server {
     /// Children that are no candidates.
     pub foreign: &'static [&'static str],
     /// What the server answers to every create, whatever else it could.
+    /// Whether the reply to a create tells the metadata of the znode.
+    pub knows_create2: bool,
     pub create_fails: Option<Failure>,
 }
 
@@ -213,6 +215,7 @@ impl Server {
             zxid: 100,
             unheard: Vec::new(),
             foreign: &[],
+            knows_create2: true,
             create_fails: None,
         }
     }
@@ -328,8 +331,10 @@ impl Server {
         self.next = self.next.saturating_add(1);
         self.zxid += 1;
         let token = Token::new(self.zxid);
-        self.commit(Entry::Created(Znode { name, owner, token, version: 0, access: Access::Open }));
-        Answer::Created(name)
+        let znode = Znode { name, owner, token, version: 0, access: Access::Open };
+        let stat = self.knows_create2.then(|| znode.stat());
+        self.commit(Entry::Created(znode));
+        Answer::Created(name, stat)
     }
 
     /// Deletes the ephemeral znodes of each session that `is_dead`.

@@ -223,7 +223,8 @@ impl World {
     }
 
     /// Whether the client waits for a look: for an event that was dropped, or a request that was
-    /// not looked at, or a search that was refused.
+    /// not looked at, or a search that was refused; or as a follower that has no watch on its own
+    /// candidate yet, which an operator has deleted.
     pub fn has_missed_something(&self, client: &Client) -> bool {
         if !self.is_quiet(client) {
             return false;
@@ -235,8 +236,13 @@ impl World {
             Role::Following { predecessor, .. } => Some(Name::parse(predecessor.as_str())),
             _ => None,
         };
+        let is_evicted_unheard = predecessor.is_some()
+            && client.candidate().is_some_and(|own| {
+                !client.watchers.iter().any(|watcher| watcher.name == own)
+                    && self.server.find(own).is_none()
+            });
         let mut awaited = predecessor.into_iter().chain(client.candidate());
-        awaited.any(|name| self.server.unheard.contains(&name))
+        is_evicted_unheard || awaited.any(|name| self.server.unheard.contains(&name))
     }
 
     /// Whether nothing that the client asked for or watches is on its way.

@@ -164,7 +164,7 @@ impl World {
         let client = &self.clients[i];
         let mut stragglers = Vec::new();
         for Due { ticket, answer, .. } in &client.due {
-            if matches!(answer, Answer::Created(_)) {
+            if matches!(answer, Answer::Created(..)) {
                 stragglers.push(Delivery::Reply(*ticket, answer.clone()));
             }
         }

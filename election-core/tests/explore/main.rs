@@ -74,6 +74,8 @@ fn merging_loses_nothing() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     assert_that_merging_loses_nothing("2 nominees", World::new(2, budget).lagging(2));
     assert_that_merging_loses_nothing("3 nominees", World::new(3, NO_FAULTS).lagging(1));
+    let world = World::new(2, Budget { losses: 1, ..NO_FAULTS }).without_create2();
+    assert_that_merging_loses_nothing("2 nominees, before 3.5", world.lagging(1));
     let budget = Budget { bars: 1, withdrawals: 1, looks: 1, ..NO_FAULTS };
     assert_that_merging_loses_nothing("2 nominees, 1 barred", World::new(2, budget).lagging(1));
 }
@@ -83,6 +85,24 @@ fn two_nominees() {
     let budget = Budget { losses: ANY_NUMBER, expiries: 1, lapses: 1, ..NO_FAULTS };
     let world = World::new(2, budget).lagging(2);
     explore("2 nominees, any losses, 1 expiry, 1 lapse", world);
+}
+
+/// Servers before 3.5 do not tell the metadata of what they create.
+#[test]
+fn two_nominees_without_create2() {
+    let budget = Budget { losses: ANY_NUMBER, expiries: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).without_create2().lagging(2);
+    explore("2 nominees before 3.5, any losses, 1 expiry", world);
+    let budget = Budget { deletions: 1, writes: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).without_create2().lagging(2);
+    explore("2 nominees before 3.5, 1 deletion, 1 write", world);
+}
+
+/// Followers that are not the heir have no watch on their candidate yet, or one from a look on.
+#[test]
+fn three_nominees_an_operator_a_look() {
+    let budget = Budget { deletions: 1, looks: 1, withdrawals: 1, ..NO_FAULTS };
+    explore("3 settled, 1 deletion, 1 look, 1 withdrawal", settled(3, budget).lagging(1));
 }
 
 #[test]

@@ -55,6 +55,33 @@ fn own_znode_is_deleted_by_someone_else() {
     assert!(matches!(world.role(2), Role::Leading { .. }));
 }
 
+/// One that is not the heir hears of it by its first look at latest.
+#[test]
+fn the_znode_of_a_new_follower_is_deleted_by_someone_else() {
+    let mut world = World::settled(3, STAND_AGAIN);
+    world.notices(2);
+    world.take(Step::OperatorDeletes(world.candidate(2)));
+    assert!(!world.has_news(2));
+    world.take(Step::Look(2));
+    world.settle();
+    assert_eq!(world.notices(2), [Notice::CandidateLost(Cause::Evicted), Notice::Following]);
+    world.check().expect("every rule holds");
+}
+
+#[test]
+fn joining_takes_three_requests() {
+    for (joined, requests) in [(0, 3), (1, 4), (2, 3), (3, 3)] {
+        let mut world = World::new(4, Budget::default());
+        for client in 0..joined {
+            world.take(Step::Connect(client));
+            world.requests_until_rest(client);
+        }
+        world.take(Step::Connect(joined));
+        // The heir has one more, behind the notice that it follows.
+        assert_eq!(world.requests_until_rest(joined).len(), requests, "of the {joined}th");
+    }
+}
+
 #[test]
 fn own_znode_is_deleted_by_someone_else_and_the_policy_is_to_end() {
     let mut world = World::settled(1, END);
@@ -174,8 +201,9 @@ fn a_follower_in_the_middle_goes_and_the_next_one_follows_the_leader() {
     world.notices(2);
     world.take(Step::Withdraw(1));
     world.requests_until_rest(1);
-    let leader = world.candidate(0);
-    assert_eq!(world.requests_until_rest(2), [Request::List, Request::Read(leader)]);
+    let [leader, own] = [0, 2].map(|client| world.candidate(client));
+    let requests = [Request::List, Request::Read(leader), Request::Read(own)];
+    assert_eq!(world.requests_until_rest(2), requests, "as the heir it has a watch on its own");
     assert_eq!(world.notices(2), [Notice::Following]);
     assert_eq!(world.notices(0).last(), Some(&Notice::Elected(world.token(0))), "hears nothing");
 }

@@ -1,8 +1,8 @@
 //! Feeds one nominee with anything, and judges what it answers.
 
 use election_core::{
-    Applied, Change, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output, Policy,
-    Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
+    Applied, Change, Children, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output,
+    Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -256,12 +256,15 @@ impl Bench {
             }
         }
         let seen = match reply {
-            AnyReply::Created(name) => self.answer(ticket, Ok(Reply::Created { name: &name })),
+            AnyReply::Created(name) => {
+                self.answer(ticket, Ok(Reply::Created { name: &name, stat: None }))
+            }
             AnyReply::NodeCreated => self.answer(ticket, Ok(Reply::NodeCreated)),
             AnyReply::BarrierPassed => self.answer(ticket, Ok(Reply::BarrierPassed)),
-            AnyReply::Children(names) => {
-                self.answer(ticket, Ok(Reply::Children(&mut names.iter().map(String::as_str))))
-            }
+            AnyReply::Children(names) => self.answer(
+                ticket,
+                Ok(Reply::Children(Children::listed(&mut names.iter().map(String::as_str)))),
+            ),
             AnyReply::Read(stat) => self.answer(ticket, Ok(Reply::Read { stat, data: b"data" })),
             AnyReply::Exists(stat) => self.answer(ticket, Ok(Reply::Exists(stat))),
             AnyReply::Written(stat) => self.answer(ticket, Ok(Reply::Written(stat))),

@@ -98,8 +98,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             SessionEvent::Completed { tag: Tag::List { parent, list }, outcome } => {
                 let result = outcome.as_ref().map(drop).map_err(|failure| *failure);
                 self.tell(Event::Requested { kind: RequestKind::List, outcome: result });
-                let listed = outcome.map(|reply| reply.body).map_err(core_failure);
-                self.lists.answered(&parent, list, listed);
+                let answer = outcome.map(|reply| reply.body).map_err(core_failure);
+                self.lists.answered(&parent, list, answer);
             }
             SessionEvent::Fired { watcher: Watcher::Recipe { key, ticket }, kind, zxid } => {
                 let wake = Wake { kind, zxid };

@@ -6,23 +6,30 @@ use zk_session::{Instant, LeaseUpkeep};
 
 use super::{Link, Recipe, RecipeHost};
 use crate::event::Event;
-use crate::heartbeats::Checked;
+use crate::heartbeats::{Checked, Heartbeats};
 use crate::key::RecipeKey;
 use crate::replies::{Happening, Stimulus};
-use crate::seat::{Seat, SeatStage};
+use crate::seat::SeatStage;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// After a step of the recipe `key`: heartbeats check a znode whose recipe needs the lease, if
     /// there is one.
     pub(super) fn tend_heartbeats(&mut self, now: Instant, key: RecipeKey) {
-        let seat = self.seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
+        let Self { seats, heartbeats, .. } = self;
+        let seat = seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
         let wanted = seat.and_then(|seat| Some((&seat.site, seat.recipe.heartbeat()?)));
-        let next = match (&self.heartbeats.checked, wanted) {
+        match wanted {
+            Some((site, znode)) => heartbeats.needed_by(key, |path| site.is_path_of(znode, path)),
+            None => heartbeats.not_needed_by(key),
+        }
+        let next = match (&heartbeats.checked, wanted) {
             (Some(checked), _) if checked.key != key => return,
             (Some(checked), Some((site, znode))) if site.is_path_of(znode, &checked.path) => return,
             (None, None) => return,
             (_, Some((site, znode))) => Some(Checked { key, path: site.path_of(znode) }),
-            (Some(_), None) => self.not_refused().or_else(|| self.needing_the_lease().next()),
+            (Some(_), None) => {
+                self.first(Heartbeats::untried).or_else(|| self.first(Heartbeats::refused))
+            }
         };
         self.check(now, next);
     }
@@ -42,21 +49,23 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             return;
         }
         self.heartbeats.refuse(refused, self.session.lease_deadline());
-        if let Some(another) = self.not_refused() {
+        if let Some(another) = self.first(Heartbeats::untried) {
             self.check(now, Some(another));
         }
         self.stimulate(now, key, Stimulus::Happened(Happening::Look));
     }
 
-    fn needing_the_lease(&self) -> impl Iterator<Item = Checked> {
-        let standing = self.seats.iter().filter(|(_, seat)| seat.stage == SeatStage::Standing);
-        standing.filter_map(|(&key, seat): (_, &Seat<R>)| {
-            Some(Checked { key, path: seat.site.path_of(seat.recipe.heartbeat()?) })
-        })
-    }
-
-    fn not_refused(&self) -> Option<Checked> {
-        self.needing_the_lease().find(|checked| !self.heartbeats.refused.contains(checked))
+    /// The first of these recipes that stands, and needs the lease still.
+    fn first(&mut self, of: impl Fn(&Heartbeats) -> Option<RecipeKey>) -> Option<Checked> {
+        loop {
+            let key = of(&self.heartbeats)?;
+            let seat = self.seats.get(&key).filter(|seat| seat.stage == SeatStage::Standing);
+            let path = seat.and_then(|seat| Some(seat.site.path_of(seat.recipe.heartbeat()?)));
+            if let Some(path) = path {
+                return Some(Checked { key, path });
+            }
+            self.heartbeats.not_needed_by(key);
+        }
     }
 
     fn check(&mut self, now: Instant, next: Option<Checked>) {

@@ -15,7 +15,6 @@ use crate::key::RecipeKey;
 use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
 use crate::replies::{Happening, Stimulus};
-use crate::request::RequestKind;
 use crate::seat::{Seat, SeatStage, Surroundings, Taken};
 use crate::site::Site;
 use crate::view::View;
@@ -181,8 +180,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if seat.recipe.waits_for_look() {
             self.looks.retry_soon(now);
         }
-        if seat.grant.awaits_lease() && !self.awaiting_lease.contains(&key) {
-            self.awaiting_lease.push(key);
+        if seat.grant.awaits_lease() {
+            self.awaiting_lease.insert(key);
         }
         if seat.recipe.phase() == Phase::Over {
             self.recipe_is_over(key, RecipeEnd::Finished);
@@ -224,8 +223,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if let Some(seat) = self.seats.get_mut(&to.key) {
             seat.listing = None;
         }
-        let kind = RequestKind::List;
-        self.step(now, to.key, Stimulus::Replied { ticket: to.ticket, kind, outcome: listed });
+        self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
 
     /// A reply, or the passing of time, may have changed the lease that grants wait for.

@@ -45,6 +45,8 @@ pub(crate) struct Server {
     alive: BTreeSet<SessionId>,
     data_watches: BTreeSet<String>,
     child_watches: BTreeSet<String>,
+    /// Requests that it does not know: it closes the connection behind its answer.
+    pub(crate) unknown: Vec<OpCode>,
     /// What was asked for, with the path, without pings.
     pub(crate) requests: Vec<(OpCode, String)>,
     outbox: VecDeque<Bytes>,
@@ -68,6 +70,7 @@ impl Server {
             alive: BTreeSet::new(),
             data_watches: BTreeSet::new(),
             child_watches: BTreeSet::new(),
+            unknown: Vec::new(),
             requests: Vec::new(),
             outbox: VecDeque::new(),
         };
@@ -206,6 +209,12 @@ impl Server {
             return self.shake_hands(frame);
         }
         let header = RequestHeader::decode_prefix(frame).expect("a request");
+        if self.unknown.contains(&header.opcode) {
+            let (zxid, error) = (Zxid::new(-1), ErrorCode::UNIMPLEMENTED);
+            let mut answer = BytesMut::new();
+            ReplyHeader { xid: header.xid, zxid, error }.encode(&mut answer);
+            return self.outbox.push_back(answer.freeze());
+        }
         let mut answer = BytesMut::new();
         let outcome = self.execute(header.opcode, frame.get(8..).expect("a body"), &mut answer);
         self.put_frame(header.xid, outcome.err().unwrap_or(ErrorCode::OK), &Raw(&answer));

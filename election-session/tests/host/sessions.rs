@@ -184,8 +184,24 @@ fn no_recipe_stands_by_a_read_only_server() {
     lab.disconnect();
     lab.pass(1000);
     assert!(!lab.host.is_read_only());
-    assert!(lab.asked().iter().any(|(opcode, _)| *opcode == OpCode::CREATE));
+    assert!(lab.asked().iter().any(|(opcode, _)| *opcode == OpCode::CREATE2));
     assert!(matches!(role(&lab, key), Role::Leading { .. }));
+}
+
+/// It closes the connection behind its answer; the next one sees `create`.
+#[test]
+fn a_candidate_stands_on_a_server_that_does_not_know_create2() {
+    let mut lab = Lab::new();
+    lab.server.unknown.push(OpCode::CREATE2);
+    let key = lab.stand(nominee(1));
+    assert_eq!(role(&lab, key), Role::Connecting);
+    lab.disconnect();
+    lab.asked();
+    lab.pass(1000);
+    assert!(matches!(role(&lab, key), Role::Leading { .. }));
+    let asked: Vec<OpCode> = lab.asked().into_iter().map(|(opcode, _)| opcode).collect();
+    let (list, read) = (OpCode::GET_CHILDREN, OpCode::GET_DATA);
+    assert_eq!(asked, [list, OpCode::CREATE, read, list], "a search comes first");
 }
 
 #[test]

@@ -65,8 +65,9 @@ pub(crate) enum Happening {
     Token {
         token: Option<u8>,
     },
-    StartHeartbeats,
-    StopHeartbeats,
+    KeepLease,
+    KeepLeaseReady,
+    LetLeaseLapse,
     Servers {
         count: NonZeroUsize,
     },

@@ -12,7 +12,7 @@
 use core::ffi::{c_char, c_int};
 use core::panic::PanicInfo;
 
-use election_core::{
+use election_core::{Children, 
     Change, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode, Nominee,
     NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat, Ticket, Token,
     Version, Watch, Znode,
@@ -86,7 +86,7 @@ fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ti
     let (znode, mode) = (NewZnode::Child(prefix), CreateMode::EphemeralSequential);
     let create = Op::Create(Create { znode, mode, data: Payload::Kept(0) });
     let create = ticket_of(&output, at, &create)?;
-    let output = nominee.handle_event(reply(create, Reply::Created { name }));
+    let output = nominee.handle_event(reply(create, Reply::Created { name, stat: None }));
     let read =
         ticket_of(&output, at + 1, &Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read { stat: stat(token), data: &[] }));
@@ -101,7 +101,7 @@ fn list(
     names: &[&str],
 ) -> Result<(Option<Ticket>, Option<Notice>), Step> {
     let mut names = names.iter().copied();
-    let output = nominee.handle_event(reply(ticket, Reply::Children(&mut names)));
+    let output = nominee.handle_event(reply(ticket, Reply::Children(Children::listed(&mut names))));
     let watch = match output.command {
         None => None,
         Some(Command { ticket, op: Op::Read { watch: Watch::Other, .. } }) => Some(ticket),

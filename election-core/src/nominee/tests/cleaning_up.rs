@@ -9,7 +9,7 @@ fn a_number_that_another_candidate_can_have_is_not_stood_with() {
     for number in ["2147483647", "-2147483648", "-000000001", "9999999999"] {
         let mut script = Script::connected();
         let name = format!("{prefix}{number}");
-        script.answer(Ok(Reply::Created { name: &name }));
+        script.answer(Ok(Reply::Created { name: &name, stat: None }));
         assert_eq!(script.failure(), Some(NominationError::SequenceExhausted));
         assert_eq!(script.asked, format!("delete {name}"));
         script.answer(Ok(Reply::Deleted));
@@ -17,7 +17,7 @@ fn a_number_that_another_candidate_can_have_is_not_stood_with() {
     }
     let mut script = Script::connected();
     let name = format!("{prefix}2147483646");
-    script.answer(Ok(Reply::Created { name: &name }));
+    script.answer(Ok(Reply::Created { name: &name, stat: None }));
     assert_eq!(script.asked, format!("read {name}"));
 }
 
@@ -185,7 +185,7 @@ fn no_two_candidates_of_a_nomination_have_one_name() {
     script.list(&[]);
     assert_eq!(script.asked, "create");
     assert_eq!(script.nominee.attempts(), 2);
-    script.answer(Ok(Reply::Created { name: OWN }));
+    script.answer(Ok(Reply::Created { name: OWN, stat: None }));
     assert_eq!(script.failure(), Some(NominationError::UnexpectedName), "that of the first");
     let mut returning = Nominee::returning(ID, 7, STAND_AGAIN);
     let _ = returning.handle_event(Event::Connected { session: SESSION });

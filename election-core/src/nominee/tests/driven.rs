@@ -146,14 +146,14 @@ fn a_read_says_whose_znode_it_watches() {
     };
     let mut script = Script::connected();
     let ticket = script.ticket.unwrap();
-    let result = Ok(Reply::Created { name: OWN });
+    let result = Ok(Reply::Created { name: OWN, stat: None });
     let output = script.nominee.handle_event(Event::Reply { ticket, result });
     assert_eq!(watch(output), Some(Watch::Own));
 
     let mut names = [OTHER, OWN].iter().copied();
     let mut script = Script::verified();
     let ticket = script.ticket.unwrap();
-    let result = Ok(Reply::Children(&mut names));
+    let result = Ok(Reply::Children(Children::listed(&mut names)));
     let output = script.nominee.handle_event(Event::Reply { ticket, result });
     assert_eq!(watch(output), Some(Watch::Other));
 }

@@ -142,7 +142,7 @@ fn what_a_throttled_server_did_not_look_at_is_asked_for_again_at_the_next_look()
         script.feed(Event::Look);
         assert_eq!(script.asked, asked);
         match step {
-            "create" => script.answer(Ok(Reply::Created { name: SECOND })),
+            "create" => script.answer(Ok(Reply::Created { name: SECOND, stat: None })),
             "read" => script.answer(Ok(read(SESSION, 50))),
             _ => script.list(&[SECOND]),
         }

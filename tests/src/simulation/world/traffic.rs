@@ -72,7 +72,9 @@ impl World<'_> {
 pub(super) fn changes_something(bytes: &[u8]) -> bool {
     frames(bytes).any(|frame| {
         let header = RequestHeader::decode_prefix(frame);
-        header.is_ok_and(|header| matches!(header.opcode, OpCode::CREATE | OpCode::DELETE))
+        header.is_ok_and(|header| {
+            matches!(header.opcode, OpCode::CREATE | OpCode::CREATE2 | OpCode::DELETE)
+        })
     })
 }
 

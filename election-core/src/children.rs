@@ -1,0 +1,225 @@
+//! The names that a list of children brings, to be passed over or to be searched.
+//!
+//! A recipe has one rule, which it applies to the names in one pass. Where a driver serves many
+//! recipes by one list, it puts the names in order once ([`Index`]) and each recipe passes over the
+//! few that its rule can depend on. What is left out is never what the rule is about.
+
+use core::cmp::Ordering;
+use core::fmt;
+
+use heapless::Vec;
+
+use crate::id::NomineeId;
+use crate::name::{IdPrefix, Sequence};
+
+/// The names of the children of a znode: each once, in any order, to be read once.
+pub struct Children<'a>(Source<'a>);
+
+enum Source<'a> {
+    Listed(&'a mut dyn Iterator<Item = &'a str>),
+    Indexed { index: &'a dyn Index, next: usize },
+}
+
+/// An order of the names of children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// That of the list. All names are in it.
+    Listed,
+    /// By the [sequence at its end](Sequence::at_end_of), then as text. The names without one are
+    /// left out.
+    BySequence,
+    /// As text, without regard to the case of ASCII letters. All names are in it.
+    ByName,
+}
+
+/// Names of children in each [`Order`], for many recipes that look for their place among them.
+pub trait Index {
+    /// Counts the names in this order.
+    fn len(&self, order: Order) -> usize;
+
+    /// The name at this place, counted from 0.
+    fn name(&self, order: Order, place: usize) -> Option<&str>;
+}
+
+impl Order {
+    /// Compares two names, for [`Index`]es to be sorted by. In the order of the list all are equal.
+    pub fn compare(self, one: &str, other: &str) -> Ordering {
+        match self {
+            Self::Listed => Ordering::Equal,
+            Self::BySequence => {
+                let key = |name| (Sequence::at_end_of(name), name);
+                key(one).cmp(&key(other))
+            }
+            Self::ByName => lower_case(one).cmp(lower_case(other)),
+        }
+    }
+}
+
+fn lower_case(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().map(|byte| byte.to_ascii_lowercase())
+}
+
+impl<'a> Children<'a> {
+    /// Names as they come.
+    pub fn listed(names: &'a mut dyn Iterator<Item = &'a str>) -> Self {
+        Self(Source::Listed(names))
+    }
+
+    /// Names in order.
+    pub const fn indexed(index: &'a dyn Index) -> Self {
+        Self(Source::Indexed { index, next: 0 })
+    }
+
+    /// The names on which it can depend what [`place`](crate::place::place) answers for the znode
+    /// called `own`, and all that a nominee with this id can [own](NomineeId::owns). Others may be
+    /// among them.
+    ///
+    /// `rival` is the rule of [`place`](crate::place::place): it says that a name contends with
+    /// `own`, and gives the sequence at its end.
+    pub fn around(
+        self,
+        (own, sequence): (&str, Sequence),
+        id: NomineeId,
+        rival: impl Fn(&str) -> Option<Sequence>,
+    ) -> impl Iterator<Item = &'a str> {
+        match self.0 {
+            Source::Listed(names) => Relevant::All(names),
+            Source::Indexed { index, .. } => {
+                let named = Named::new(index, id);
+                let others =
+                    |name: &str| name != own && !named.prefix.begins(name) && rival(name).is_some();
+                let mut near = nearest_and_farthest(index, sequence, others);
+                if !named.prefix.begins(own)
+                    && let Some(own) = find(index, own)
+                {
+                    // There is room: it holds one more than was filled.
+                    let _ = near.push(own);
+                }
+                Relevant::Some { near, named }
+            }
+        }
+    }
+
+    /// All names that a nominee with this id can [own](NomineeId::owns). Others may be among them.
+    pub fn of(self, id: NomineeId) -> impl Iterator<Item = &'a str> {
+        match self.0 {
+            Source::Listed(names) => Relevant::All(names),
+            Source::Indexed { index, .. } => {
+                Relevant::Some { near: Vec::new(), named: Named::new(index, id) }
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        match &mut self.0 {
+            Source::Listed(names) => names.next(),
+            Source::Indexed { index, next } => {
+                let name = index.name(Order::Listed, *next);
+                *next += 1;
+                name
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Children<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Children(..)")
+    }
+}
+
+/// So many of the nearest in the way are handed out: whether others are in the way besides the
+/// nearest shows in two; how many, as far as [`Nominee`](crate::Nominee) counts them, in five.
+const NEAREST: usize = 5;
+
+/// Those, the farthest, and the own name.
+const NEAR: usize = NEAREST + 2;
+
+enum Relevant<'a> {
+    All(&'a mut dyn Iterator<Item = &'a str>),
+    Some { near: Vec<&'a str, NEAR>, named: Named<'a> },
+}
+
+impl<'a> Iterator for Relevant<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        match self {
+            Self::All(names) => names.next(),
+            Self::Some { near, named } => near.pop().or_else(|| named.next()),
+        }
+    }
+}
+
+/// The names that begin as those of an id do.
+struct Named<'a> {
+    index: &'a dyn Index,
+    next: usize,
+    prefix: IdPrefix,
+}
+
+impl<'a> Named<'a> {
+    fn new(index: &'a dyn Index, id: NomineeId) -> Self {
+        let prefix = IdPrefix::new(id);
+        let next = first(index, Order::ByName, |name| prefix.comes_after(name));
+        Self { index, next, prefix }
+    }
+}
+
+impl<'a> Iterator for Named<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let name = self.index.name(Order::ByName, self.next);
+        self.next += 1;
+        name.filter(|name| self.prefix.begins(name))
+    }
+}
+
+fn find<'a>(index: &'a dyn Index, own: &str) -> Option<&'a str> {
+    let order = Order::BySequence;
+    let place = first(index, order, |name| order.compare(name, own).is_lt());
+    index.name(order, place).filter(|name| *name == own)
+}
+
+/// Of those that count and have no higher sequence: the nearest ones, and the farthest.
+fn nearest_and_farthest(
+    index: &dyn Index,
+    sequence: Sequence,
+    counts: impl Fn(&str) -> bool,
+) -> Vec<&str, NEAR> {
+    let order = Order::BySequence;
+    let mut found = Vec::new();
+    let mut place = first(index, order, |name| Sequence::at_end_of(name) <= Some(sequence));
+    let named = |place| index.name(order, place).filter(|name| counts(name));
+    while let Some(next) = place.checked_sub(1)
+        && found.len() < NEAREST
+    {
+        place = next;
+        // There is room.
+        let _ = named(place).map(|name| found.push(name));
+    }
+    let _ = (0..place).find_map(named).map(|name| found.push(name));
+    found
+}
+
+/// The first place whose name is not `before`, which those in front of it are and no other is.
+fn first(index: &dyn Index, order: Order, before: impl Fn(&str) -> bool) -> usize {
+    let (mut low, mut high) = (0, index.len(order));
+    while low < high {
+        let middle = low.midpoint(high);
+        if index.name(order, middle).is_some_and(&before) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! Medians, and how they are printed.
+
+use core::time::Duration;
+
+/// The median of what was measured.
+pub(crate) fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+pub(crate) fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+pub(crate) fn ratio(ours: Duration, raw: Duration) -> f64 {
+    ours.as_secs_f64() / raw.as_secs_f64()
+}
