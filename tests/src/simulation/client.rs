@@ -214,9 +214,13 @@ impl Client {
         self.host.recipes().filter_map(|(key, standing)| Some((key, standing.nominee()?)))
     }
 
-    /// Whether a nominee leads, or is the next to lead.
+    /// Whether a nominee leads, or is the next to lead, as far as it knows.
     pub(super) fn needs_the_lease(&self) -> bool {
-        self.host_nominees().any(|(_, nominee)| nominee.heartbeat().is_some())
+        self.host_nominees().any(|(_, nominee)| match nominee.role() {
+            Role::Leading { .. } | Role::Suspended { .. } => true,
+            Role::Following { predecessor, leader, .. } => predecessor == leader,
+            _ => false,
+        })
     }
 
     fn is_closed(&self) -> bool {
