@@ -132,12 +132,8 @@ impl fmt::Debug for Children<'_> {
     }
 }
 
-/// So many of the nearest in the way are handed out: whether others are in the way besides the
-/// nearest shows in two; how many, as far as [`Nominee`](crate::Nominee) counts them, in five.
-const NEAREST: usize = 5;
-
-/// Those, the farthest, and the own name.
-const NEAR: usize = NEAREST + 2;
+/// The nearest in the way, the farthest, and the own name.
+const NEAR: usize = 3;
 
 enum Relevant<'a> {
     All(&'a mut dyn Iterator<Item = &'a str>),
@@ -186,25 +182,18 @@ fn find<'a>(index: &'a dyn Index, own: &str) -> Option<&'a str> {
     index.name(order, place).filter(|name| *name == own)
 }
 
-/// Of those that count and have no higher sequence: the nearest ones, and the farthest.
+/// Of those that count and have no higher sequence: the nearest, and the farthest.
 fn nearest_and_farthest(
     index: &dyn Index,
     sequence: Sequence,
     counts: impl Fn(&str) -> bool,
 ) -> Vec<&str, NEAR> {
     let order = Order::BySequence;
-    let mut found = Vec::new();
-    let mut place = first(index, order, |name| Sequence::at_end_of(name) <= Some(sequence));
-    let named = |place| index.name(order, place).filter(|name| counts(name));
-    while let Some(next) = place.checked_sub(1)
-        && found.len() < NEAREST
-    {
-        place = next;
-        // There is room.
-        let _ = named(place).map(|name| found.push(name));
-    }
-    let _ = (0..place).find_map(named).map(|name| found.push(name));
-    found
+    let named = |place| Some((place, index.name(order, place).filter(|name| counts(name))?));
+    let end = first(index, order, |name| Sequence::at_end_of(name) <= Some(sequence));
+    let nearest = (0..end).rev().find_map(named);
+    let farthest = nearest.and_then(|(place, _)| (0..place).find_map(named));
+    nearest.into_iter().chain(farthest).map(|(_, name)| name).collect()
 }
 
 /// The first place whose name is not `before`, which those in front of it are and no other is.

@@ -30,10 +30,7 @@ pub enum Remaining {
     /// It is: once it is gone, the way is free.
     Last,
     /// Others are in the way before it.
-    More {
-        /// How many: at least one.
-        others: u32,
-    },
+    More,
 }
 
 /// Finds the place of the znode called `own`, which has the sequence `sequence`.
@@ -62,8 +59,10 @@ pub fn place<'a>(
         }
     }
     match (presence, blocked) {
-        (Place::Free, Some(Blockers { nearest, farthest, remaining })) => {
-            Place::Blocked { by: nearest.name, lowest: farthest.name, remaining }
+        (Place::Free, Some(Blockers { nearest, farthest })) => {
+            let (by, lowest) = (nearest.name, farthest.name);
+            let remaining = if by == lowest { Remaining::Last } else { Remaining::More };
+            Place::Blocked { by, lowest, remaining }
         }
         (presence, _) => presence,
     }
@@ -84,27 +83,16 @@ impl Blocker<'_> {
 struct Blockers<'a> {
     nearest: Blocker<'a>,
     farthest: Blocker<'a>,
-    remaining: Remaining,
 }
 
 impl<'a> Blockers<'a> {
     fn joined_by(known: Option<Self>, new: Blocker<'a>) -> Self {
         let Some(known) = known else {
-            return Self { nearest: new, farthest: new, remaining: Remaining::Last };
+            return Self { nearest: new, farthest: new };
         };
         Self {
             nearest: if new.is_nearer_than(known.nearest) { new } else { known.nearest },
             farthest: if known.farthest.is_nearer_than(new) { new } else { known.farthest },
-            remaining: known.remaining.and_one_more(),
-        }
-    }
-}
-
-impl Remaining {
-    const fn and_one_more(self) -> Self {
-        match self {
-            Self::Last => Self::More { others: 1 },
-            Self::More { others } => Self::More { others: others.saturating_add(1) },
         }
     }
 }
@@ -143,7 +131,7 @@ mod tests {
             "d-latch-0000000005",
             "a-latch-0000000004",
         ];
-        let remaining = Remaining::More { others: 2 };
+        let remaining = Remaining::More;
         let expected =
             Place::Blocked { by: "d-latch-0000000005", lowest: "b-latch-0000000003", remaining };
         assert_eq!(find(OWN, &names), expected);
@@ -218,10 +206,7 @@ mod tests {
                 _ => Place::Blocked {
                     by: &sorted[at - 1],
                     lowest: &sorted[0],
-                    remaining: match u32::try_from(at).unwrap() - 1 {
-                        0 => Remaining::Last,
-                        others => Remaining::More { others },
-                    },
+                    remaining: if at == 1 { Remaining::Last } else { Remaining::More },
                 },
             };
             prop_assert_eq!(find(&sorted[at], &shuffled), expected);

@@ -25,6 +25,7 @@ mod settings;
 mod site;
 mod status;
 mod view;
+mod window;
 
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};

@@ -16,6 +16,7 @@ use election_core::{Failure, Ticket};
 
 use crate::key::{ListKey, RecipeKey};
 use crate::names::{Listed, Names};
+use crate::window::Window;
 
 /// Bytes of lists to hand to recipes before other events are taken in: what has come in meanwhile, such
 /// as the replies to heartbeats, waits.
@@ -44,6 +45,7 @@ pub(crate) enum Cause {
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     last_key: u64,
+    window: Window,
     /// By the path of the parent on the server.
     parents: BTreeMap<Arc<str>, ParentLists>,
     /// Parents whose list is to be submitted.
@@ -102,6 +104,7 @@ impl Lists {
     pub(crate) fn not_sent(&mut self, parent: &str) -> Vec<Reader> {
         match self.parents.remove(parent) {
             Some(ParentLists { stage: ListStage::Sent { serves, .. }, .. }) => {
+                self.window.over();
                 serves.into_iter().map(|(key, ticket)| Reader { key, ticket }).collect()
             }
             Some(_) | None => Vec::new(),
@@ -121,6 +124,7 @@ impl Lists {
         if let ListStage::Sent { key, serves } = stage
             && *key == answered
         {
+            self.window.answered(answer.as_ref().map_or(0, Bytes::len));
             let to = core::mem::take(serves);
             let listed = answer.and_then(|answer| Names::for_recipes(answer, to.len()));
             *stage = ListStage::Delivering { listed, to };
@@ -128,10 +132,10 @@ impl Lists {
         }
     }
 
-    /// Whether there is nothing to submit, nor to deliver.
+    /// Whether there is nothing to submit now, nor to deliver.
     #[inline]
     pub(crate) fn are_idle(&self) -> bool {
-        self.asked.is_empty() && self.delivering.is_empty()
+        (self.asked.is_empty() || !self.window.has_room()) && self.delivering.is_empty()
     }
 
     /// Whether there is something to deliver.
@@ -156,7 +160,9 @@ impl Lists {
 
     /// What is to be submitted; then what is to be delivered, the oldest recipe first.
     pub(crate) fn next(&mut self, turn: &mut Turn) -> Option<Next> {
-        if let Some(parent) = self.asked.pop_front() {
+        if self.window.has_room()
+            && let Some(parent) = self.asked.pop_front()
+        {
             return Some(self.submit(parent));
         }
         let parent = self.delivering.front()?;
@@ -171,11 +177,12 @@ impl Lists {
         }
         let parent = self.delivering.pop_front()?;
         let ParentLists { waiting, .. } = self.parents.remove(&parent)?;
-        if waiting.is_empty() {
-            return Some(Next::Done);
+        if !waiting.is_empty() {
+            let lists = ParentLists { stage: ListStage::Asked, waiting };
+            self.parents.insert(Arc::clone(&parent), lists);
+            self.asked.push_back(parent);
         }
-        self.parents.insert(Arc::clone(&parent), ParentLists { stage: ListStage::Asked, waiting });
-        Some(self.submit(parent))
+        Some(Next::Done)
     }
 
     fn submit(&mut self, parent: Arc<str>) -> Next {
@@ -183,6 +190,7 @@ impl Lists {
             return Next::Done;
         };
         self.last_key += 1;
+        self.window.sent();
         let key = ListKey(self.last_key);
         lists.stage = ListStage::Sent { key, serves: core::mem::take(&mut lists.waiting) };
         Next::Submit { parent, key }
@@ -194,6 +202,7 @@ impl Lists {
         self.parents.clear();
         self.asked.clear();
         self.delivering.clear();
+        self.window.clear();
     }
 }
 
@@ -321,6 +330,34 @@ mod tests {
         assert_eq!(served, [1, 2]);
         lists.answered(&parent, second.unwrap(), Ok(body(&["x"])));
         assert_eq!(deliver(&mut lists), (vec![3, 4], None));
+    }
+
+    /// Replies to heartbeats come behind them.
+    #[test]
+    fn long_lists_of_many_parents_are_asked_for_one_by_one() {
+        let mut lists = Lists::default();
+        let parents: Vec<Arc<str>> =
+            (0..40).map(|number| Arc::from(alloc::format!("/{number}"))).collect();
+        for (recipe, parent) in (0..).zip(&parents) {
+            ask(&mut lists, parent, recipe);
+        }
+        let mut in_flight = VecDeque::new();
+        let (mut turn, mut answered, mut most) = (Turn::new(), 0, 0);
+        loop {
+            while let Some(next) = lists.next(&mut turn) {
+                if let Next::Submit { parent, key } = next {
+                    in_flight.push_back((parent, key));
+                }
+            }
+            assert!(lists.are_idle() || lists.has_undelivered());
+            if answered > 8 {
+                most = most.max(in_flight.len());
+            }
+            let Some((parent, key)) = in_flight.pop_front() else { break };
+            lists.answered(&parent, key, Ok(Bytes::from(vec![0; TURN / 8])));
+            (turn, answered) = (Turn::new(), answered + 1);
+        }
+        assert_eq!((answered, most), (parents.len(), 2));
     }
 
     /// It is read once for all of them.

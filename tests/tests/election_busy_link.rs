@@ -64,6 +64,36 @@ async fn a_leader_keeps_its_lease_beside_a_hundred_mebibytes_of_replies() -> Tes
     .await
 }
 
+/// Lists come as replies: few of them are on their way at once, however many elections there are. Here
+/// they have 24 MB, again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_keeps_its_lease_beside_a_hundred_mebibytes_of_lists() -> TestResult {
+    const NAME: usize = 950_000;
+    const ELECTIONS: usize = 25;
+    let _alone = ALONE.lock().await;
+    let arena = Arena::new(ServerKind::Apache, "lists").await?;
+    let elections: Vec<_> = (0..ELECTIONS).map(|number| format!("/election-{number}")).collect();
+    for path in &elections {
+        arena.admin.create(path, "", CreateMode::Persistent).await?;
+        let child = format!("{path}/{}", "x".repeat(NAME));
+        arena.admin.create(&child, "", CreateMode::Persistent).await?;
+    }
+    let client = connect(&arena.servers(), LONG).await?;
+    let mut nomination = client.election(ELECTION).nominate()?;
+    let leadership = leads(&mut nomination).await?;
+    let end = Instant::now() + LONG;
+    leading(&leadership, async {
+        while Instant::now() < end {
+            let nominations = elections.iter().map(|path| client.election(path).nominate());
+            for mut nomination in nominations.collect::<Result<Vec<_>, _>>()? {
+                leads(&mut nomination).await?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
 /// A list that is on its way serves all nominees of the client in its election: a thousand that stand
 /// at once do not ask for a thousand lists of a thousand candidates, behind which heartbeats wait.
 async fn a_crowd_in_one_election_asks_for_few_lists(server: ServerKind) -> TestResult {
@@ -90,6 +120,6 @@ async fn a_crowd_in_one_election_asks_for_few_lists(server: ServerKind) -> TestR
     let lists = [Opcode::GET_CHILDREN, Opcode::GET_CHILDREN2].map(|list| counters.requests(list));
     let lists: u64 = lists.into_iter().sum();
     println!("{lists} lists for {CROWD} nominees");
-    assert!(4 * lists <= CROWD, "{lists} lists for {CROWD} nominees");
+    assert!(20 * lists <= CROWD, "{lists} lists for {CROWD} nominees");
     Ok(())
 }

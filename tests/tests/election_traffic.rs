@@ -7,7 +7,7 @@ use core::ops::{Add, Sub};
 use core::time::Duration;
 use std::time::Instant;
 
-use election_tokio::{Client, Nomination};
+use election_tokio::{Client, Nomination, Role};
 use zk_tests::election::{Arena, ELECTION, LASTING, connect, follows, follows_this, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
@@ -21,7 +21,8 @@ on_both_servers! {
     a_resignation_wakes_the_successor_alone,
     the_end_of_a_session_wakes_the_successor_alone,
     a_withdrawal_wakes_the_one_behind_alone,
-    joining_takes_four_requests;
+    after_a_look_the_heir_leads_without_a_request,
+    joining_takes_three_requests;
 }
 
 /// The leader and the one that knows itself to be next prove their leases.
@@ -199,12 +200,13 @@ async fn the_leader_and_the_next_one_commit_and_others_sync(server: ServerKind) 
 
 impl Queue {
     /// Of the first of the queue, after the one before it has gone: it was woken, and leads. It
-    /// looks once (`looks`), unless it knew that it was next. Nobody else hears anything, or does
+    /// looks once (`looks`), at a list and at its own candidate, unless it knew that it was next. Nobody else hears anything, or does
     /// anything but to settle.
     fn assert_the_first_leads(&self, before: &[Traffic], looks: u64) {
         let sent = since(before, &self.traffic());
         let (first, rest) = sent.split_first().expect("the first");
-        assert_eq!((first.lists, first.work(), first.events), (looks, looks, 1), "{first:?}");
+        assert_eq!((first.lists, first.reads), (looks, looks), "{first:?}");
+        assert_eq!((first.work(), first.events), (2 * looks, 1), "{first:?}");
         assert!(first.has_settled(), "{first:?}");
         for (member, sent) in self.members.iter().skip(1).zip(rest) {
             assert_eq!((sent.work(), sent.events), (0, 0), "{sent:?}");
@@ -290,18 +292,62 @@ async fn a_withdrawal_wakes_the_one_behind_alone(server: ServerKind) -> TestResu
     Ok(())
 }
 
-/// The way into the queue, request by request, when the election node is there: create, read and
-/// watch the own znode, list, read and watch the predecessor's.
-async fn joining_takes_four_requests(server: ServerKind) -> TestResult {
+/// A follower that has become the heir since it joined learns so by its next look, and then asks for
+/// nothing on its way to the lead.
+async fn after_a_look_the_heir_leads_without_a_request(server: ServerKind) -> TestResult {
+    const LOOKS: Duration = Duration::from_secs(1);
+    let arena = Arena::new(server, "heir").await?;
+    let first = arena.client().await?;
+    let mut leaders = Vec::new();
+    for _ in 0..3 {
+        let nomination = first.election(ELECTION).nominate()?;
+        in_place(&nomination).await?;
+        leaders.push(nomination);
+    }
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let builder = Client::builder(&arena.servers_by(&proxy)).session_timeout(LASTING);
+    let client = builder.look_interval(LOOKS).connect_timeout(SOON).connect().await?;
+    let mut nomination = client.election(ELECTION).nominate()?;
+    follows(&nomination).await?;
+    let Some(last) = leaders.pop() else { return Ok(()) };
+    for leader in leaders {
+        soon("it has withdrawn", leader.withdraw()).await??;
+    }
+    let lists = || Traffic::of(&proxy.counters()).lists;
+    let before = lists();
+    // One that began before the last withdrawal may come first.
+    eventually_async(SOON, "it has looked twice", async || lists() >= before + 2).await?;
+    client.sync(ELECTION).await?;
+    let before = Traffic::of(&proxy.counters());
+    soon("the leader has resigned", last.withdraw()).await??;
+    leads(&mut nomination).await?;
+    let sent = Traffic::of(&proxy.counters()) - before;
+    assert_eq!((sent.work(), sent.events), (0, 1), "{sent:?}");
+    Ok(())
+}
+
+async fn in_place(nomination: &Nomination) -> TestResult {
+    let in_place = |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
+    soon("it has a place", nomination.updates().wait_for(|status| in_place(&status.role)))
+        .await??;
+    Ok(())
+}
+
+/// The way into the queue, request by request, when the election node is there: create, list, read and
+/// watch the predecessor's znode. The heir reads and watches its own, too, once it follows.
+async fn joining_takes_three_requests(server: ServerKind) -> TestResult {
     let queue = Queue::new(server, "joining", 2, LASTING).await?;
     let own_proxy = Proxy::to(server.shared()?.addr())?;
     let client = queue.arena.client_by(&own_proxy).await?;
     let nomination = client.election(ELECTION).nominate()?;
     follows(&nomination).await?;
+    client.sync(ELECTION).await?;
     let counters = own_proxy.counters();
     let creates = counters.requests(Opcode::CREATE) + counters.requests(Opcode::CREATE2);
     let Traffic { reads, lists, .. } = Traffic::of(&counters);
-    assert_eq!((creates, reads, lists), (1, 2, 1));
-    assert_eq!(Traffic::of(&counters).work(), 4);
+    assert_eq!((creates, reads, lists), (1, 1, 1));
+    assert_eq!(Traffic::of(&counters).work(), 3);
+    let heir = queue.members[1].traffic();
+    assert_eq!((heir.reads, heir.lists), (2, 1), "{heir:?}");
     Ok(())
 }

@@ -97,18 +97,6 @@ fn names() -> impl Strategy<Value = Vec<String>> {
         .prop_shuffle()
 }
 
-/// How many are in the way is exact up to here.
-fn capped(place: Place<'_>) -> Place<'_> {
-    use crate::place::Remaining;
-    match place {
-        Place::Blocked { by, lowest, remaining: Remaining::More { others } } => {
-            let others = others.min(u32::try_from(NEAREST).unwrap() - 1);
-            Place::Blocked { by, lowest, remaining: Remaining::More { others } }
-        }
-        other => other,
-    }
-}
-
 /// As a nominee looks at what it is handed: its place, and which names are its own.
 fn seen<'a>(
     (own, sequence): (&str, Sequence),
@@ -118,7 +106,7 @@ fn seen<'a>(
 ) -> (Place<'a>, Vec<&'a str>) {
     let mut owned = Vec::new();
     let names = names.inspect(|name| owned.extend(id.owns(name).then_some(*name)));
-    let place = capped(place(own, sequence, names, rival));
+    let place = place(own, sequence, names, rival);
     owned.sort_unstable();
     (place, owned)
 }

@@ -288,7 +288,7 @@ fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, Obstac
     let kept = |name| CandidateName::parse(name).map_err(|_| obstacle(name));
     let ahead = match remaining {
         Remaining::Last => Ahead::Nobody,
-        Remaining::More { .. } => Ahead::Others { leader: kept(lowest)? },
+        Remaining::More => Ahead::Others { leader: kept(lowest)? },
     };
     Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
 }

@@ -186,7 +186,8 @@ impl World<'_> {
     }
 
     /// At most one ping or heartbeat at a time, a confirmation with each heartbeat, commits for a
-    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was missed.
+    /// leader and an heir alone, and a request of each nominee when its client looks whether anything was
+    /// missed; one more at its first look, by which a follower begins to watch its own candidate.
     fn check_silence(&self, from: Time) -> Result<(), Broken> {
         let span = self.now.since(from);
         for (client, process) in self.processes.iter().enumerate() {
@@ -215,7 +216,7 @@ impl World<'_> {
             } else {
                 0
             };
-            if traffic.others > looks * nominees + refused
+            if traffic.others > (looks + 1) * nominees + refused
                 || traffic.notifications > 0
                 || traffic.pings > most
                 || traffic.syncs + traffic.checks > beats
