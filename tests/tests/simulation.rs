@@ -103,6 +103,19 @@ fn a_broken_run_is_cut_down_to_what_it_takes() {
     assert_eq!(again.law, law);
 }
 
+/// A client that is answered, but no more than once on each connection, is no storm.
+#[test]
+fn the_laws_hold_where_connections_break_at_the_first_answer() {
+    let mut most_dials = 0;
+    for seed in 0..100 {
+        let plan = Plan::draw(seed, Profile::Clients, None).with_broken_answers();
+        let outcome = run(&plan, Recording::Off);
+        assert!(outcome.violation.is_none(), "seed {seed}: {}", outcome.violation.unwrap());
+        most_dials = most_dials.max(outcome.stats.most_dials);
+    }
+    assert!(most_dials > 20, "at most {most_dials} dials in ten seconds");
+}
+
 /// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
 /// rounds are won.
 #[test]

@@ -176,12 +176,13 @@ fn summarise(tally: &Tally, wall: Duration) {
     );
     println!(
         "{} leaders, {} leaders of the ensemble, {} expired sessions, {} guarded writes, slowest \
-         settling {} ms",
+         settling {} ms, at most {} dials of a client in 10 s",
         stats.elections,
         stats.epochs,
         stats.expiries,
         stats.guarded_writes,
         stats.slowest_settling.as_millis(),
+        stats.most_dials,
     );
     println!(
         "{} calls, {} others refused for want of room, {} times told of a watch, {} connections to \

@@ -28,6 +28,8 @@ pub enum What {
     ImpairClient(Who, Heading, Impairment),
     /// Each connection of a client on which it creates or deletes ends where the reply would come.
     LoseReplies(Who),
+    /// Each connection of a client breaks at the first answer that it gets in its session.
+    BreakOff(Who),
     /// A client's process is gone, to be started again.
     CrashClient(Who),
     /// A client's process stands still.
@@ -152,6 +154,7 @@ impl What {
         match self {
             Self::ImpairClient(..)
             | Self::LoseReplies(_)
+            | Self::BreakOff(_)
             | Self::CrashClient(_)
             | Self::PauseClient(_)
             | Self::CloseClient(_)
@@ -188,6 +191,7 @@ impl What {
             Self::ImpairClient(_, _, Impairment::Held) => "client one-way black hole",
             Self::ImpairClient(_, _, Impairment::Slow) => "client slow",
             Self::LoseReplies(_) => "replies lost",
+            Self::BreakOff(_) => "answers broken off",
             Self::CrashClient(_) => "client crash",
             Self::PauseClient(_) => "client pause",
             Self::Withdraw(_) => "withdrawal",
@@ -245,6 +249,7 @@ impl fmt::Display for What {
             Self::LoseReplies(who) => {
                 write!(f, "{who} gets no reply to what it creates or deletes")
             }
+            Self::BreakOff(who) => write!(f, "{who} gets a handshake and no other answer"),
             Self::CrashClient(who) => write!(f, "{who} crashes"),
             Self::PauseClient(who) => write!(f, "{who} is paused"),
             Self::Withdraw(who) => write!(f, "{who} withdraws or resigns"),

@@ -51,6 +51,9 @@ pub enum Law {
     RecipesReturned,
     /// Nothing is announced once a client closes, and no event follows the end of its host.
     EndedLast,
+    /// A client dials at the pace of its backoff, which begins anew after a connection that lasted, and
+    /// only then.
+    DialsAtAPace,
     /// A client connects to servers of the list that it was given last.
     ListedServers,
     /// No recipe stands by a server that is cut off from its ensemble.
@@ -93,6 +96,7 @@ impl fmt::Display for Law {
             Self::RecipesReturned => "a recipe that is not handed back once",
             Self::OneWinner => "two winners of one round",
             Self::EndedLast => "something after the end of a client",
+            Self::DialsAtAPace => "a reconnect storm",
             Self::ListedServers => "a server that is not in the list",
             Self::NothingByReadOnly => "a recipe that stands by a read-only server",
             Self::LeaderInTime => "no settled election in time",
@@ -149,6 +153,8 @@ pub struct Stats {
     pub epochs: u64,
     /// Incidents by kind.
     pub incidents: BTreeMap<&'static str, u64>,
+    /// The most dials of a client within ten seconds.
+    pub most_dials: usize,
     /// How long the runs took in the world.
     pub virtual_time: Duration,
     /// The longest that it took from the calm to a settled election.
@@ -170,6 +176,7 @@ impl AddAssign<&Self> for Stats {
         for (kind, count) in &other.incidents {
             *self.incidents.entry(kind).or_default() += count;
         }
+        self.most_dials = self.most_dials.max(other.most_dials);
         self.virtual_time += other.virtual_time;
         self.slowest_settling = self.slowest_settling.max(other.slowest_settling);
     }

@@ -101,6 +101,14 @@ impl Plan {
         self
     }
 
+    /// The same run, with times in which a client's connections break at the first answer.
+    #[must_use]
+    pub fn with_broken_answers(mut self) -> Self {
+        self.incidents.extend(schedule::draw_broken_answers(&self));
+        self.incidents.sort_by_key(|incident| incident.at);
+        self
+    }
+
     /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
     /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
     /// all members are well, if rarely. A client that was silent for nearly its timeout is answered

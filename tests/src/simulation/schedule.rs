@@ -133,6 +133,18 @@ fn incident(at: Time, lasts: Duration, what: What, plan: &Plan) -> Incident {
     Incident { at, lasts: lasts.min(plan.calm_at.since(at)), what }
 }
 
+/// Of numbers of their own.
+pub(super) fn draw_broken_answers(plan: &Plan) -> Vec<Incident> {
+    let mut rng = fastrand::Rng::with_seed(plan.seed ^ 0x000b_4ea6_0ff0);
+    (0..rng.u8(1..=3))
+        .map(|_| {
+            let at = Time::from_millis(rng.u64(FIRST..plan.calm_at.millis()));
+            let lasts = Duration::from_millis(rng.u64(1_000..20_000));
+            incident(at, lasts, What::BreakOff(who(&mut rng, plan)), plan)
+        })
+        .collect()
+}
+
 fn some_of(rng: &mut fastrand::Rng, kinds: &[Draw]) -> Vec<Draw> {
     let share = rng.u8(1..=4);
     kinds.iter().copied().filter(|_| rng.u8(0..4) < share).collect()

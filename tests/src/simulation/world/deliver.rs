@@ -5,6 +5,7 @@ use core::time::Duration;
 use zk_embedded::Transmit;
 use zk_session::TransportCommand;
 
+use super::process::DIAL_WINDOW;
 use super::traffic::changes_something;
 use super::{Event, World};
 use crate::simulation::checker::Broken;
@@ -13,6 +14,7 @@ use crate::simulation::clock::Time;
 use crate::simulation::ensemble::PeerOutput;
 use crate::simulation::links::{NodeId, Way};
 use crate::simulation::network::{ConnKey, Down, Peer, PipeId, Up};
+use crate::simulation::outcome::Law;
 use crate::simulation::server::{Condition, Host, node_of};
 
 impl World<'_> {
@@ -107,7 +109,13 @@ impl World<'_> {
         let Some(running) = process.client.as_mut().filter(|_| process.line == Some(key)) else {
             return Ok(());
         };
+        let is_broken_off = process.broken_off > 0 && process.connected_at.is_some();
         match down {
+            Down::Bytes(_) if is_broken_off => {
+                process.line = None;
+                running.handle_closed(now);
+                self.network.close_client(self.now, key);
+            }
             Down::Opened => running.handle_opened(now),
             Down::Bytes(bytes) => running.handle_bytes(now, &bytes),
             Down::Closed => {
@@ -183,6 +191,8 @@ impl World<'_> {
                 let line = self.network.dial(self.now, Way { from, to });
                 if let Some(process) = self.processes.get_mut(client) {
                     process.line = Some(line);
+                    let dials = process.dials(self.now);
+                    self.check_dials(client, dials)?;
                 }
             }
         }
@@ -204,6 +214,20 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// At the cap a client dials twice a second. On the way there, from a connection that lasted, it
+    /// dials each server seven times; connections that last come at most once a second, and take most
+    /// of it.
+    fn check_dials(&mut self, client: usize, dials: usize) -> Result<(), Broken> {
+        self.stats.most_dials = self.stats.most_dials.max(dials);
+        let most = 40 + 20 * self.hosts.len();
+        if dials <= most {
+            return Ok(());
+        }
+        let span = DIAL_WINDOW.as_secs();
+        let detail = format!("client {} dialled {dials} times in {span} s", client + 1);
+        Err((Law::DialsAtAPace, detail))
     }
 
     fn reschedule_client(&mut self, client: usize) {

@@ -27,6 +27,8 @@ pub(super) enum Undo {
     TakeOver(usize),
     /// Let replies pass again.
     Answer(usize),
+    /// Let answers come to their end again.
+    Complete(usize),
     /// Let a server do what it is asked for.
     Unburden(NodeId),
     /// Let everybody do it again.
@@ -83,6 +85,11 @@ impl World<'_> {
                         process.unanswered = process.unanswered.saturating_sub(1);
                     }
                 }
+                Undo::Complete(client) => {
+                    if let Some(process) = self.processes.get_mut(client) {
+                        process.broken_off = process.broken_off.saturating_sub(1);
+                    }
+                }
                 Undo::Accept(node) => {
                     if let Some(host) = self.host(node) {
                         host.refusals = host.refusals.saturating_sub(1);
@@ -110,6 +117,13 @@ impl World<'_> {
                 if let Some(process) = self.processes.get_mut(client) {
                     process.unanswered += 1;
                     return Ok(vec![Undo::Answer(client)]);
+                }
+            }
+            What::BreakOff(who) => {
+                let client = self.who(who);
+                if let Some(process) = self.processes.get_mut(client) {
+                    process.broken_off += 1;
+                    return Ok(vec![Undo::Complete(client)]);
                 }
             }
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use election_core::{NomineeId, Notice, Token};
 use zk_jute::SessionId;
@@ -16,6 +16,9 @@ use crate::simulation::ending::Ending;
 use crate::simulation::links::NodeId;
 use crate::simulation::network::ConnKey;
 use crate::simulation::server::Condition;
+
+/// In which dials are counted.
+pub(super) const DIAL_WINDOW: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -48,8 +51,12 @@ pub(super) struct Process {
     /// Nominees that were promoted, and not announced yet.
     pub(super) promoted: BTreeMap<NomineeId, Time>,
     pub(super) traffic: Traffic,
+    /// When it dialled lately.
+    dials: VecDeque<Time>,
     /// How many faults keep it from getting replies.
     pub(super) unanswered: u32,
+    /// How many faults have its connections break at the first answer in its session.
+    pub(super) broken_off: u32,
     /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
     /// predecessor.
     pub(super) candidates_gone: usize,
@@ -90,7 +97,9 @@ impl Process {
             refused_at: None,
             promoted: BTreeMap::new(),
             traffic: Traffic::default(),
+            dials: VecDeque::new(),
             unanswered: 0,
+            broken_off: 0,
             candidates_gone: 0,
         }
     }
@@ -183,6 +192,7 @@ impl Process {
             self.go_by(list);
         }
         self.ending = None;
+        self.dials.clear();
         self.starts += 1;
         let mut settings = self.settings.clone();
         settings.seed = settings.seed.wrapping_add(self.starts << 32);
@@ -242,6 +252,16 @@ impl Process {
     }
 
     /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
+    /// It dials. Tells how often it has in [`DIAL_WINDOW`].
+    pub(super) fn dials(&mut self, now: Time) -> usize {
+        self.dials.push_back(now);
+        while self.dials.front().is_some_and(|at| now.since(*at) > DIAL_WINDOW) {
+            self.dials.pop_front();
+        }
+        self.dials.len()
+    }
+
+    /// A third of the session timeout in true time at least, as this clock and the fastest one
     /// may have it.
     pub(super) fn heartbeat_interval(&self) -> Duration {
         let parts = match self.settings.heartbeats {

@@ -84,9 +84,10 @@ impl Troubles {
 impl World<'_> {
     pub(super) fn afflicted(&self, Incident { what, lasts, .. }: Incident) -> Afflicted {
         match what {
-            What::ImpairClient(who, ..) | What::PauseClient(who) | What::LoseClient(who) => {
-                Afflicted::Client(self.who(who))
-            }
+            What::ImpairClient(who, ..)
+            | What::BreakOff(who)
+            | What::PauseClient(who)
+            | What::LoseClient(who) => Afflicted::Client(self.who(who)),
             // A client that asks again soon gets its answer in time, unless answers take long.
             What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
             What::ImpairMember(..)
