@@ -156,7 +156,9 @@ impl World<'_> {
         let is_well = process.connected_at.is_some_and(|at| at < moment)
             && process.refused_at.is_none_or(|at| at < moment)
             && self.troubles.spare_since(client, moment);
-        if is_well && self.plan.is_near() && took > timeout / 13 {
+        // Three round trips, and what the links add to each.
+        let is_near = (self.plan.latency * 2 + self.plan.lateness) * 60 < timeout;
+        if is_well && is_near && took > timeout / 13 {
             let detail = format!("{}, {} ms", name(nominee), took.as_millis());
             return Err((Law::GrantedInTime, detail));
         }
