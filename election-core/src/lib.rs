@@ -24,9 +24,10 @@
 //! - It withdraws or resigns: it is leaving until its candidate is gone, then it has ended.
 //! - Something fails that standing again does not repair: it has ended.
 //!
-//! A nominee stands when its own znode is created, read and found to belong to this session. In
-//! between lies what a lost reply to the create makes necessary: a barrier, a list, a look for the
-//! own id, and a check which session owns what was found.
+//! A nominee stands when its own znode is created and found to belong to this session: by the reply to
+//! the create, if that tells the metadata, or by a read. In between lies what a lost reply to the create
+//! makes necessary: a barrier, a list, a look for the own id, and a check which session owns what was
+//! found. Before it leads, its own znode is read, and watched.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -261,6 +261,8 @@ impl Stage {
                 position: Position::Behind(Behind { ahead, .. }),
                 ..
             }) => matches!(ahead, Ahead::Nobody),
+            // While its own znode is read, which it needs besides.
+            Self::Standing(Standing { position: Position::First, .. }) => true,
             Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }

@@ -28,6 +28,11 @@ fn a_leader_is_watched_before_it_leads() {
     script.list(&[OWN]);
     assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), None));
     assert_eq!(script.nominee.role(), Role::Standing);
+    assert_eq!(
+        script.nominee.heartbeat(),
+        Some(Znode::Child(OWN)),
+        "the lease is proved meanwhile"
+    );
     script.answer(Ok(read(SESSION, 50)));
     assert_eq!((script.asked.as_str(), script.notice), ("", Some(Notice::Elected(Token::new(50)))));
 }
