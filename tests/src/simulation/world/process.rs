@@ -251,7 +251,6 @@ impl Process {
         self.granted.map_or(self.settings.timeout, |(_, timeout)| timeout)
     }
 
-    /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
     /// It dials. Tells how often it has in [`DIAL_WINDOW`].
     pub(super) fn dials(&mut self, now: Time) -> usize {
         self.dials.push_back(now);
@@ -261,7 +260,7 @@ impl Process {
         self.dials.len()
     }
 
-    /// A third of the session timeout in true time at least, as this clock and the fastest one
+    /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
     /// may have it.
     pub(super) fn heartbeat_interval(&self) -> Duration {
         let parts = match self.settings.heartbeats {
