@@ -255,14 +255,13 @@ impl Stage {
     /// Whether the nominee leads, or is the next to lead.
     pub(super) fn needs_lease(&self) -> bool {
         match self {
-            Self::Leading(_) => true,
+            // `First`: while its own znode is read, which it needs besides.
+            Self::Leading(_) | Self::Standing(Standing { position: Position::First, .. }) => true,
             Self::Standing(Standing {
                 own_watch: OwnWatch::Armed { .. } | OwnWatch::Unset { .. },
                 position: Position::Behind(Behind { ahead, .. }),
                 ..
             }) => matches!(ahead, Ahead::Nobody),
-            // While its own znode is read, which it needs besides.
-            Self::Standing(Standing { position: Position::First, .. }) => true,
             Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
