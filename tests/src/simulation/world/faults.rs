@@ -112,20 +112,8 @@ impl World<'_> {
                 let all = (0..servers).map(NodeId).collect();
                 return Ok(self.impair(node, all, heading, impairment));
             }
-            What::LoseReplies(who) => {
-                let client = self.who(who);
-                if let Some(process) = self.processes.get_mut(client) {
-                    process.unanswered += 1;
-                    return Ok(vec![Undo::Answer(client)]);
-                }
-            }
-            What::BreakOff(who) => {
-                let client = self.who(who);
-                if let Some(process) = self.processes.get_mut(client) {
-                    process.broken_off += 1;
-                    return Ok(vec![Undo::Complete(client)]);
-                }
-            }
+            What::LoseReplies(who) => return Ok(self.lose_replies(self.who(who))),
+            What::BreakOff(who) => return Ok(self.break_off(self.who(who))),
             What::CrashClient(who) => return Ok(self.crash(NodeId(servers + self.who(who)))),
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
             What::Withdraw(who) => self.withdraw(self.who(who))?,
@@ -168,6 +156,22 @@ impl World<'_> {
             What::PauseMember(whom) => return Ok(self.pause(self.whom(whom))),
         }
         Ok(Vec::new())
+    }
+
+    fn lose_replies(&mut self, client: usize) -> Vec<Undo> {
+        let Some(process) = self.processes.get_mut(client) else {
+            return Vec::new();
+        };
+        process.unanswered += 1;
+        vec![Undo::Answer(client)]
+    }
+
+    fn break_off(&mut self, client: usize) -> Vec<Undo> {
+        let Some(process) = self.processes.get_mut(client) else {
+            return Vec::new();
+        };
+        process.broken_off += 1;
+        vec![Undo::Complete(client)]
     }
 
     fn impair(
