@@ -38,11 +38,9 @@ async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) ->
         queue.push((client, nomination));
     }
     tokio::time::sleep(TIMEOUT + TIMEOUT / 6).await;
-    let mut gone = Vec::new();
-    let mut queue = queue.into_iter();
-    let (client, mut leader) = queue.next().ok_or("an empty queue")?;
+    let (_client, mut leader) = queue.remove(0);
     let mut leadership = leads(&mut leader).await?;
-    gone.push(client);
+    let mut gone = Vec::new();
     for (client, mut next) in queue {
         let resigned_at = Instant::now();
         leadership.resign().await?;
