@@ -4,7 +4,8 @@
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A
 //! grade that does not hold under the profile is *expected* to break: `--grade contact --profile
 //! follower`. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut
-//! down to what it takes, and told. The exit code is then 1.
+//! down to what it takes, and told. The exit code is then 1. With `--until-broken` the first such seed is
+//! the last.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -30,12 +31,20 @@ enum Detail {
     Line,
 }
 
+/// When it is enough.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    AllSeeds,
+    OneBreaks,
+}
+
 struct Arguments {
     seeds: u64,
     from: u64,
     profile: Option<Profile>,
     grade: Option<LeaseGrade>,
     recording: Recording,
+    until: Until,
     threads: usize,
 }
 
@@ -65,6 +74,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         profile: None,
         grade: None,
         recording: Recording::Off,
+        until: Until::AllSeeds,
         threads: std::thread::available_parallelism().map_or(1, core::num::NonZero::get),
     };
     let mut given = std::env::args().skip(1);
@@ -76,6 +86,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--profile" => arguments.profile = Some(value()?.parse()?),
             "--grade" => arguments.grade = Some(parse_grade(&value()?)?),
             "--threads" => arguments.threads = value()?.parse()?,
+            "--until-broken" => arguments.until = Until::OneBreaks,
             "--story" => arguments.recording = Recording::On,
             other => return Err(format!("unknown argument {other}").into()),
         }
@@ -97,7 +108,10 @@ fn simulate(arguments: &Arguments) -> Tally {
                     if number >= arguments.seeds {
                         return;
                     }
-                    one_seed(arguments, arguments.from.wrapping_add(number), &tally);
+                    let broken = one_seed(arguments, arguments.from.wrapping_add(number), &tally);
+                    if broken.is_some() && arguments.until == Until::OneBreaks {
+                        next.store(arguments.seeds, Ordering::Relaxed);
+                    }
                 }
             });
         }
@@ -108,7 +122,8 @@ fn simulate(arguments: &Arguments) -> Tally {
     tally
 }
 
-fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) {
+/// The law that this seed breaks, if it breaks one.
+fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) -> Option<Law> {
     let in_turn = || {
         let turn = usize::try_from(seed % 3).unwrap_or(0);
         Profile::ALL.get(turn).copied().unwrap_or(Profile::Quorum)
@@ -129,9 +144,9 @@ fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) {
     if arguments.recording == Recording::On {
         println!("{plan}what happened:\n{}\n", outcome.story);
     }
-    if let Some(violation) = outcome.violation {
-        tell(&plan, &violation, detail);
-    }
+    let violation = outcome.violation?;
+    tell(&plan, &violation, detail);
+    Some(violation.law)
 }
 
 /// In one piece, so that threads do not talk at once.
