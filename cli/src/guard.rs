@@ -71,10 +71,10 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     };
     // Whatever fails here, COMMAND does not survive it: dropped, the family is killed.
     let report = watch
-        .until_nobody_is_left(&mut run, &mut signals)
+        .until_nothing_is_left(&mut run, &mut signals)
         .await
         .map_err(Failure::system("COMMAND cannot be watched"))?;
-    // If `zkelect run` has gone, there is nobody to tell.
+    // If `zkelect run` has gone, no process is left to tell.
     let _ = run.send(&report);
     Ok(Exit::Success)
 }
@@ -131,7 +131,7 @@ enum Peer {
 }
 
 impl Watch {
-    async fn until_nobody_is_left(
+    async fn until_nothing_is_left(
         &mut self,
         run: &mut Link<Order, Report>,
         signals: &mut Handled,
@@ -170,10 +170,10 @@ impl Watch {
         }
     }
 
-    /// Sees who is left; once COMMAND has ended, what it left running has to go too.
+    /// Sees which processes are left; once COMMAND has ended, what it left running has to go too.
     fn look(&mut self) -> io::Result<Option<Report>> {
         match (self.family.reap()?, self.stage) {
-            (Left::Nobody(exit), stage) => Ok(Some(Report::Ended {
+            (Left::Nothing(exit), stage) => Ok(Some(Report::Ended {
                 exit,
                 ended_by: match stage {
                     Stage::Running => EndedBy::Itself,

@@ -1,8 +1,10 @@
 //! `zkelect list`: who stands in an election.
 
 use core::fmt::Write as _;
+use core::future::Future;
+use core::time::Duration;
 
-use election_tokio::{Candidate, CandidateName, error::Escaped};
+use election_tokio::{Candidate, CandidateName, Error, error::Escaped};
 use serde::Serialize;
 
 use crate::args::ListArgs;
@@ -10,7 +12,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
 
-/// Prints the candidates in their order.
+/// Prints the candidates in their order. The data of one is kept at a time: others decide how much they
+/// write.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let servers = &args.election.servers;
     let path = &args.election.election;
@@ -18,24 +21,66 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let builder = args.election.client()?;
     let client = connection::connect(builder, servers, *args.timeout).await?;
     let election = client.election(path);
-    let candidates = tokio::time::timeout(*args.timeout, election.candidates())
-        .await
-        .map_err(|_| Failure::NoAnswer(*args.timeout))??;
-    let rows: Vec<Row> = candidates.iter().map(Row::from).collect();
-    let text = if args.json {
-        let mut json = serde_json::to_string_pretty(&rows).unwrap_or_default();
-        json.push('\n');
-        console::for_terminal(&json)
-    } else {
-        table(&rows)
-    };
-    console::print(&text)?;
-    if rows.is_empty() {
-        console::note(format_args!("nobody stands at {path}"));
+    let mut listing =
+        if args.json { Listing::Json { shown: 0 } } else { Listing::Table(Vec::new()) };
+    let mut reading = within(*args.timeout, election.read_candidates()).await?;
+    while let Some(candidate) = within(*args.timeout, reading.next()).await? {
+        listing.add(&Row::from(&candidate))?;
+    }
+    if listing.end()? == 0 {
+        console::note(format_args!("no candidate stands at {path}"));
     }
     // The session holds nothing: it may as well time out.
     let _ = tokio::time::timeout(*args.timeout, client.close()).await;
     Ok(Exit::Success)
+}
+
+/// Waits for an answer, so long at most.
+async fn within<T>(
+    timeout: Duration,
+    answer: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Failure> {
+    let answer = tokio::time::timeout(timeout, answer).await;
+    Ok(answer.map_err(|_| Failure::NoAnswer(timeout))??)
+}
+
+/// How candidates are shown.
+enum Listing {
+    /// One after another.
+    Json { shown: usize },
+    /// In the end, since all lines have the widest one's width.
+    Table(Vec<[String; 6]>),
+}
+
+impl Listing {
+    fn add(&mut self, row: &Row) -> Result<(), Failure> {
+        match self {
+            Self::Json { shown } => {
+                let json = serde_json::to_string_pretty(row).unwrap_or_default();
+                let before = if *shown == 0 { "[\n  " } else { ",\n  " };
+                *shown += 1;
+                console::print(&console::for_terminal(&format!("{before}{}", indented(&json))))
+            }
+            Self::Table(lines) => {
+                lines.push(line(lines.len(), row));
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells how many there were.
+    fn end(self) -> Result<usize, Failure> {
+        match self {
+            Self::Json { shown: 0 } => console::print("[]\n").map(|()| 0),
+            Self::Json { shown } => console::print("\n]\n").map(|()| shown),
+            Self::Table(lines) => console::print(&table(&lines)).map(|()| lines.len()),
+        }
+    }
+}
+
+/// Strings of JSON have no line breaks of their own.
+fn indented(json: &str) -> String {
+    json.replace('\n', "\n  ")
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -105,37 +150,35 @@ fn blocks(candidate: &Candidate) -> Option<&'static str> {
 
 const HEADER: [&str; 6] = ["ROLE", "ID", "ZNODE", "SESSION", "TOKEN", "DATA"];
 
-fn table(rows: &[Row]) -> String {
-    let lines: Vec<[String; 6]> = rows
-        .iter()
-        .enumerate()
-        .map(|(index, row)| {
-            [
-                match row.blocks {
-                    Some(reason) => format!("blocks: {reason}"),
-                    None if index == 0 => "leader".to_owned(),
-                    None => "follower".to_owned(),
-                },
-                row.id.as_deref().map_or_else(|| "-".to_owned(), cell),
-                cell(&row.znode),
-                row.session.clone(),
-                row.token.to_string(),
-                match &row.data {
-                    Data::Text(text) => cell(text),
-                    Data::Hex(hex) => cell(&format!("hex:{hex}")),
-                },
-            ]
-        })
-        .collect();
+/// The line of the candidate at this place.
+fn line(index: usize, row: &Row) -> [String; 6] {
+    [
+        match row.blocks {
+            Some(reason) => format!("blocks: {reason}"),
+            None if index == 0 => "leader".to_owned(),
+            None => "follower".to_owned(),
+        },
+        row.id.as_deref().map_or_else(|| "-".to_owned(), cell),
+        cell(&row.znode),
+        row.session.clone(),
+        row.token.to_string(),
+        match &row.data {
+            Data::Text(text) => cell(text),
+            Data::Hex(hex) => cell(&format!("hex:{hex}")),
+        },
+    ]
+}
+
+fn table(lines: &[[String; 6]]) -> String {
     let mut widths = HEADER.map(|title| title.chars().count());
-    for line in &lines {
+    for line in lines {
         for (width, cell) in widths.iter_mut().zip(line) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let header = HEADER.map(str::to_owned);
     let mut text = String::new();
-    for line in core::iter::once(&header).chain(&lines) {
+    for line in core::iter::once(&header).chain(lines) {
         let cells: Vec<String> =
             line.iter().zip(widths).map(|(cell, width)| padded(cell, width)).collect();
         text.push_str(cells.join("  ").trim_end());
@@ -179,6 +222,11 @@ fn padded(cell: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
+    fn table_of(rows: &[Row]) -> String {
+        let lines: Vec<_> = rows.iter().enumerate().map(|(index, row)| line(index, row)).collect();
+        table(&lines)
+    }
+
     fn row(data: &[u8]) -> Row {
         Row {
             id: None,
@@ -212,7 +260,7 @@ mod tests {
         let mut row = row("a\u{202e}\u{2028}b".as_bytes());
         row.id = Some("a\u{202e}b".into());
         row.znode = "x\u{200b}-latch-1".into();
-        let table = table(&[row]);
+        let table = table_of(&[row]);
         assert!(table.contains(r"a\u{202e}\u{2028}b"), "{table}");
         assert!(table.contains(r"x\u{200b}-latch-1"), "{table}");
         assert!(table.is_ascii(), "{table}");
@@ -221,7 +269,7 @@ mod tests {
     #[test]
     fn long_cells_are_cut_and_the_table_stays_aligned() {
         let long = row("ä".repeat(70_000).as_bytes());
-        let table = table(&[row(b"a"), long, row(&vec![0xff; 70_000])]);
+        let table = table_of(&[row(b"a"), long, row(&vec![0xff; 70_000])]);
         let cut = format!("{}…", "ä".repeat(CELL - 1));
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[2].ends_with(&format!("7      {cut}")), "{table}");
@@ -233,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_table_is_aligned_and_the_first_one_leads() {
-        let text = table(&[row(b"a"), row(b"\xff")]);
+        let text = table_of(&[row(b"a"), row(b"\xff")]);
         assert_eq!(
             text,
             "ROLE      ID  ZNODE             SESSION  TOKEN  DATA\n\

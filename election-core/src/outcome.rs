@@ -50,7 +50,7 @@ pub enum Notice {
     /// its end: only the next [`Event::Look`](crate::Event::Look) shows that it is gone.
     FollowingUnwatched,
     /// The nominee waits behind a predecessor whose znode is not ephemeral: it goes with no session, so
-    /// that nothing but its deletion lets anybody lead. A participant left it there by mistake, or to
+    /// that no nominee behind it leads before it is deleted. A participant left it there by mistake, or to
     /// block the election; [`Role::Following`] names it.
     FollowingPersistent,
     /// The nominee waits: a znode is in its way that it can neither follow nor delete. It looks again at
@@ -93,8 +93,8 @@ pub enum Cause {
     /// The lease deadline passed without proof that the session lives.
     #[error("the lease deadline passed")]
     LeaseLapsed,
-    /// Somebody else deleted the candidate znode, or the election node with it.
-    #[error("somebody else deleted the candidate znode")]
+    /// Another client deleted the candidate znode, or the election node with it.
+    #[error("another client deleted the candidate znode")]
     Evicted,
 }
 

@@ -186,8 +186,8 @@ pub enum LostReason {
     /// nominee may lead.
     #[error("the lease deadline passed")]
     LeaseLapsed,
-    /// Somebody else deleted the candidate znode.
-    #[error("somebody else deleted the candidate znode")]
+    /// Another client deleted the candidate znode.
+    #[error("another client deleted the candidate znode")]
     Evicted,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]

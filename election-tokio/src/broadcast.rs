@@ -85,15 +85,15 @@ impl<T> Sender<T> {
     }
 
     /// Replaces the value; `wakers` are to be woken. After the [end](Sender::end) it changes nothing.
-    pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) {
+    /// Gives back what is not needed any more.
+    pub(crate) fn set(&self, value: T, wakers: &mut Vec<Waker>) -> T {
         let mut state = self.channel.lock();
         if state.phase == Openness::Over {
-            return;
+            return value;
         }
         let before = core::mem::replace(&mut state.value, value);
         state.changed(wakers);
-        drop(state);
-        drop(before);
+        before
     }
 
     /// Like [`Sender::set`], but an equal value is no change.
@@ -106,11 +106,12 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Changes the value in place; `wakers` are to be woken.
-    pub(crate) fn modify(&self, change: impl FnOnce(&mut T), wakers: &mut Vec<Waker>) {
+    /// Changes the value in place; `wakers` are to be woken. Gives what `change` gives.
+    pub(crate) fn modify<R>(&self, change: impl FnOnce(&mut T) -> R, wakers: &mut Vec<Waker>) -> R {
         let mut state = self.channel.lock();
-        change(&mut state.value);
+        let result = change(&mut state.value);
         state.changed(wakers);
+        result
     }
 
     /// Reads the value.

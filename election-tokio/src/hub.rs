@@ -120,7 +120,8 @@ impl Hub {
 
     /// The transport could not be opened, or is closed; for the report, why, if that is known.
     pub(crate) fn transport_closed(&mut self, now: Instant, error: Option<io::Error>) {
-        self.transport_error = error;
+        let before = core::mem::replace(&mut self.transport_error, error);
+        self.retire(before);
         self.host.handle_closed(now);
     }
 
@@ -128,9 +129,17 @@ impl Hub {
     pub(crate) fn poll_transport(&mut self) -> Option<TransportCommand> {
         let command = self.host.poll_transport();
         if let Some(TransportCommand::Disconnect) = command {
-            self.transport_error = None;
+            let unheard = self.transport_error.take();
+            self.retire(unheard);
         }
         command
+    }
+
+    /// Drops it once the lock is released: an error of a user's may run anything then.
+    fn retire<T: fmt::Debug + Send + 'static>(&mut self, error: Option<T>) {
+        if let Some(error) = error {
+            self.unlocked.retired.push(Box::new(error));
+        }
     }
 
     /// A server that the session wants to be asked whether it takes writes.
@@ -162,8 +171,11 @@ impl Hub {
     /// Takes in a list of servers.
     pub(crate) fn replace_servers(&mut self, now: Instant, list: Vec<ServerAddress>) {
         if list.is_empty() {
-            self.keep_servers(now, SharedError::new("the source names none"));
-        } else if self.servers.replace(list) {
+            return self.keep_servers(now, SharedError::new("the source names none"));
+        }
+        let outdated = self.servers.set_outdated(None);
+        self.retire(outdated);
+        if self.servers.replace(list) {
             let count = self.servers.count();
             self.unlocked.journal.note(Entry::OtherServers { count: count.get() });
             self.host.handle_servers(now, count);
@@ -173,8 +185,10 @@ impl Hub {
     /// The source gave no list of servers: the attempts go on with the last one, if there is one.
     pub(crate) fn keep_servers(&mut self, now: Instant, reason: SharedError) {
         let entry = Entry::NoServers { reason: reason.clone() };
-        self.repeats.servers.note(now, entry, &mut self.unlocked.journal);
-        self.servers.not_replaced(reason);
+        let left_out = self.repeats.servers.note(now, entry, &mut self.unlocked.journal);
+        self.retire(left_out);
+        let outdated = self.servers.set_outdated(Some(reason));
+        self.retire(outdated);
         if self.servers.is_empty() {
             self.host.handle_closed(now);
         }

@@ -50,22 +50,28 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    pub(crate) fn attempt_failed(&mut self, failure: Arc<ConnectFailure>) {
+    /// Gives back the failure that is not shown any more: an error of a user's, perhaps.
+    pub(crate) fn attempt_failed(
+        &mut self,
+        failure: Arc<ConnectFailure>,
+    ) -> Option<Arc<ConnectFailure>> {
         match self {
             Self::Connecting { failures, last_failure }
             | Self::Suspended { failures, last_failure } => {
                 *failures = failures.saturating_add(1);
-                *last_failure = Some(failure);
+                last_failure.replace(failure)
             }
             Self::Expired { .. } => {
                 *self = Self::Connecting { failures: 1, last_failure: Some(failure) };
+                None
             }
-            Self::Connected { .. } | Self::Closed { .. } => {}
+            Self::Connected { .. } | Self::Closed { .. } => Some(failure),
         }
     }
 
-    pub(crate) fn connection_lost(&mut self) {
-        *self = Self::Suspended { failures: 0, last_failure: None };
+    /// Gives back the state before.
+    pub(crate) fn connection_lost(&mut self) -> Self {
+        core::mem::replace(self, Self::Suspended { failures: 0, last_failure: None })
     }
 }
 

@@ -78,12 +78,12 @@ enum Command {
     Reaped(CommandExit),
 }
 
-/// Who is left.
+/// Which processes of COMMAND are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
     Command,
     Others,
-    Nobody(CommandExit),
+    Nothing(CommandExit),
 }
 
 impl Family {
@@ -137,7 +137,7 @@ impl Family {
         }
     }
 
-    /// Reaps who has ended and tells who is left.
+    /// Reaps the processes that have ended, and tells which are left.
     pub(super) fn reap(&mut self) -> io::Result<Left> {
         if let Command::There(command) = self.command {
             for child in children() {
@@ -164,7 +164,7 @@ impl Family {
             match (wait(WaitOptions::NOHANG), self.command) {
                 (Ok(Some(_)), _) => {}
                 (Err(Errno::CHILD), Command::Reaped(exit)) => {
-                    return Ok(Left::Nobody(exit));
+                    return Ok(Left::Nothing(exit));
                 }
                 (Ok(None), _) => return Ok(Left::Others),
                 (Err(error), _) => return Err(error.into()),

@@ -63,7 +63,7 @@ fn an_election_that_does_not_exist_has_no_candidates() {
     let none = output(&["list", "--servers", &servers, "--election", "/none", "--json"]);
     assert_eq!(none.status.code(), Some(0));
     assert_eq!(text(&none.stdout), "[]\n");
-    assert!(text(&none.stderr).contains("nobody stands at /none"));
+    assert!(text(&none.stderr).contains("no candidate stands at /none"));
 }
 
 /// Each was made by a participant that may create znodes, and no nominee.
@@ -95,4 +95,29 @@ async fn what_blocks_an_election_is_shown_as_that() {
     let blocks: Vec<&Value> = rows.iter().map(|row| &row["blocks"]).collect();
     assert_eq!(blocks, [&"not ephemeral".into(), &"name above 64 bytes".into(), &Value::Null]);
     assert_eq!(rows[1]["znode"], long);
+}
+
+/// More than the data that a client keeps of all candidates together.
+#[tokio::test]
+async fn however_much_participants_write_candidates_are_listed() {
+    const COUNT: usize = 70;
+    let servers = servers("list-large");
+    let client = Client::builder(&servers).connect().await.expect("a session");
+    client.create("/leader", "", CreateMode::Persistent).await.expect("it is created");
+    for _ in 0..COUNT {
+        let data = "x".repeat(1_000_000);
+        let mode = CreateMode::EphemeralSequential;
+        client.create("/leader/n-latch-", data, mode).await.expect("it is created");
+    }
+    let arguments = ["list", "--servers", &servers, "--election", "/leader"];
+    let table = output(&arguments);
+    assert_eq!(table.status.code(), Some(0), "{}", text(&table.stderr));
+    assert_eq!(text(&table.stdout).lines().count(), 1 + COUNT);
+
+    let json = output(&[&arguments[..], &["--json"]].concat());
+    let rows: Vec<Value> = serde_json::from_slice(&json.stdout).expect("a JSON array");
+    assert_eq!(rows.len(), COUNT);
+    assert!(
+        rows.iter().all(|row| row["data"].as_str().is_some_and(|data| data.len() == 1_000_000))
+    );
 }

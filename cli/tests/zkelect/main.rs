@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod blocked;
+#[cfg(test)]
 mod command_ends;
 #[cfg(test)]
 mod demo;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use election_session::Event;
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
+use super::unlocked::{Retired, Unlocked};
 use super::watches::{WatchOutcome, WatchedChange};
 use super::{Hub, Seat};
 use crate::error::SharedError;
@@ -58,14 +59,16 @@ impl Hub {
 
     fn dispatch_connection(&mut self, now: Instant, event: HostEvent) {
         let Self { connection, repeats, unlocked, .. } = self;
-        let (journal, wakers) = (&mut unlocked.journal, &mut unlocked.wakers);
-        match event {
+        let Unlocked { journal, wakers, .. } = unlocked;
+        // What is not needed any more may have an error of a user's in it.
+        let replaced: Retired = match event {
             Event::Connected { session, timeout, read_only } => {
                 let entry = Entry::Connected { session, timeout, read_only };
-                repeats.connection.note(now, entry, journal);
+                let retold = repeats.connection.note(now, entry, journal);
                 self.servers.connected();
                 self.connections += 1;
-                connection.set(ConnectionState::Connected { session, timeout, read_only }, wakers);
+                let connected = ConnectionState::Connected { session, timeout, read_only };
+                Box::new((connection.set(connected, wakers), retold))
             }
             Event::ConnectFailed { end, .. } => {
                 let reason = match self.transport_error.take() {
@@ -74,7 +77,7 @@ impl Hub {
                 };
                 let failure = Arc::new(self.servers.failed(reason));
                 journal.note(Entry::ConnectFailed(Arc::clone(&failure)));
-                connection.modify(|state| state.attempt_failed(failure), wakers);
+                Box::new(connection.modify(|state| state.attempt_failed(failure), wakers))
             }
             Event::Disconnected { session, end, .. } => {
                 let reason = match self.transport_error.take() {
@@ -82,21 +85,23 @@ impl Hub {
                     None => SharedError::new(end),
                 };
                 let entry = Entry::ConnectionLost { session, reason };
-                repeats.connection.note(now, entry, journal);
-                connection.modify(ConnectionState::connection_lost, wakers);
+                let retold = repeats.connection.note(now, entry, journal);
+                Box::new((connection.modify(ConnectionState::connection_lost, wakers), retold))
             }
             Event::HeartbeatRefused { path, error, .. } => {
                 let entry = Entry::HeartbeatRefused { path, error };
-                repeats.heartbeats.note(now, entry, journal);
+                Box::new(repeats.heartbeats.note(now, entry, journal))
             }
             Event::Renewed { session, expiry } => {
                 let end = SessionEnd::Expired(expiry);
-                repeats.connection.note(now, Entry::SessionEnded { session, end }, journal);
-                connection.set(ConnectionState::Expired { expiry }, wakers);
+                let entry = Entry::SessionEnded { session, end };
+                let retold = repeats.connection.note(now, entry, journal);
+                let expired = ConnectionState::Expired { expiry };
+                Box::new((connection.set(expired, wakers), retold))
             }
             Event::Ended { session, end } => {
                 journal.note(Entry::SessionEnded { session, end });
-                connection.set(ConnectionState::Closed { end }, wakers);
+                Box::new(connection.set(ConnectionState::Closed { end }, wakers))
             }
             // Recipes hear of it; and the others were handed out.
             Event::LeaseLapsed
@@ -108,10 +113,11 @@ impl Hub {
             | Event::Stepped(_)
             | Event::Over { .. }
             | Event::Requested { .. } => return,
-        }
-        connection.read(|state| self.observer.observe(state, journal));
+        };
+        unlocked.retired.push(replaced);
+        connection.read(|state| self.observer.observe(state, &mut unlocked.journal));
         if self.host.has_room() {
-            self.calls.announce_room(wakers);
+            self.calls.announce_room(&mut unlocked.wakers);
         }
     }
 }

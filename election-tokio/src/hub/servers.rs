@@ -86,7 +86,6 @@ impl Servers {
     /// it begins again.
     pub(crate) fn replace(&mut self, list: Vec<ServerAddress>) -> bool {
         let list = tidy(list);
-        self.outdated = None;
         let differs = list != self.list;
         if differs {
             if let Round::Running { left } = &mut self.round {
@@ -97,9 +96,13 @@ impl Servers {
         differs
     }
 
-    /// The source failed.
-    pub(crate) fn not_replaced(&mut self, reason: SharedError) {
-        self.outdated = Some(reason);
+    /// What became of the last question to the source, if it brought no list. Gives back what was known
+    /// of the one before.
+    pub(crate) const fn set_outdated(
+        &mut self,
+        reason: Option<SharedError>,
+    ) -> Option<SharedError> {
+        core::mem::replace(&mut self.outdated, reason)
     }
 }
 
@@ -155,15 +158,16 @@ mod tests {
     fn a_failure_tells_why_the_list_may_be_out_of_date() {
         let mut servers = Servers::new(Vec::new());
         assert_eq!(servers.attempt(ServerIndex(0)), None);
-        servers.not_replaced(SharedError::new("no such file"));
+        servers.set_outdated(Some(SharedError::new("no such file")));
         let none_known = ConnectFailure::NoneKnown { reason: SharedError::new("no such file") };
         assert_eq!(servers.failed(SharedError::new("closed")), none_known);
         assert!(servers.replace(list(&["a"])));
         servers.attempt(ServerIndex(0));
-        servers.not_replaced(SharedError::new("no such file"));
+        servers.set_outdated(Some(SharedError::new("no such file")));
         let text = servers.failed(SharedError::new("closed")).to_string();
         assert!(text.contains("a:1: closed") && text.contains("no such file"), "{text}");
         assert!(!servers.replace(list(&["a"])));
+        servers.set_outdated(None);
         assert_eq!(servers.failed(SharedError::new("closed")).to_string(), "a:1: closed");
     }
 }

@@ -8,7 +8,7 @@ use tracing::Span;
 use crate::telemetry::Journal;
 
 /// What is dropped only.
-type Retired = Box<dyn fmt::Debug + Send>;
+pub(super) type Retired = Box<dyn fmt::Debug + Send>;
 
 /// What was put off until the lock is released.
 #[derive(Debug, Default)]

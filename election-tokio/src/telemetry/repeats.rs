@@ -28,12 +28,19 @@ impl RepeatLimit {
         Self { allowance: BURST, since: now, held_back: None, left_out: 0 }
     }
 
-    /// Notes this line, or holds it back.
-    pub(crate) fn note(&mut self, now: Instant, entry: Entry, journal: &mut Journal) {
-        if self.held_back.replace(entry).is_some() {
+    /// Notes this line, or holds it back. Gives back the line that is left out for it.
+    pub(crate) fn note(
+        &mut self,
+        now: Instant,
+        entry: Entry,
+        journal: &mut Journal,
+    ) -> Option<Entry> {
+        let left_out = self.held_back.replace(entry);
+        if left_out.is_some() {
             self.left_out = self.left_out.saturating_add(1);
         }
         self.catch_up(now, journal);
+        left_out
     }
 
     /// Notes what was held back, if it is time.

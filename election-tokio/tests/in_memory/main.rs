@@ -15,6 +15,7 @@ mod cancellation;
 mod candidates;
 #[cfg(test)]
 mod cost;
+mod errors;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]

@@ -122,3 +122,21 @@ async fn a_candidate_that_is_not_ephemeral_is_warned_of_by_its_name() {
     client.delete(&format!("{ELECTION}/{forged}"), election_tokio::Version::ANY).await.unwrap();
     nomination.elected().await.unwrap();
 }
+
+/// It can neither be followed nor be passed over.
+#[tokio::test(start_paused = true)]
+async fn a_candidate_whose_name_is_too_long_is_warned_of_and_waited_for() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    let client = server.client().await;
+    client.create(ELECTION, "", CreateMode::Persistent).await.unwrap();
+    let path = format!("{ELECTION}/{}-latch-0000000000", "x".repeat(100));
+    client.create(&path, "", CreateMode::Persistent).await.unwrap();
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    wait(5).await;
+    let warned = journal.of("event blocked: a znode is in the way that no nominee makes");
+    let [line] = warned.as_slice() else { panic!("{warned:?}") };
+    assert!(line.contains("latch-0000000000` has a name longer than 64 bytes"), "{line}");
+    client.delete(&path, election_tokio::Version::ANY).await.unwrap();
+    nomination.elected().await.unwrap();
+}
