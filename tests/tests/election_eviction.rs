@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use core::time::Duration;
+
 use election_tokio::{
-    CandidateName, Client, CreateMode, ElectionNode, EndReason, ErrorCode, LostReason, Nomination,
+    Client, CreateMode, ElectionNode, EndReason, ErrorCode, LostReason, Nomination,
     NominationError, OnLoss, Role, Version,
 };
 use tokio::task::JoinSet;
-use zk_tests::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
+use zk_tests::election::{Arena, ELECTION, LASTING, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::proxy::{Counters, Opcode, Proxy};
@@ -28,6 +30,9 @@ on_both_servers! {
     an_election_may_be_deleted_while_many_join;
 }
 
+/// A follower that is not the heir hears of its eviction by its first look at latest.
+const LOOKS: Duration = Duration::from_secs(2);
+
 /// Nominees that stand one after another, each on a session of its own.
 async fn queue(
     arena: &Arena,
@@ -36,7 +41,8 @@ async fn queue(
 ) -> Result<Vec<Nomination>, TestFailure> {
     let mut nominations = Vec::new();
     for index in 0..length {
-        let client = arena.client().await?;
+        let client = Client::builder(&arena.servers()).session_timeout(LASTING);
+        let client = client.look_interval(LOOKS).connect_timeout(SOON).connect().await?;
         nominations.push(client.election(ELECTION).on_loss(on_loss).nominate()?);
         arena.wait_for_children(index + 1).await?;
     }
@@ -81,7 +87,7 @@ async fn an_evicted_leader_ends_if_it_is_to(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-/// A follower hears of the end of its own znode, in the middle and at the end of the queue,
+/// A follower hears of the end of its own znode, as the heir at once, and else by its first look,
 /// although nothing happens to its predecessor (etcd #11456, CURATOR-346).
 async fn an_evicted_follower_stands_again(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "follower").await?;
@@ -140,6 +146,7 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
     let client = arena.client_by(&proxy).await?;
     let mut follower = client.election(ELECTION).nominate()?;
     let (own, _) = follows(&follower).await?;
+    client.sync(ELECTION).await?;
     let mut status = follower.updates();
     status.latest_and_update();
 
