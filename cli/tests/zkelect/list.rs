@@ -3,6 +3,7 @@
 use election_tokio::{Client, CreateMode};
 use serde_json::Value;
 
+use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, servers, text};
 
 #[tokio::test]
@@ -101,15 +102,16 @@ async fn what_blocks_an_election_is_shown_as_that() {
 #[tokio::test]
 async fn however_much_participants_write_candidates_are_listed() {
     const COUNT: usize = 70;
-    let servers = servers("list-large");
-    let client = Client::builder(&servers).connect().await.expect("a session");
+    let server = Served::start("list-large", &[]);
+    let servers = server.address();
+    let client = Client::builder(servers).connect().await.expect("a session");
     client.create("/leader", "", CreateMode::Persistent).await.expect("it is created");
     for _ in 0..COUNT {
         let data = "x".repeat(1_000_000);
-        let mode = CreateMode::EphemeralSequential;
+        let mode = CreateMode::PersistentSequential;
         client.create("/leader/n-latch-", data, mode).await.expect("it is created");
     }
-    let arguments = ["list", "--servers", &servers, "--election", "/leader"];
+    let arguments = ["list", "--servers", servers, "--election", "/leader"];
     let table = output(&arguments);
     assert_eq!(table.status.code(), Some(0), "{}", text(&table.stderr));
     assert_eq!(text(&table.stdout).lines().count(), 1 + COUNT);
