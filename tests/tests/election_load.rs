@@ -88,7 +88,7 @@ async fn a_thousand_nominees_share_a_session(server: ServerKind) -> TestResult {
     }
     let mut queue = in_order(nominations).await?;
     let watches = server.watch_count()?;
-    assert!((1000..=2000).contains(&watches), "{watches}");
+    assert!((999..=2000).contains(&watches), "{watches}");
     resign(&mut queue, 20).await?;
     assert_eq!(arena.children().await?.len(), 980);
     drop(queue);
@@ -119,7 +119,7 @@ async fn two_hundred_sessions_share_an_election(server: ServerKind) -> TestResul
     }
     let mut queue = in_order(nominations).await?;
     let watches = server.watch_count()?;
-    assert!((600..=1200).contains(&watches), "{watches}");
+    assert!((599..=1200).contains(&watches), "{watches}");
     resign(&mut queue, 20).await?;
 
     for client in clients.into_iter().take(100) {

@@ -45,12 +45,10 @@ async fn one_session(server: &Server, size: usize, rounds: usize) -> TestResult 
         rounds,
         async |_| Ok(client.election(&node).nominate()?),
         |round| {
-            let (node, Some(name)) = (format!("/raw{node}"), names.get(round)) else {
-                return Ok(Duration::ZERO);
-            };
-            deleting.watch(&node, core::slice::from_ref(name))?;
+            let Some(name) = names.get(round) else { return Ok(Duration::ZERO) };
+            deleting.watch(&raw_node, core::slice::from_ref(name))?;
             let start = Instant::now();
-            deleting.send_delete(&format!("{node}/{name}"))?;
+            deleting.send_delete(&format!("{raw_node}/{name}"))?;
             deleting.notification()?;
             let time = start.elapsed();
             deleting.answer()?;
