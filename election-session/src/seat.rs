@@ -3,7 +3,6 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use bytes::Bytes;
 use election_core::{Failure, Hold, Recipe, Ticket};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
@@ -14,7 +13,6 @@ use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::{Cause, Lists, Moment};
 use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
 use crate::replies::{Happening, Stimulus, UNIMPLEMENTED, feed};
-use crate::request::RequestKind;
 use crate::site::Site;
 
 /// What a seat has at hand while its recipe takes a step.
@@ -61,8 +59,6 @@ pub(crate) struct Seat<R> {
     pub(crate) session: Option<SessionId>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stage: SeatStage,
-    /// The data that was read by the reply which brought the last notice.
-    pub(crate) last_read: Option<Bytes>,
 }
 
 /// A request of a recipe, and when it was submitted.
@@ -103,7 +99,6 @@ impl<R: Recipe> Seat<R> {
             session: None,
             deadline: None,
             stage: SeatStage::Standing,
-            last_read: None,
         }
     }
 
@@ -132,15 +127,11 @@ impl<R: Recipe> Seat<R> {
             | Stimulus::Listed { .. }
             | Stimulus::Withdraw => {}
         }
-        self.last_read = None;
         let mut next = Some(self.heard(stimulus));
         while let Some(stimulus) = next.take() {
             let before = self.recipe.hold();
             let woken_by = self.wake(&stimulus);
             let (notice, not_sent) = self.step(around, &stimulus);
-            if notice.is_some() {
-                self.last_read = data_read(&stimulus);
-            }
             let grant = self.follow_hold(before, around);
             taken(Taken { notice, grant, woken_by });
             next = not_sent.map(Stimulus::Happened);
@@ -255,17 +246,4 @@ fn cause_of(stimulus: &Stimulus, submitted: Option<Submitted>) -> Cause {
         }
         _ => Cause::News,
     }
-}
-
-/// What a read has brought.
-fn data_read(stimulus: &Stimulus) -> Option<Bytes> {
-    use zk_jute::Decode as _;
-    use zk_jute::records::GetDataResponse;
-
-    let Stimulus::Replied { kind: RequestKind::Read, outcome: Ok(body), .. } = stimulus else {
-        return None;
-    };
-    let read = GetDataResponse::decode_prefix(body).ok()?;
-    // A copy: the body may be a piece of a far larger buffer.
-    Some(Bytes::copy_from_slice(read.data?))
 }

@@ -2,7 +2,6 @@
 
 use alloc::sync::Arc;
 
-use bytes::Bytes;
 use zk_jute::SessionId;
 use zk_session::Instant;
 
@@ -26,6 +25,4 @@ pub struct View<'h> {
     pub end: Option<RecipeEnd>,
     /// Where it stands.
     pub site: &'h Arc<Site>,
-    /// The data of the znode whose read brought its last notice.
-    pub last_read: Option<&'h Bytes>,
 }

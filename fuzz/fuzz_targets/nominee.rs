@@ -6,10 +6,10 @@
 #![forbid(unsafe_code)]
 
 use arbitrary::Arbitrary;
-use election_core::{Children, 
-    Applied, Change, Delete, ElectionNode, Event, Failure, Hold, NodeKind, Nominee, NomineeId,
-    Notice, OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Watch,
-    Znode,
+use election_core::{
+    Applied, Change, Children, Delete, ElectionNode, Event, Failure, Hold, NodeKind, Nominee,
+    NomineeId, Notice, OnLoss, Op, Output, Phase, Policy, Recipe, Reply, Role, SessionId, Stat,
+    Ticket, Watch, Znode,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -244,9 +244,10 @@ fn take(nominee: &mut Nominee, record: &mut Record, step: &Step) {
             children = names.iter().map(String::as_str);
             applied = names.iter().map(|name| Applied::Created { name });
             let result = match answer {
-                Answer::Created(_) => {
-                    Ok(Reply::Created { name: names.first().map_or("", String::as_str), stat: None })
-                }
+                Answer::Created(_) => Ok(Reply::Created {
+                    name: names.first().map_or("", String::as_str),
+                    stat: None,
+                }),
                 Answer::NodeCreated => Ok(Reply::NodeCreated),
                 Answer::BarrierPassed => Ok(Reply::BarrierPassed),
                 Answer::Children(_) => Ok(Reply::Children(Children::listed(&mut children))),

@@ -36,7 +36,7 @@ impl Masked {
     /// The end of it: an allocator writes over the beginning of what is freed, and the rest is still
     /// there to be read.
     fn end(&self) -> &[u8] {
-        &self.0[self.0.len() / 2..]
+        self.0.split_at(self.0.len() / 2).1
     }
 
     fn ends_at(&self, bytes: &[u8]) -> bool {

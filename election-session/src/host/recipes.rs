@@ -67,7 +67,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// What there is to know of a recipe, until its [`Event::Over`](crate::Event::Over) was handed
     /// out.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
-        let Seat { grant, session, stage, site, last_read, .. } = self.seats.get(&key)?;
+        let Seat { grant, session, stage, site, .. } = self.seats.get(&key)?;
         let (is_closing, end) = stage.facts();
         Some(View {
             grant,
@@ -76,7 +76,6 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             is_closing,
             end,
             site,
-            last_read: last_read.as_ref(),
         })
     }
 
@@ -85,10 +84,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
         let lease_deadline = self.session.lease_deadline();
         let seat = self.seats.get_mut(&key)?;
-        let Seat { recipe, grant, session, stage, site, last_read, .. } = seat;
-        let (grant, session, last_read) = (&*grant, *session, last_read.as_ref());
+        let Seat { recipe, grant, session, stage, site, .. } = seat;
+        let (grant, session) = (&*grant, *session);
         let (is_closing, end) = stage.facts();
-        let view = View { grant, session, lease_deadline, is_closing, end, site, last_read };
+        let view = View { grant, session, lease_deadline, is_closing, end, site };
         Some((recipe, view))
     }
 

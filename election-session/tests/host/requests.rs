@@ -94,13 +94,3 @@ fn a_list_is_told_before_what_came_in_behind_it() {
     lab.run();
     assert_eq!(lab.fed(key), [Fed::Children(1), Fed::Changed(Change::Data)]);
 }
-
-#[test]
-fn what_brought_a_notice_is_there_to_be_read() {
-    let (mut lab, key) = standing();
-    lab.server.put("/e/other", "data");
-    lab.order(key, Order::Read("other", Watch::None));
-    assert_eq!(lab.host.view(key).unwrap().last_read.map(|data| &**data), Some(&b"data"[..]));
-    lab.nudge(key);
-    assert_eq!(lab.host.view(key).unwrap().last_read, None);
-}

@@ -145,25 +145,27 @@ impl World {
             Happening::Mangled { at, byte } => self.mangled(at, byte),
             Happening::Mechanism { answer } => self.mechanism(answer),
             Happening::Token { token } => self.token(token),
-            Happening::Pong { zxid } => {
-                let sent_at = self.server.ping_at.take();
-                self.server.prove(sent_at);
-                self.receive(reply(Xid::PING, zxid, 0));
-            }
-            Happening::Stray { xid, error } => {
-                self.server.prove_by_anything();
-                self.receive(reply(Xid::new(xid), 1, error));
-            }
+            Happening::Pong { zxid } => self.pong(zxid),
+            Happening::Stray { xid, error } => self.stray(reply(Xid::new(xid), 1, error)),
             Happening::Notify { zxid, kind, path } => {
                 let kind = EventType::new(kind);
                 self.receive(notification(zxid, kind, path_of(path)));
             }
-            Happening::Bytes(ref bytes) => {
-                self.server.prove_by_anything();
-                self.receive(Bytes::from(bytes.clone()));
-            }
+            Happening::Bytes(ref bytes) => self.stray(Bytes::from(bytes.clone())),
         }
         self.settle();
+    }
+
+    fn pong(&mut self, zxid: i64) {
+        let sent_at = self.server.ping_at.take();
+        self.server.prove(sent_at);
+        self.receive(reply(Xid::PING, zxid, 0));
+    }
+
+    /// What answers anything, or nothing.
+    fn stray(&mut self, frame: Bytes) {
+        self.server.prove_by_anything();
+        self.receive(frame);
     }
 
     fn closed(&mut self) {
