@@ -9,8 +9,9 @@ use core::fmt;
 
 use heapless::Vec;
 
+use crate::format::{Format, IdPrefix};
 use crate::id::NomineeId;
-use crate::name::{IdPrefix, Sequence};
+use crate::name::Sequence;
 
 /// The names of the children of a znode: each once, in any order, to be read once.
 pub struct Children<'a>(Source<'a>);
@@ -71,21 +72,21 @@ impl<'a> Children<'a> {
     }
 
     /// The names on which it can depend what [`place`](crate::place::place) answers for the znode
-    /// called `own`, and all that a nominee with this id can [own](NomineeId::owns). Others may be
-    /// among them.
+    /// called `own`, and all that a contender with this id can [own](Format::owns) in this format.
+    /// Others may be among them.
     ///
     /// `rival` is the rule of [`place`](crate::place::place): it says that a name contends with
     /// `own`, and gives the sequence at its end.
     pub fn around(
         self,
         (own, sequence): (&str, Sequence),
-        id: NomineeId,
+        (format, id): (Format, NomineeId),
         rival: impl Fn(&str) -> Option<Sequence>,
     ) -> impl Iterator<Item = &'a str> {
         match self.0 {
             Source::Listed(names) => Relevant::All(names),
             Source::Indexed { index, .. } => {
-                let named = Named::new(index, id);
+                let named = Named::new(index, format, id);
                 let others =
                     |name: &str| name != own && !named.prefix.begins(name) && rival(name).is_some();
                 let mut near = nearest_and_farthest(index, sequence, others);
@@ -100,12 +101,13 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// All names that a nominee with this id can [own](NomineeId::owns). Others may be among them.
-    pub fn of(self, id: NomineeId) -> impl Iterator<Item = &'a str> {
+    /// All names that a contender with this id can [own](Format::owns) in this format. Others may be
+    /// among them.
+    pub fn of(self, format: Format, id: NomineeId) -> impl Iterator<Item = &'a str> {
         match self.0 {
             Source::Listed(names) => Relevant::All(names),
             Source::Indexed { index, .. } => {
-                Relevant::Some { near: Vec::new(), named: Named::new(index, id) }
+                Relevant::Some { near: Vec::new(), named: Named::new(index, format, id) }
             }
         }
     }
@@ -159,8 +161,8 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn new(index: &'a dyn Index, id: NomineeId) -> Self {
-        let prefix = IdPrefix::new(id);
+    fn new(index: &'a dyn Index, format: Format, id: NomineeId) -> Self {
+        let prefix = IdPrefix::new(format, id);
         let next = first(index, Order::ByName, |name| prefix.comes_after(name));
         Self { index, next, prefix }
     }

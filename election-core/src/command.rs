@@ -6,8 +6,8 @@
 
 use core::time::Duration;
 
+use crate::format::CandidatePrefix;
 use crate::id::Version;
-use crate::name::CandidatePrefix;
 use crate::outcome::Notice;
 use crate::ticket::Ticket;
 

@@ -98,6 +98,30 @@ impl NomineeId {
 /// How many bytes of an id are the same in the names of all candidates of its nominee.
 pub(crate) const FIXED_BYTES: usize = 12;
 
+impl NomineeId {
+    /// Reads 32 hexadecimal digits without dashes.
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 16];
+        fill_from_hex(bytes.iter_mut(), text)?;
+        (text.len() == 32).then_some(Self(bytes))
+    }
+
+    /// The id that is in the name of the znode that create number `attempt` makes.
+    pub(crate) const fn plus(self, attempt: u32) -> Self {
+        let [.., a, b, c, d] = self.0;
+        let [a, b, c, d] = u32::from_be_bytes([a, b, c, d]).wrapping_add(attempt).to_be_bytes();
+        let mut bytes = self.0;
+        let [.., last_a, last_b, last_c, last_d] = &mut bytes;
+        (*last_a, *last_b, *last_c, *last_d) = (a, b, c, d);
+        Self(bytes)
+    }
+
+    /// Whether both are ids of creates of one nominee.
+    pub(crate) fn is_of_one_nominee_with(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).take(FIXED_BYTES).all(|(a, b)| *a == b)
+    }
+}
+
 /// How many bytes each dash-separated group of a uuid stands for.
 const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
 
@@ -140,18 +164,22 @@ impl FromStr for NomineeId {
             if group.len() != 2 * length {
                 return Err(ParseNomineeIdError);
             }
-            let mut digits = group.bytes().map(hex_digit);
-            for slot in slots.by_ref().take(length) {
-                let high = digits.next().flatten().ok_or(ParseNomineeIdError)?;
-                let low = digits.next().flatten().ok_or(ParseNomineeIdError)?;
-                *slot = high << 4 | low;
-            }
+            fill_from_hex(slots.by_ref().take(length), group).ok_or(ParseNomineeIdError)?;
         }
         match groups.next() {
             None => Ok(Self(bytes)),
             Some(_) => Err(ParseNomineeIdError),
         }
     }
+}
+
+/// Two digits a byte.
+fn fill_from_hex<'a>(slots: impl Iterator<Item = &'a mut u8>, text: &str) -> Option<()> {
+    let mut digits = text.bytes().map(hex_digit);
+    for slot in slots {
+        *slot = digits.next()?? << 4 | digits.next()??;
+    }
+    Some(())
 }
 
 const fn hex_digit(byte: u8) -> Option<u8> {

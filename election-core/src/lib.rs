@@ -34,7 +34,9 @@
 pub mod children;
 mod command;
 mod event;
+mod format;
 mod id;
+mod lock;
 mod name;
 mod nominee;
 mod outcome;
@@ -49,8 +51,16 @@ pub use command::{
     Payload, Watch, Write, Znode,
 };
 pub use event::{Applied, Change, Event, Failure, Reply, Stat};
+pub use format::{
+    Access, CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError,
+    Recovery,
+};
 pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
-pub use name::{CandidateName, CandidatePrefix, NameError, Sequence};
+pub use lock::{
+    GaveUp, Lock, LockEnd, LockFailure, LockFormatError, LockNotice, LockOptions, LockState,
+    WhenBusy,
+};
+pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};

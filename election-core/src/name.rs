@@ -1,31 +1,20 @@
-//! Names of candidate znodes: `_c_<uuid>-latch-<sequence>`, the format of Curator's leader latch.
+//! Names of contenders, and the number at their end.
 //!
-//! The id in front lets a nominee find its own znode after a create whose reply was lost; the
-//! sequence at the end decides which candidate leads. Order is by sequence alone, whatever the name
+//! The [`Format`] says what is before the number; order is by the number alone, whatever the name
 //! starts with (ZOOKEEPER-2931).
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use heapless::String;
 use thiserror::Error;
 
-use crate::id::{FIXED_BYTES, NomineeId};
-
-/// Precedes the sequence in every candidate's name.
-const LABEL: &str = "latch-";
-
-/// Characters of the uuid in a candidate's name.
-const UUID_LEN: usize = 36;
-
-/// Bytes of `_c_`, and of the uuid those that are the same in the names of all candidates of its
-/// nominee: two digits each, and four dashes.
-const ID_PREFIX_LEN: usize = 3 + 2 * FIXED_BYTES + 4;
+use crate::format::{Access, Format};
 
 /// Characters of a sequence.
-const DIGITS: usize = 10;
+pub(crate) const DIGITS: usize = 10;
 
-/// The longest name that is kept, in bytes; a name with a uuid has at most 57.
-const CAPACITY: usize = 64;
+/// The longest name that is kept, in bytes; one that a contender makes has at most 59.
+pub(crate) const CAPACITY: usize = 64;
 
 /// The number that the server appended to the name of a sequential znode: its place in the queue.
 ///
@@ -64,24 +53,6 @@ impl Sequence {
         let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| digits.parse().ok()).flatten().and_then(Self::new)
     }
-
-    /// Reads the text after the last `latch-`, from its end, since every name of a listing comes by
-    /// here.
-    fn parse(name: &str) -> Result<Self, NameError> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (before, digits) = name.split_at(name.len() - digits);
-        if let Some(before) = before.strip_suffix('-')
-            && before.ends_with(LABEL)
-            && !digits.is_empty()
-        {
-            return Err(NameError::SequenceExhausted);
-        }
-        if !before.ends_with(LABEL) || digits.len() != DIGITS {
-            return Err(NameError::NotACandidate);
-        }
-        let number = digits.parse().map_err(|_| NameError::SequenceExhausted)?;
-        Self::new(number).ok_or(NameError::SequenceExhausted)
-    }
 }
 
 impl fmt::Display for Sequence {
@@ -102,8 +73,10 @@ pub struct CandidateName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It does not end in `latch-` and ten digits.
-    #[error("not a candidate: the name does not end in `latch-` and ten digits")]
+    /// It does not end in a label of its format and ten digits.
+    #[error(
+        "not a candidate: the name does not end in `latch-`, or what its format has there, and ten digits"
+    )]
     NotACandidate,
     /// It ends in a number that the server gives to several znodes.
     #[error("the name ends in a number beyond 2147483646, which the server gives more than once")]
@@ -114,9 +87,12 @@ pub enum NameError {
 }
 
 impl CandidateName {
-    /// Reads a child's name.
+    /// Reads a child's name, in the format of Curator's leader latch.
     pub fn parse(name: &str) -> Result<Self, NameError> {
-        let sequence = Sequence::parse(name)?;
+        Format::curator_latch().parse(name)
+    }
+
+    pub(crate) fn new(name: &str, sequence: Sequence) -> Result<Self, NameError> {
         let text = String::try_from(name).map_err(|_| NameError::TooLong)?;
         Ok(Self { text, sequence })
     }
@@ -131,12 +107,13 @@ impl CandidateName {
         self.sequence
     }
 
-    /// The sequence of the candidate called `name`, or `None` if it is no candidate.
+    /// The sequence of the candidate called `name`, or `None` if it is no candidate, in the format of
+    /// Curator's leader latch.
     ///
     /// The rule of an election for [`place`](crate::place::place). It stores nothing, so a name
     /// of any length counts.
     pub fn sequence_of(name: &str) -> Option<Sequence> {
-        Sequence::parse(name).ok()
+        Format::curator_latch().rival(Access::Exclusive, name)
     }
 }
 
@@ -174,100 +151,6 @@ impl From<&CandidateName> for ChildName {
     }
 }
 
-/// What a driver appends to the election node's path to create a candidate, and the server then
-/// completes with the sequence: displays as `_c_<uuid>-latch-`.
-///
-/// The uuid is the nominee's id with the number of the attempt added to its last four bytes, so that
-/// no two candidates of a nomination ever have one name, also where the election node is deleted
-/// and counts from zero again: a write that is guarded by the name of one is not let through by
-/// another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CandidatePrefix {
-    id: NomineeId,
-    attempt: u32,
-}
-
-impl CandidatePrefix {
-    /// Whether the server made `name` of this prefix.
-    pub(crate) fn begins(self, name: &str) -> bool {
-        name_parts(name).is_some_and(|(uuid, _)| uuid.parse() == Ok(self.id.plus(self.attempt)))
-    }
-}
-
-impl fmt::Display for CandidatePrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "_c_{}-{LABEL}", self.id.plus(self.attempt))
-    }
-}
-
-/// The beginning of all names that a nominee can [own](NomineeId::owns), in lower case: `_c_` and the
-/// part of the uuid that is the same in all of them.
-pub(crate) struct IdPrefix(String<ID_PREFIX_LEN, u8>);
-
-impl IdPrefix {
-    pub(crate) fn new(id: NomineeId) -> Self {
-        let mut prefix = String::new();
-        // The last digits do not fit in, and are not wanted.
-        let _ = write!(prefix, "_c_{id}");
-        Self(prefix)
-    }
-
-    /// Without regard to the case, as uuids are read.
-    pub(crate) fn begins(&self, name: &str) -> bool {
-        let own = self.0.as_bytes();
-        name.as_bytes().get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
-    }
-
-    /// Whether all names that begin so come after this one
-    /// [in order](crate::children::Order::ByName).
-    pub(crate) fn comes_after(&self, name: &str) -> bool {
-        let lower_case = name.bytes().map(|byte| byte.to_ascii_lowercase());
-        lower_case.lt(self.0.bytes())
-    }
-}
-
-impl NomineeId {
-    /// The start of the name of the znode that a nominee's create number `attempt` makes.
-    pub const fn candidate_prefix(self, attempt: u32) -> CandidatePrefix {
-        CandidatePrefix { id: self, attempt }
-    }
-
-    /// Whether `name` was created under this id, by any attempt, in this session or another; also
-    /// where it ends in a number that the server gives more than once.
-    pub fn owns(self, name: &str) -> bool {
-        let Some((uuid, _)) = name_parts(name) else {
-            return false;
-        };
-        // Every name of a listing comes by here, and nearly all differ in the first two digits.
-        let [first, ..] = self.to_bytes();
-        let looks_own = uuid.get(..2).is_some_and(|two| u8::from_str_radix(two, 16) == Ok(first));
-        looks_own && uuid.parse().is_ok_and(|uuid| self.is_of_one_nominee_with(uuid))
-    }
-
-    /// The uuid of an attempt.
-    const fn plus(self, attempt: u32) -> Self {
-        let [.., a, b, c, d] = self.to_bytes();
-        let [a, b, c, d] = u32::from_be_bytes([a, b, c, d]).wrapping_add(attempt).to_be_bytes();
-        let mut bytes = self.to_bytes();
-        let [.., last_a, last_b, last_c, last_d] = &mut bytes;
-        (*last_a, *last_b, *last_c, *last_d) = (a, b, c, d);
-        Self::from_bytes(bytes)
-    }
-
-    fn is_of_one_nominee_with(self, other: Self) -> bool {
-        self.to_bytes().iter().zip(other.to_bytes()).take(FIXED_BYTES).all(|(a, b)| *a == b)
-    }
-}
-
-/// The uuid and the number of a name that a server made of a [`CandidatePrefix`].
-fn name_parts(name: &str) -> Option<(&str, &str)> {
-    let (uuid, rest) = name.strip_prefix("_c_")?.split_at_checked(UUID_LEN)?;
-    let number = rest.strip_prefix('-')?.strip_prefix(LABEL)?;
-    let digits = number.strip_prefix('-').unwrap_or(number);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && name.len() <= CAPACITY).then_some((uuid, number))
-}
-
 #[cfg(test)]
 mod tests {
     extern crate alloc;
@@ -277,6 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::id::NomineeId;
 
     const ID: NomineeId = NomineeId::from_bytes([0xab; 16]);
 

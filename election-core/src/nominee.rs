@@ -6,6 +6,7 @@
 //! state of its own, which can be entered only with a token, from an own znode that was verified
 //! and is watched on this connection.
 
+mod contest;
 mod ending;
 mod entering;
 mod link;
@@ -17,12 +18,14 @@ mod tests;
 
 use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
 use crate::event::{Event, Failure, Reply, Stat};
+use crate::format::CandidatePrefix;
 use crate::id::{NomineeId, SessionId};
 use crate::name::CandidateName;
 use crate::outcome::{NominationError, Notice, Role};
 use crate::policy::Policy;
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
+pub(crate) use contest::{Contest, Patience};
 use request::{Awaits, InFlight, Link, Request};
 use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
@@ -41,6 +44,7 @@ use stage::{
 pub struct Nominee {
     id: NomineeId,
     policy: Policy,
+    contest: Contest,
     incarnation: Incarnation,
     steps: u32,
     /// Creates that were asked for: no two have one name.
@@ -74,6 +78,7 @@ impl Nominee {
         Self {
             id,
             policy,
+            contest: Contest::ELECTION,
             incarnation: Incarnation::FIRST,
             steps: 0,
             attempts,
@@ -135,12 +140,26 @@ impl Nominee {
         self.attempts
     }
 
+    /// The same nominee, for another contest than an election.
+    pub(crate) fn contending(self, contest: Contest) -> Self {
+        Self { contest, ..self }
+    }
+
+    pub(crate) const fn contest(&self) -> Contest {
+        self.contest
+    }
+
+    /// Of the create that comes next.
+    const fn next_prefix(&self) -> CandidatePrefix {
+        self.contest.prefix(self.id, self.attempts)
+    }
+
     /// Whether the reply to the read with this ticket is awaited, and the watch that it leaves.
     fn reads_with_watch(&self, ticket: Ticket) -> bool {
         let Some((_, InFlight { request, .. })) = self.link.awaiting(ticket) else {
             return false;
         };
-        let next = self.id.candidate_prefix(self.attempts);
+        let next = self.next_prefix();
         self.stage.demand(next).is_some_and(|(wanted, op)| {
             wanted == request && matches!(op, Op::Read { watch: Watch::Own | Watch::Other, .. })
         })
@@ -161,7 +180,7 @@ impl Nominee {
         if awaits == Awaits::Look {
             return Reaction::default();
         }
-        let next = self.id.candidate_prefix(self.attempts);
+        let next = self.next_prefix();
         let wanted = self.stage.demand(next).map(|(request, _)| request);
         if wanted != Some(request) {
             return Reaction::default();
@@ -218,10 +237,10 @@ impl Nominee {
     }
 
     fn next_command(&mut self) -> Option<Command<'_>> {
+        let next = self.next_prefix();
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
-        let next = self.id.candidate_prefix(self.attempts);
         let (request, op) = self.stage.demand(next)?;
         let ticket = Ticket::request(self.incarnation, self.steps);
         self.steps = self.steps.wrapping_add(1);

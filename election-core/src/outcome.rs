@@ -75,9 +75,7 @@ pub enum Notice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Obstacle {
     /// A candidate ahead whose name is longer than 64 bytes.
-    #[error(
-        "the candidate whose name ends in `latch-{0}` has a name longer than 64 bytes: delete it"
-    )]
+    #[error("the candidate whose name ends in {0} has a name longer than 64 bytes: delete it")]
     LongName(Sequence),
     /// A znode with the nominee's own id that has children: no candidate has.
     #[error("a znode whose name has this nominee's own id has children: delete it with them")]

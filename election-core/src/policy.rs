@@ -16,6 +16,8 @@ pub enum OnLoss {
     /// Stand again, with a new candidate at the end of the queue.
     #[default]
     StandAgain,
+    /// Stand again as long as it was not elected; end when that leadership is lost.
+    StandUntilElected,
     /// End the nomination.
     End,
 }

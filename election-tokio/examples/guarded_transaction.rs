@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     write(&new, "written by the second").await?;
 
     match late.commit().await {
-        Err(error @ TransactionError::NotLeader) => println!("the late write: {error}"),
+        Err(error @ TransactionError::NotHeld) => println!("the late write: {error}"),
         outcome => return Err(format!("the late write was not refused: {outcome:?}").into()),
     }
     // The refusal is the server's, by the check of the candidate znode that comes first in each

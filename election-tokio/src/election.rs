@@ -7,7 +7,6 @@ mod inner;
 mod leadership;
 mod nomination;
 mod status;
-mod tenure;
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use zk_session::ZnodePath;
 
 pub use candidates::{Candidate, Candidates};
 pub use inner::WithdrawError;
-pub use leadership::{GuardedTransaction, Leadership};
+pub use leadership::Leadership;
 pub use nomination::Nomination;
 pub use status::{EndReason, LostReason, Role, Status};
 
@@ -29,6 +28,7 @@ use crate::client::Client;
 use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
+use crate::site::{random, site};
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -118,8 +118,7 @@ impl Election {
     /// nomination's to tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let site = self.site()?;
-        let mut id = [0; 16];
-        fill_at_random(&mut id)?;
+        let id = random().map_err(ElectionError::Randomness)?;
         Ok(self.stand(site, Nominee::new(NomineeId::from_bytes(id), self.policy)))
     }
 
@@ -137,9 +136,7 @@ impl Election {
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
         let site = self.site()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
-        let mut attempts = [0; 4];
-        fill_at_random(&mut attempts)?;
-        let attempts = u32::from_ne_bytes(attempts);
+        let attempts = u32::from_ne_bytes(random().map_err(ElectionError::Randomness)?);
         Ok(self.stand(site, Nominee::returning(id, attempts, self.policy)))
     }
 
@@ -147,13 +144,8 @@ impl Election {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
-        let site = Site::new(&path, &self.client.shared().chroot)
-            .payload(self.data.clone())
-            .acl(AclList::new(&self.acls.checked()?));
-        Ok(Arc::new(match self.policy.election_node {
-            ElectionNode::Create(kind) => site.node_kind(kind),
-            ElectionNode::MustExist => site,
-        }))
+        let acl = AclList::new(&self.acls.checked()?);
+        Ok(site(&self.client, &path, self.data.clone(), acl, self.policy.election_node))
     }
 
     fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Nomination {
@@ -165,8 +157,4 @@ impl Election {
         let client = self.client.clone();
         Nomination::new(NominationInner { client, key, id, site, tenure }, Updates::new(status))
     }
-}
-
-fn fill_at_random(bytes: &mut [u8]) -> Result<(), ElectionError> {
-    getrandom::fill(bytes).map_err(|error| ElectionError::Randomness(SharedError::new(error)))
 }

@@ -15,10 +15,13 @@ mod codec;
 mod driver;
 mod election;
 pub mod error;
+mod held;
 mod hub;
+mod lock;
 mod path;
 pub mod recipe;
 pub mod sasl;
+mod site;
 pub mod source;
 mod state;
 mod telemetry;
@@ -34,17 +37,19 @@ pub use client::{
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
 pub use election::{
-    Candidate, Candidates, Election, ElectionError, EndReason, GuardedTransaction, Leadership,
-    LostReason, Nomination, Role, Status, WithdrawError,
+    Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
+    Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
+pub use held::GuardedTransaction;
+pub use lock::{Lock, LockError, LockGuard, LockLost, ReleaseError};
 pub use state::{ConnectFailure, ConnectionState};
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, NodeKind, NominationError, NomineeId, OnLoss, Sequence,
-    Token,
+    CandidateName, Departure, ElectionNode, Format, LockFailure, LockFormatError, NodeKind,
+    NominationError, NomineeId, OnLoss, Sequence, Token,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

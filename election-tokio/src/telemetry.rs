@@ -6,6 +6,7 @@
 
 mod connection;
 mod journal;
+mod lock;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
 mod repeats;
@@ -13,6 +14,7 @@ mod request;
 
 pub(crate) use connection::{ConnectionObserver, client_span};
 pub(crate) use journal::{ElectionEntry, Entry, InElection, Journal};
+pub(crate) use lock::{LockEntry, OnLock};
 pub(crate) use repeats::RepeatLimit;
 pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 
@@ -22,5 +24,7 @@ pub(crate) const CONNECTION: &str = "election_tokio::connection";
 pub(crate) const ELECTION: &str = "election_tokio::election";
 /// What keeps an election from having a leader, and takes a human to remove.
 pub(crate) const BLOCKED: &str = "election_tokio::election::blocked";
+/// The target of what concerns locks.
+const LOCK: &str = "election_tokio::lock";
 /// The target of what concerns single requests.
 const REQUEST: &str = "election_tokio::request";

@@ -247,7 +247,7 @@ async fn a_guarded_transaction_fails_once_the_candidate_is_gone(server: ServerKi
 
     let mut operator = RawClient::connect(server.shared()?.addr(), SESSION)?;
     operator.delete(&format!("{chroot}/election/{}", leadership.candidate()))?;
-    assert_eq!(write().commit().await, Err(TransactionError::NotLeader));
+    assert_eq!(write().commit().await, Err(TransactionError::NotHeld));
     assert_eq!(client.get_children("/").await?.iter().count(), 2);
     Ok(())
 }

@@ -175,7 +175,7 @@ impl Scene<'_> {
             Err(TransactionError::Request(error))
                 if matches!(error.kind(), ErrorKind::ConnectionLoss | ErrorKind::NotConnected) => {}
             // Its member hears what the others have committed: the end of its candidate.
-            Err(TransactionError::NotLeader) if division == Division::Follower(Lost::Sent) => {}
+            Err(TransactionError::NotHeld) if division == Division::Follower(Lost::Sent) => {}
             other => panic!("no quorum can be asked from there, and yet: {other:?}"),
         }
         Ok(())

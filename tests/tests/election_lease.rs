@@ -230,14 +230,14 @@ async fn confirming_says_whether_the_candidate_stands(server: ServerKind) -> Tes
 
     arena.evict(leadership.candidate()).await?;
     let confirmed = soon("the answer comes", leadership.confirm()).await?;
-    assert_eq!(confirmed, Err(TransactionError::NotLeader));
+    assert_eq!(confirmed, Err(TransactionError::NotHeld));
     assert_eq!(soon("the loss is told", leadership.lost()).await?, LostReason::Evicted);
     let confirmed = soon("the answer comes", leadership.confirm()).await?;
-    assert_eq!(confirmed, Err(TransactionError::NotLeader));
+    assert_eq!(confirmed, Err(TransactionError::NotHeld));
     Ok(())
 }
 
-/// Without an answer nothing is known, and that is said: by an error that is not `NotLeader`.
+/// Without an answer nothing is known, and that is said: by an error that is not `NotHeld`.
 async fn confirming_fails_without_a_connection(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "unconfirmed").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;

@@ -83,6 +83,6 @@ async fn a_guarded_write_that_waited_for_room_is_not_applied_after_one_with_a_ne
     let (data, _) = arena.admin.get_data(WORK).await?;
     let data = String::from_utf8_lossy(&data);
     assert_eq!(data, "new", "by {} after {}: {late:?}", old.token(), new.token());
-    assert_eq!(late, Err(TransactionError::NotLeader));
+    assert_eq!(late, Err(TransactionError::NotHeld));
     Ok(())
 }

@@ -20,6 +20,7 @@ const BLOCKING: &str = env!("CARGO_BIN_EXE_candidate-blocking");
 const SMOL: &str = env!("CARGO_BIN_EXE_candidate-smol");
 const CONFIG_WATCHER: &str = env!("CARGO_BIN_EXE_config-watcher");
 const SERVICE_REGISTRY: &str = env!("CARGO_BIN_EXE_service-registry");
+const LOCK: &str = env!("CARGO_BIN_EXE_lock");
 const GUARDED_TRANSACTION: &str = env!("CARGO_BIN_EXE_guarded-transaction");
 
 on_both_servers! {
@@ -28,6 +29,7 @@ on_both_servers! {
     a_service_follows_its_configuration,
     a_registry_lists_who_lives,
     a_deposed_leader_writes_nothing,
+    a_lock_is_taken_in_turn,
     answers_that_are_lost_do_not_disturb_them;
 }
 
@@ -102,13 +104,28 @@ const DEPOSED: [&str; 6] = [
     "the first nominee leads",
     "the ledger: written by the first",
     "the second nominee leads",
-    "the late write: nothing was applied: this nominee does not lead any more",
+    "the late write: nothing was applied: what guards the transaction is not held any more",
     "the server: nothing was applied: operation 0",
     "the ledger: written by the second",
 ];
 
 async fn a_deposed_leader_writes_nothing(server: ServerKind) -> TestResult {
     in_order(&said_on(GUARDED_TRANSACTION, server).await?, &DEPOSED);
+    Ok(())
+}
+
+const TURNS: [&str; 7] = [
+    "the first client holds the lock with token",
+    "the second client tries, and has it: false",
+    "the second client holds the lock with token",
+    "the late write: nothing was applied: what guards the transaction is not held any more",
+    "two readers hold it: true",
+    "a writer tries, and has it: false",
+    "the ledger: written by the second",
+];
+
+async fn a_lock_is_taken_in_turn(server: ServerKind) -> TestResult {
+    in_order(&said_on(LOCK, server).await?, &TURNS);
     Ok(())
 }
 

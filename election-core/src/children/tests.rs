@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::format::Access;
 use crate::name::CandidateName;
 use crate::place::{Place, place};
 
@@ -52,6 +53,15 @@ fn id(nominee: u8) -> NomineeId {
     NomineeId::from_bytes(bytes)
 }
 
+/// What is contended for, and with what: a reader passes over readers.
+const CONTESTS: [(Format, Access); 5] = [
+    (Format::curator_latch(), Access::Exclusive),
+    (Format::curator_lock(), Access::Exclusive),
+    (Format::curator_read_write(), Access::Exclusive),
+    (Format::curator_read_write(), Access::Shared),
+    (Format::kazoo(), Access::Shared),
+];
+
 /// Numbers near each other, and at the end of those that are given once.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -66,12 +76,13 @@ fn number() -> impl Strategy<Value = String> {
 /// Candidates of a few nominees by several attempts, those of others with names of any length, and
 /// children that are none.
 fn name() -> impl Strategy<Value = String> {
-    let own = (0..3_u8, 0..3_u32, number(), any::<bool>(), any::<bool>()).prop_map(
-        |(nominee, attempt, number, shouts, is_lock)| {
-            let prefix = format!("{}", id(nominee).candidate_prefix(attempt));
-            let prefix = if is_lock { prefix.replace("latch", "lock") } else { prefix };
-            let (head, tail) = prefix.split_at(3);
-            let tail = match tail.split_at_checked(36) {
+    let attempt = prop_oneof![3 => 0..3_u32, 1 => any::<u32>()];
+    let own = (0..3_u8, attempt, number(), any::<bool>(), 0..CONTESTS.len()).prop_map(
+        |(nominee, attempt, number, shouts, contest)| {
+            let (format, access) = CONTESTS[contest];
+            let prefix = format!("{}", format.prefix(access, id(nominee), attempt).unwrap());
+            let (head, tail) = prefix.split_at(format.layout().start.len());
+            let tail = match tail.split_at_checked(format.layout().id.length().unwrap()) {
                 Some((uuid, label)) if shouts => format!("{}{label}", uuid.to_uppercase()),
                 _ => String::from(tail),
             };
@@ -100,12 +111,12 @@ fn names() -> impl Strategy<Value = Vec<String>> {
 /// As a nominee looks at what it is handed: its place, and which names are its own.
 fn seen<'a>(
     (own, sequence): (&str, Sequence),
-    id: NomineeId,
+    (format, id): (Format, NomineeId),
     names: impl Iterator<Item = &'a str>,
-    rival: fn(&str) -> Option<Sequence>,
+    rival: impl Fn(&str) -> Option<Sequence>,
 ) -> (Place<'a>, Vec<&'a str>) {
     let mut owned = Vec::new();
-    let names = names.inspect(|name| owned.extend(id.owns(name).then_some(*name)));
+    let names = names.inspect(|name| owned.extend(format.owns(id, name).then_some(*name)));
     let place = place(own, sequence, names, rival);
     owned.sort_unstable();
     (place, owned)
@@ -127,29 +138,38 @@ proptest! {
         other in name(),
         is_there: bool,
         nominee in 0..3_u8,
-        by_latch: bool,
+        by_format: bool,
+        contest in 0..CONTESTS.len(),
     ) {
         let own = match names.get(pick.index(names.len().max(1))) {
             Some(name) if is_there => name.clone(),
             _ => other,
         };
-        let rival = if by_latch { CandidateName::sequence_of } else { even };
+        let (format, access) = CONTESTS[contest];
+        let rival = |name: &str| if by_format { format.rival(access, name) } else { even(name) };
         let Some(sequence) = Sequence::at_end_of(&own) else { return Ok(()) };
         let index = Sorted::new(&names);
         let mut all = names.iter().map(String::as_str);
         let own = (own.as_str(), sequence);
-        let passed = Children::listed(&mut all).around(own, id(nominee), rival);
-        let passed = seen(own, id(nominee), passed, rival);
-        let searched = Children::indexed(&index).around(own, id(nominee), rival);
-        prop_assert_eq!(seen(own, id(nominee), searched, rival), passed);
+        let whose = (format, id(nominee));
+        let passed = Children::listed(&mut all).around(own, whose, rival);
+        let passed = seen(own, whose, passed, rival);
+        let searched = Children::indexed(&index).around(own, whose, rival);
+        prop_assert_eq!(seen(own, whose, searched, rival), passed);
     }
 
     #[test]
-    fn what_an_id_owns_is_found(names in names(), nominee in 0..3_u8) {
+    fn what_an_id_owns_is_found(
+        names in names(),
+        nominee in 0..3_u8,
+        contest in 0..CONTESTS.len(),
+    ) {
         let index = Sorted::new(&names);
+        let (format, _) = CONTESTS[contest];
         let owned = |children: Children<'_>| {
-            let mut names: Vec<String> =
-                children.of(id(nominee)).filter(|name| id(nominee).owns(name)).map(String::from).collect();
+            let own = children.of(format, id(nominee));
+            let own = own.filter(|name| format.owns(id(nominee), name));
+            let mut names: Vec<String> = own.map(String::from).collect();
             names.sort_unstable();
             names
         };
@@ -173,6 +193,7 @@ fn a_search_passes_over_a_few() {
     let own = names.get(7_000).unwrap();
     let sequence = Sequence::new(7_000).unwrap();
     let rival = CandidateName::sequence_of;
-    let seen = Children::indexed(&index).around((own, sequence), id(0), rival).count();
+    let whose = (Format::curator_latch(), id(0));
+    let seen = Children::indexed(&index).around((own, sequence), whose, rival).count();
     assert_eq!(seen, NEAR);
 }

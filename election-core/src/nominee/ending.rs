@@ -85,9 +85,11 @@ impl Nominee {
 
     /// The candidate is gone against the nominee's will.
     pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
-        match self.policy.on_loss {
-            OnLoss::End => Some(self.end(End::Lost(cause))),
-            OnLoss::StandAgain => {
+        match (self.policy.on_loss, &self.stage) {
+            (OnLoss::End, _) | (OnLoss::StandUntilElected, Stage::Leading(_)) => {
+                Some(self.end(End::Lost(cause)))
+            }
+            (OnLoss::StandAgain | OnLoss::StandUntilElected, _) => {
                 let notice = match &self.stage {
                     Stage::Leading(_) => Some(Notice::Lost(cause)),
                     Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
@@ -120,7 +122,7 @@ impl Nominee {
     /// goes on until a list shows none; what is refused on the way is asked again at the next look, or
     /// on the next connection.
     pub(super) fn cleanup_answered(&mut self, result: Result<Reply<'_>, Failure>) {
-        let id = self.id;
+        let (id, format) = (self.id, self.contest.format);
         let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
             return;
         };
@@ -129,7 +131,7 @@ impl Nominee {
             | (Cleanup::Find(Find::List), Err(Failure::NoNode)) => Cleanup::Nothing,
             (Cleanup::Find(Find::Barrier), Ok(Reply::BarrierPassed)) => Cleanup::Find(Find::List),
             (Cleanup::Find(Find::List), Ok(Reply::Children(children))) => {
-                let owned = children.of(id).filter(|name| id.owns(name));
+                let owned = children.of(format, id).filter(|name| format.owns(id, name));
                 let found = owned.min().and_then(ChildName::new);
                 found.map_or(Cleanup::Nothing, Cleanup::DeleteFound)
             }

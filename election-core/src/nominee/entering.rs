@@ -4,7 +4,7 @@ use super::stage::{
     Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
     Standing, Suspect,
 };
-use super::{Nominee, Reaction, is_owned, mismatch};
+use super::{Nominee, Patience, Reaction, is_owned, mismatch};
 use crate::command::ExpectedVersion;
 use crate::event::{Failure, Reply, Stat};
 use crate::id::SessionId;
@@ -47,8 +47,8 @@ impl Nominee {
     }
 
     fn created<'a>(&mut self, name: &'a str, stat: Option<Stat>, intent: Intent) -> Reaction<'a> {
-        let last = self.id.candidate_prefix(self.attempts.wrapping_sub(1));
-        let error = match CandidateName::parse(name) {
+        let last = self.contest.prefix(self.id, self.attempts.wrapping_sub(1));
+        let error = match self.contest.format.parse(name) {
             Ok(own) if last.begins(name) => {
                 let own_watch = match stat {
                     Some(Stat { token, .. }) => OwnWatch::Unset { token },
@@ -105,8 +105,9 @@ impl Nominee {
     pub(super) fn search_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
         let found = match result {
             Ok(Reply::Children(children)) => {
-                let id = self.id;
-                children.of(id).filter(|name| id.owns(name)).min().and_then(ChildName::new)
+                let (id, format) = (self.id, self.contest.format);
+                let owned = children.of(format, id).filter(|name| format.owns(id, name));
+                owned.min().and_then(ChildName::new)
             }
             Err(Failure::NoNode) => None,
             other => return Some(self.fail(mismatch(&other))),
@@ -135,7 +136,7 @@ impl Nominee {
             // The owner decides: one of an earlier session is about to vanish (CURATOR-498).
             Ok(Reply::Read { stat, .. }) if is_owned(stat, session) => {
                 let intent = *intent;
-                match CandidateName::parse(suspect.name().as_str()) {
+                match self.contest.format.parse(suspect.name().as_str()) {
                     Ok(own) => {
                         self.adopt(own, OwnWatch::Armed { token: stat.token, ticket }, intent);
                         None
@@ -191,6 +192,16 @@ impl Nominee {
     /// end every nominee that it is done to.
     pub(super) fn obstructed_by_own_name(&mut self) -> Option<Notice> {
         match &mut self.stage {
+            Stage::Entering(entering) if self.contest.patience == Patience::Leaves => {
+                entering.step = Entry::Barrier;
+                entering.intent = Intent::Leave;
+                return None;
+            }
+            Stage::Standing(Standing { own, .. }) if self.contest.patience == Patience::Leaves => {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                return None;
+            }
             Stage::Entering(entering) => entering.step = Entry::Obstructed,
             Stage::Standing(standing) => {
                 standing.position = Position::Obstructed(Obstacle::OwnName);

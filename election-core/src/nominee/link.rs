@@ -90,7 +90,7 @@ impl Nominee {
         let own = own.clone();
         let afterwards = match self.policy.on_loss {
             OnLoss::StandAgain => Afterwards::StandAgain,
-            OnLoss::End => Afterwards::Lost(Cause::LeaseLapsed),
+            OnLoss::End | OnLoss::StandUntilElected => Afterwards::Lost(Cause::LeaseLapsed),
         };
         self.stage = Stage::Leaving(Leaving { own, afterwards });
         Some(Notice::Lost(Cause::LeaseLapsed))

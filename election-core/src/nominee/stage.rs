@@ -5,8 +5,9 @@ use super::request::Request;
 use crate::command::{
     Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Payload, Watch, Znode,
 };
+use crate::format::CandidatePrefix;
 use crate::id::Token;
-use crate::name::{CandidateName, CandidatePrefix, ChildName};
+use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Cause, End, Obstacle};
 use crate::ticket::Ticket;
 

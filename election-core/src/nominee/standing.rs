@@ -1,17 +1,17 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::stage::{
-    Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Look, OwnWatch, Position,
+    Afterwards, Ahead, Entering, Entry, LeaderWatch, Leading, Leaving, Look, OwnWatch, Position,
     PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
-use super::{Nominee, is_owned, mismatch};
+use super::{Nominee, Patience, is_owned, mismatch};
 use crate::children::Children;
 use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
-use crate::name::{CandidateName, ChildName};
-use crate::outcome::{Cause, Notice, Obstacle};
-use crate::place::{Place, Remaining, place};
+use crate::name::ChildName;
+use crate::outcome::{Cause, Notice};
+use crate::place::{Place, place};
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -82,17 +82,19 @@ impl Nominee {
             return None;
         };
         *look = Look::NotDue;
-        let id = self.id;
-        let (own, sequence) = (own.as_str(), own.sequence());
-        let rival = CandidateName::sequence_of;
+        let (id, contest) = (self.id, self.contest);
+        let (name, sequence) = (own.as_str(), own.sequence());
+        let rival = |name: &str| contest.rival(name);
         let mut ghost: Option<&str> = None;
-        let names = children.around((own, sequence), id, rival).inspect(|name| {
-            // Always the same one of several, in whatever order they come.
-            if *name != own && id.owns(name) && ghost.is_none_or(|known| *name < known) {
-                ghost = Some(name);
-            }
-        });
-        let found = place(own, sequence, names, rival);
+        let names =
+            children.around((name, sequence), (contest.format, id), rival).inspect(|found| {
+                // Always the same one of several, in whatever order they come.
+                let is_ghost = *found != name && contest.format.owns(id, found);
+                if is_ghost && ghost.is_none_or(|known| *found < known) {
+                    ghost = Some(found);
+                }
+            });
+        let found = place(name, sequence, names, rival);
         if let (Some(name), Place::Free | Place::Blocked { .. }) =
             (ghost.and_then(ChildName::new), found)
         {
@@ -105,7 +107,13 @@ impl Nominee {
                 *position = Position::First;
                 self.lead()
             }
-            Place::Blocked { by, lowest, remaining } => match behind(by, lowest, remaining) {
+            Place::Blocked { .. } if contest.patience == Patience::Leaves => {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                None
+            }
+            Place::Blocked { by, lowest, remaining } => match contest.behind(by, lowest, remaining)
+            {
                 Ok(next) => {
                     match position {
                         // Its watch stands; how many are ahead of it may have changed.
@@ -270,9 +278,15 @@ impl Nominee {
             // No second look is needed: the listing came from this connection, or the position
             // would be unknown, and the own znode still stands, or its watch would have fired
             // first.
-            (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. }) => self.lead(),
+            (Change::Deleted, Ahead::Nobody, OwnWatch::Armed { .. })
+                if self.contest.goes_for_good(&behind.predecessor) =>
+            {
+                self.lead()
+            }
             // The own znode is read next: if it still stands, it is the lowest.
-            (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. }) => {
+            (Change::Deleted, Ahead::Nobody, OwnWatch::Unset { .. })
+                if self.contest.goes_for_good(&behind.predecessor) =>
+            {
                 *position = Position::First;
                 None
             }
@@ -282,18 +296,4 @@ impl Nominee {
             }
         }
     }
-}
-
-fn behind(by: &str, lowest: &str, remaining: Remaining) -> Result<Behind, Obstacle> {
-    let kept = |name| CandidateName::parse(name).map_err(|_| obstacle(name));
-    let ahead = match remaining {
-        Remaining::Last => Ahead::Nobody,
-        Remaining::More => Ahead::Others { leader: kept(lowest)? },
-    };
-    Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
-}
-
-/// A candidate whose name cannot be kept.
-fn obstacle(name: &str) -> Obstacle {
-    CandidateName::sequence_of(name).map_or(Obstacle::OwnName, Obstacle::LongName)
 }

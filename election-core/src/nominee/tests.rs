@@ -271,7 +271,7 @@ fn a_rival_whose_name_cannot_be_kept_is_waited_for_and_named() {
         for _ in 0..2 {
             script.list(&names);
             assert_eq!(script.notice, Some(Notice::Obstructed(obstacle)));
-            assert!(obstacle.to_string().contains("latch-0000000001"));
+            assert!(obstacle.to_string().contains("ends in 0000000001"));
             assert_eq!((script.asked.as_str(), script.nominee.role()), ("", Role::Standing));
             script.feed(Event::Look);
             assert_eq!(script.asked, "list");

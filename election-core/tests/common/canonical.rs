@@ -25,6 +25,7 @@ impl World {
             ranks.entry(*entry, &mut world);
         }
         world.number(ranks.token(self.greatest_token));
+        world.number(ranks.token(self.greatest_unshared));
         if ranks.exact {
             self.server.next.hash(&mut world);
         }
@@ -60,6 +61,7 @@ impl Ranks {
             return ranks;
         }
         ranks.tokens.push(world.greatest_token);
+        ranks.tokens.push(world.greatest_unshared);
         ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
         for (name, token) in &world.evicted {
             ranks.sequences.push(name.sequence);
@@ -128,12 +130,13 @@ impl Ranks {
     /// A candidate by its place among all that are known: that tells whose it is, too, unless the
     /// numbers come around again.
     fn name(&self, name: Name) -> i64 {
-        if self.exact {
+        let number = if self.exact {
             let client = i64::try_from(name.client).expect("few clients");
             i64::from(name.sequence) << 16 | i64::from(name.attempt) << 8 | client
         } else {
             rank(&self.sequences, &name.sequence)
-        }
+        };
+        number << 2 | name.kind as i64
     }
 
     fn tree(&self, tree: &Tree, mix: &mut Mix) {
@@ -173,6 +176,7 @@ impl Ranks {
             return;
         }
         (client.link, client.session_lives, client.told, client.withdrawn).hash(mix);
+        client.has_held.hash(mix);
         (client.applied, client.seen).hash(mix);
         mix.number(client.verified.map_or(-1, |token| self.token(token.get())));
         let tickets = Tickets::of(client);

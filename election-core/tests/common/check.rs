@@ -4,7 +4,7 @@ use election_core::{CandidateName, End, NominationError, Recipe, Role};
 
 use super::World;
 use super::client::Client;
-use super::server::{Name, Znode};
+use super::server::{Kind, Name, Znode};
 
 const NO_AUTH: i32 = -102;
 
@@ -14,9 +14,7 @@ impl World {
             return Err(fault.clone());
         }
         let leaders = self.valid_leaders();
-        if leaders.len() > 1 {
-            return Err(format!("several lead: {leaders:?}"));
-        }
+        self.check_exclusion(&leaders)?;
         for client in &self.clients {
             let leads = leaders.contains(&client.index);
             self.check_client(client, leads)
@@ -34,10 +32,11 @@ impl World {
             let left = self.server.tip.znodes.len();
             return if left == 0 { Ok(()) } else { Err(format!("all ended, {left} znodes left")) };
         }
-        if self.valid_leaders().len() != 1 {
-            return Err("nobody leads and nothing is on its way".into());
-        }
+        self.check_progress()?;
         for client in &contenders {
+            if client.wish.is_impatient() && !client.leads() {
+                return Err(format!("{}: waits, and was not to", client.index));
+            }
             if !matches!(client.nominee.role(), Role::Leading { .. } | Role::Following { .. }) {
                 return Err(format!("{}: {:?} at rest", client.index, client.nominee.role()));
             }
@@ -47,6 +46,50 @@ impl World {
         queue.sort_unstable();
         candidates.sort_unstable();
         if queue == candidates { Ok(()) } else { Err(format!("{queue:?} for {candidates:?}")) }
+    }
+
+    /// Two that exclude each other never hold at once, and none does while an earlier znode stands that
+    /// excludes its own.
+    fn check_exclusion(&self, leaders: &[usize]) -> Result<(), String> {
+        let kind = |leader: &usize| self.clients[*leader].kind();
+        for (at, leader) in leaders.iter().enumerate() {
+            let excluded = |other: &&usize| kind(leader).excludes(kind(other));
+            if let Some(other) = leaders[at + 1..].iter().find(excluded) {
+                return Err(format!("several lead: {leader} and {other}"));
+            }
+            let own = self.clients[*leader].candidate();
+            let is_before = |znode: &&Znode| {
+                own.is_some_and(|own| {
+                    znode.name.sequence < own.sequence && znode.name.kind.excludes(own.kind)
+                })
+            };
+            if let Some(znode) = self.server.tip.znodes.iter().find(is_before) {
+                return Err(format!("{leader} leads before {:?}", znode.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where nothing is on its way, every contender holds that none before it excludes.
+    fn check_progress(&self) -> Result<(), String> {
+        let leaders = self.valid_leaders();
+        if leaders.is_empty() {
+            return Err("nobody leads and nothing is on its way".into());
+        }
+        let znodes = &self.server.tip.znodes;
+        for client in self.clients.iter().filter(|client| !client.is_ended()) {
+            let Some(own) = client.candidate() else { continue };
+            let is_free = !znodes.iter().any(|znode| {
+                znode.name.sequence < own.sequence && znode.name.kind.excludes(own.kind)
+            });
+            if is_free && !leaders.contains(&client.index) {
+                return Err(format!(
+                    "{}: its way is free, and nothing is on its way",
+                    client.index
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Who believes to lead, in a session that lives and by a znode that no operator deleted. The
@@ -102,9 +145,7 @@ impl World {
             Role::Leading { .. } if !client.is_up() => {
                 return Err("leads without a link".into());
             }
-            Role::Following { predecessor, .. }
-                if client.nominee.id().owns(predecessor.as_str()) =>
-            {
+            Role::Following { predecessor, .. } if client.nominee.owns(predecessor.as_str()) => {
                 return Err("follows a ghost of its own".into());
             }
             _ => {}
@@ -134,17 +175,27 @@ impl World {
         }
     }
 
-    /// A deletion wakes one follower at most.
+    /// A deletion wakes one follower at most; that of a writer wakes one writer, and the readers behind
+    /// it, which are to wake together.
     fn check_herd(&self) -> Result<(), String> {
         for znode in &self.server.tip.znodes {
             let follows = |client: &&Client| {
                 client.index != znode.name.client
+                    && (client.kind(), znode.name.kind) != (Kind::Read, Kind::Write)
                     && self.stands(client)
                     && client.watchers.iter().any(|watcher| watcher.name == znode.name)
             };
             let followers = self.clients.iter().filter(follows).count();
             if followers > 1 {
                 return Err(format!("herd: {followers} followers watch {:?}", znode.name));
+            }
+            let reads = |client: &&Client| {
+                client.kind() == Kind::Read
+                    && client.watchers.iter().any(|watcher| watcher.name == znode.name)
+            };
+            let readers = self.clients.iter().filter(|client| client.index != znode.name.client);
+            if znode.name.kind == Kind::Read && readers.filter(reads).count() > 0 {
+                return Err(format!("a reader watches {:?}", znode.name));
             }
         }
         Ok(())

@@ -3,15 +3,18 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Cause, Change, Children, End, Event, Failure, Hold, Nominee, NomineeId, Notice, Output, Phase,
-    Policy, Recipe, Reply, Role, SessionId, Ticket, Token,
+    Cause, Change, Children, End, Event, Failure, Hold, NomineeId, Notice, Output, Phase, Recipe,
+    Reply, Role, SessionId, Ticket, Token,
 };
 
-use super::server::{Answer, Name, Request};
+use super::machine::{Machine, Wish};
+use super::server::{Answer, Author, Kind, Name, Request};
 
 /// Sessions are numbered by client, so that they are told from tokens at a glance.
 pub const FIRST_SESSION: i64 = 1_000_000;
 pub const SESSIONS: i64 = 1_000;
+/// Of a contender that is no client of the world's.
+pub const FOREIGN: SessionId = SessionId::new(9_000_000);
 
 pub fn nominee_id(client: usize) -> NomineeId {
     NomineeId::from_bytes([u8::try_from(client).expect("few clients") + 0xa0; 16])
@@ -96,8 +99,8 @@ impl Told {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
     pub index: usize,
-    pub nominee: Nominee,
-    pub policy: Policy,
+    pub nominee: Machine,
+    pub wish: Wish,
     pub link: Link,
     pub session: SessionId,
     /// At the server; the client may not know yet.
@@ -117,17 +120,19 @@ pub struct Client {
     /// The own znode, as read on this connection.
     pub verified: Option<Token>,
     pub withdrawn: bool,
+    /// Whether it was ever told that it holds.
+    pub has_held: bool,
     /// The notices, oldest first; kept only where a test asks for it.
     pub log: Option<Vec<Notice>>,
     pub creates: u8,
 }
 
 impl Client {
-    pub fn new(index: usize, policy: Policy) -> Self {
+    pub fn new(index: usize, wish: Wish) -> Self {
         Self {
             index,
-            nominee: Nominee::new(nominee_id(index), policy),
-            policy,
+            nominee: Machine::new(nominee_id(index), wish),
+            wish,
             link: Link::New,
             session: SessionId::new(
                 i64::try_from(index).expect("few clients") * SESSIONS + FIRST_SESSION,
@@ -143,6 +148,7 @@ impl Client {
             told: Told::NotLeading,
             verified: None,
             withdrawn: false,
+            has_held: false,
             log: None,
             creates: 0,
         }
@@ -150,8 +156,7 @@ impl Client {
 
     /// Another process goes on with the session; what was on its way to this one is lost.
     pub fn hand_over(&mut self) {
-        let attempts = self.nominee.attempts();
-        self.nominee = Nominee::returning(self.nominee.id(), attempts, self.policy);
+        self.nominee = self.nominee.returning(self.wish);
         self.stragglers.clear();
         self.told = Told::NotLeading;
         self.creates = 0;
@@ -219,6 +224,21 @@ impl Client {
         let output = self.nominee.withdraw();
         let (request, notice) = owned(&output);
         self.take_in(request, notice)
+    }
+
+    /// The time has passed that the user gave for the lock.
+    pub fn pass_deadline(&mut self) -> Result<Option<Notice>, String> {
+        self.withdrawn |= !self.leads();
+        self.feed(Event::Deadline)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.wish.kind()
+    }
+
+    /// Of what it writes.
+    pub fn author(&self) -> Author {
+        Author { client: self.index, session: self.session, kind: self.kind() }
     }
 
     /// Delivers the answer to a read on this connection.

@@ -47,6 +47,7 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
         self.is_after_variant = false;
         if let Ok(text) = core::str::from_utf8(bytes)
             && text.starts_with("_c_")
+            && text.len() > "_c_".len()
         {
             (self.sink)(Field::Name(quick_parse(text)));
             self.is_after_name = true;
@@ -96,8 +97,8 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
 }
 
 fn quick_parse(text: &str) -> Name {
-    let (client, attempt, digits) = split(text);
-    Name { client, attempt, sequence: digits.parse().expect("a number") }
+    let (client, attempt, kind, digits) = split(text);
+    Name { client, attempt, kind, sequence: digits.parse().expect("a number") }
 }
 
 /// A quick hasher that every bit of its input goes through.

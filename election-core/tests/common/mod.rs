@@ -15,12 +15,14 @@ pub mod check;
 pub mod client;
 mod fields;
 mod lag;
+pub mod machine;
 pub mod server;
 pub mod step;
 mod take;
 
 use client::Client;
-use election_core::{Notice, Policy, Role, Token};
+use election_core::{LockOptions, Notice, Policy, Role, Token};
+use machine::Wish;
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
 
@@ -59,6 +61,10 @@ pub struct Budget {
     pub refusals: u8,
     /// Processes that hand their session, and their nomination, to another one.
     pub handovers: u8,
+    /// Deadlines of contenders for a lock.
+    pub deadlines: u8,
+    /// Foreign writers that go on as readers.
+    pub downgrades: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
     pub stragglers: u8,
 }
@@ -80,6 +86,8 @@ pub struct World {
     pub fault: Option<String>,
     /// The greatest token that anybody was elected with.
     pub greatest_token: i64,
+    /// The same, of those that share with none.
+    pub greatest_unshared: i64,
 }
 
 impl World {
@@ -89,9 +97,20 @@ impl World {
     }
 
     pub fn with_policy(clients: usize, budget: Budget, policy: Policy) -> Self {
+        Self::of(&vec![Wish::Leadership(policy); clients], budget)
+    }
+
+    /// Contenders for one lock.
+    pub fn locks(options: &[LockOptions], budget: Budget) -> Self {
+        let wishes: Vec<Wish> = options.iter().copied().map(Wish::Lock).collect();
+        Self::of(&wishes, budget)
+    }
+
+    fn of(wishes: &[Wish], budget: Budget) -> Self {
+        let wishes = wishes.iter().enumerate();
         Self {
             server: Server::new(),
-            clients: (0..clients).map(|index| Client::new(index, policy)).collect(),
+            clients: wishes.map(|(index, wish)| Client::new(index, *wish)).collect(),
             budget,
             max_lag: 100,
             numbers_matter: budget.wipes > 0,
@@ -99,19 +118,28 @@ impl World {
             evicted: Vec::new(),
             fault: None,
             greatest_token: 0,
+            greatest_unshared: 0,
         }
     }
 
     /// Connected and at rest, with a record of each notice; the clients stand in their order.
     pub fn settled(clients: usize, policy: Policy) -> Self {
-        let mut world = Self::with_policy(clients, Budget::default(), policy);
-        for index in 0..clients {
-            world.clients[index].log = Some(Vec::new());
-            world.take(Step::Connect(index));
-            world.requests_until_rest(index);
+        Self::with_policy(clients, Budget::default(), policy).settle_in_order()
+    }
+
+    /// The same for contenders for one lock.
+    pub fn settled_locks(options: &[LockOptions]) -> Self {
+        Self::locks(options, Budget::default()).settle_in_order()
+    }
+
+    fn settle_in_order(mut self) -> Self {
+        for index in 0..self.clients.len() {
+            self.clients[index].log = Some(Vec::new());
+            self.take(Step::Connect(index));
+            self.requests_until_rest(index);
         }
-        world.check().expect("every rule holds");
-        world
+        self.check().expect("every rule holds");
+        self
     }
 
     /// The same world, with faults to come and without its record.
@@ -182,6 +210,12 @@ impl World {
         }
         assert_eq!(self.fault, None, "a broken rule");
         requests
+    }
+
+    /// The same world, with a contender for the lock that is about to connect.
+    pub fn joined_by(mut self, options: LockOptions) -> Self {
+        self.clients.push(Client::new(self.clients.len(), Wish::Lock(options)));
+        self
     }
 
     /// The same world, with servers that lag behind no more than so many changes.

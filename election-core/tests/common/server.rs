@@ -5,11 +5,44 @@
 //! it. So whatever a session hears is a function of its prefix, and of nothing else.
 
 use election_core::{
-    CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, Failure, NewZnode, Op, Payload,
-    SessionId, Stat, Token, Version, Watch,
+    Access as Wanted, CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, Failure,
+    Format, NewZnode, NomineeId, Op, Payload, SessionId, Stat, Token, Version, Watch,
 };
 
 use super::client::nominee_id;
+
+/// What a znode's name says that its contender wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Latch,
+    Lock,
+    Write,
+    Read,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Latch, "-latch-"),
+        (Self::Lock, "-lock-"),
+        (Self::Write, "-__WRIT__"),
+        (Self::Read, "-__READ__"),
+    ];
+
+    fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
+        let (format, access) = match self {
+            Self::Latch => (Format::curator_latch(), Wanted::Exclusive),
+            Self::Lock => (Format::curator_lock(), Wanted::Exclusive),
+            Self::Write => (Format::curator_read_write(), Wanted::Exclusive),
+            Self::Read => (Format::curator_read_write(), Wanted::Shared),
+        };
+        format.prefix(access, id, attempt).expect("a format with ids")
+    }
+
+    /// Whether contenders of the two kinds cannot hold at the same time.
+    pub fn excludes(self, other: Self) -> bool {
+        (self, other) != (Self::Read, Self::Read)
+    }
+}
 
 /// A candidate's name, kept small: which client's id it carries, by which create, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,27 +50,31 @@ pub struct Name {
     pub sequence: i32,
     pub client: usize,
     pub attempt: u32,
+    pub kind: Kind,
 }
 
 impl Name {
     pub fn text(self) -> String {
-        let prefix = nominee_id(self.client).candidate_prefix(self.attempt);
+        let prefix = self.kind.prefix(nominee_id(self.client), self.attempt);
         format!("{prefix}{:010}", self.sequence)
     }
 
     pub fn parse(text: &str) -> Self {
-        let (client, attempt, digits) = split(text);
-        Self { client, attempt, sequence: digits.parse().expect("a number") }
+        let (client, attempt, kind, digits) = split(text);
+        Self { client, attempt, kind, sequence: digits.parse().expect("a number") }
     }
 }
 
 /// The id of a client repeats its number; the attempt is added to the last four of its bytes.
-pub fn split(text: &str) -> (usize, u32, &str) {
+pub fn split(text: &str) -> (usize, u32, Kind, &str) {
     let client = usize::from(text.as_bytes()[4] - b'0');
     let (uuid, digits) = text["_c_".len()..].split_at(36);
     let last = u32::from_str_radix(&uuid[28..], 16).expect("a uuid");
     let first = u32::from_str_radix(&uuid[..8], 16).expect("a uuid");
-    (client, last.wrapping_sub(first), &digits["-latch-".len()..])
+    let mut kinds = Kind::ALL.into_iter();
+    let number = |(kind, label): (Kind, &str)| Some((kind, digits.strip_prefix(label)?));
+    let (kind, digits) = kinds.find_map(number).expect("a kind");
+    (client, last.wrapping_sub(first), kind, digits)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,8 +157,16 @@ impl Request {
 }
 
 fn attempt(prefix: CandidatePrefix) -> u32 {
-    let (_, attempt, _) = split(&format!("{prefix}"));
+    let (_, attempt, _, _) = split(&format!("{prefix}"));
     attempt
+}
+
+/// Of a write.
+#[derive(Clone, Copy, Debug)]
+pub struct Author {
+    pub client: usize,
+    pub session: SessionId,
+    pub kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -289,9 +334,9 @@ impl Server {
 
     /// Carries out what does not depend on the server that it was sent to: a write. A barrier is
     /// one that changes nothing.
-    pub fn write(&mut self, (client, owner): (usize, SessionId), request: Request) -> Answer {
+    pub fn write(&mut self, author: Author, request: Request) -> Answer {
         match request {
-            Request::Create(attempt) => self.create((client, attempt), owner),
+            Request::Create(attempt) => self.create(author, attempt),
             Request::CreateElectionNode if self.tip.has_election_node => {
                 Answer::Failed(Failure::NodeExists)
             }
@@ -320,14 +365,15 @@ impl Server {
         }
     }
 
-    fn create(&mut self, (client, attempt): (usize, u32), owner: SessionId) -> Answer {
+    fn create(&mut self, author: Author, attempt: u32) -> Answer {
+        let Author { client, session: owner, kind } = author;
         if let Some(failure) = self.create_fails {
             return Answer::Failed(failure);
         }
         if !self.tip.has_election_node {
             return Answer::Failed(Failure::NoNode);
         }
-        let name = Name { client, attempt, sequence: self.next };
+        let name = Name { client, attempt, kind, sequence: self.next };
         self.next = self.next.saturating_add(1);
         self.zxid += 1;
         let token = Token::new(self.zxid);

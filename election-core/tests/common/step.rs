@@ -3,8 +3,8 @@
 use election_core::{Phase, Recipe, Role, SessionId};
 
 use super::World;
-use super::client::{Client, Link, SESSIONS};
-use super::server::{Access, Entry, Name, Request};
+use super::client::{Client, FOREIGN, Link, SESSIONS};
+use super::server::{Access, Entry, Kind, Name, Request};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -39,6 +39,12 @@ pub enum Step {
     /// The client's process ends without a word, and another one goes on with its session and its
     /// nominee's id.
     HandOver(usize),
+    /// The time has passed that the user of a lock gave.
+    Deadline(usize),
+    /// A writer that is no client of the world's goes on as a reader.
+    ForeignDowngrades(Name),
+    /// A contender that is no client of the world's lets go.
+    ForeignLeaves(Name),
     LeaseLapse(usize),
     /// A watch of the client is gone without having fired, and its driver says so.
     LoseWatch(usize, usize),
@@ -60,6 +66,7 @@ impl Step {
             | Self::Hear(_)
             | Self::ApplyInDoubt(..)
             | Self::DropInDoubt(_)
+            | Self::ForeignLeaves(_)
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
             Self::Look(i) => world.has_missed_something(&world.clients[i]),
@@ -68,6 +75,8 @@ impl Step {
             | Self::Expire(_)
             | Self::Withdraw(_)
             | Self::HandOver(_)
+            | Self::Deadline(_)
+            | Self::ForeignDowngrades(_)
             | Self::LeaseLapse(_)
             | Self::LoseWatch(..)
             | Self::Throttle(_)
@@ -102,6 +111,12 @@ impl World {
             }
         }
         for znode in &self.server.tip.znodes {
+            if znode.owner == FOREIGN {
+                steps.push(Step::ForeignLeaves(znode.name));
+                if self.budget.downgrades > 0 && znode.name.kind == Kind::Write {
+                    steps.push(Step::ForeignDowngrades(znode.name));
+                }
+            }
             if self.budget.deletions > 0 {
                 steps.push(Step::OperatorDeletes(znode.name));
             }
@@ -187,6 +202,8 @@ impl World {
         let stands = !client.withdrawn && !client.is_ended();
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
+        let waits = stands && client.nominee.is_lock();
+        offer(Step::Deadline(i), waits && budget.deadlines > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
         for k in 0..client.watchers.len() {
             offer(Step::LoseWatch(i, k), budget.lost_watches > 0);

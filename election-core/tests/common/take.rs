@@ -5,7 +5,7 @@ use core::mem;
 use election_core::{Change, Event, Failure, Notice, SessionId, Token};
 
 use super::client::{Client, Delivery, Due, InDoubt, Link, Watcher};
-use super::server::{Answer, Entry, Request};
+use super::server::{Answer, Author, Entry, Kind, Name, Request, Znode};
 use super::step::{Heard, Step, is_former};
 use super::{ANY_NUMBER, NEWEST, World};
 
@@ -33,7 +33,8 @@ impl World {
             Step::Hear(i) => self.hear(i),
             Step::ApplyInDoubt(i, k) => {
                 let InDoubt { session, request } = self.clients[i].in_doubt.remove(k);
-                self.server.write((i, session), request);
+                let author = Author { session, ..self.clients[i].author() };
+                self.server.write(author, request);
             }
             Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
             Step::DeliverStraggler(i, k) => {
@@ -53,12 +54,11 @@ impl World {
                 self.tell(i, Client::withdraw);
             }
             Step::HandOver(i) => self.hand_over(i),
+            Step::Deadline(_) | Step::ForeignDowngrades(_) | Step::ForeignLeaves(_) => {
+                self.contend(step);
+            }
             Step::LeaseLapse(i) => {
-                spend(&mut self.budget.lapses);
-                self.tell(i, |client| client.feed(Event::LeaseLapsed));
-                if self.clients[i].leads() {
-                    self.fault = Some(format!("{i}: leads past its lease"));
-                }
+                self.lapse(i);
             }
             Step::LoseWatch(i, k) => {
                 spend(&mut self.budget.lost_watches);
@@ -214,7 +214,8 @@ impl World {
             // What this session sent before is applied or refused by now.
             client.in_doubt.retain(|lost| lost.session != session);
         }
-        let answer = self.server.write((i, session), request);
+        let author = self.clients[i].author();
+        let answer = self.server.write(author, request);
         self.clients[i].due.push_back(Due { position: self.server.end(), ticket, answer });
     }
 
@@ -293,6 +294,40 @@ impl World {
         }
     }
 
+    fn lapse(&mut self, i: usize) {
+        spend(&mut self.budget.lapses);
+        self.tell(i, |client| client.feed(Event::LeaseLapsed));
+        if self.clients[i].leads() {
+            self.fault = Some(format!("{i}: leads past its lease"));
+        }
+    }
+
+    /// What befalls contenders for a lock.
+    fn contend(&mut self, step: Step) {
+        match step {
+            Step::Deadline(i) => {
+                spend(&mut self.budget.deadlines);
+                self.tell(i, Client::pass_deadline);
+            }
+            Step::ForeignDowngrades(name) => {
+                spend(&mut self.budget.downgrades);
+                self.downgrade(name);
+            }
+            Step::ForeignLeaves(name) => self.server.commit(Entry::Deleted(name)),
+            _ => {}
+        }
+    }
+
+    /// A writer that is no client of ours goes on as a reader: in two steps, as Curator does it.
+    fn downgrade(&mut self, name: Name) {
+        let writer = *self.server.find(name).expect("it stands");
+        self.server.zxid += 1;
+        let token = Token::new(self.server.zxid);
+        let reader = Znode { name: Name { kind: Kind::Read, ..name }, token, ..writer };
+        self.server.commit(Entry::Created(reader));
+        self.server.commit(Entry::Deleted(name));
+    }
+
     fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<Notice>, String>) {
         let client = &mut self.clients[i];
         let told = act(client);
@@ -304,16 +339,26 @@ impl World {
         }
     }
 
-    /// Tokens grow from leader to leader, unless the newer one's znode is gone when it hears of
-    /// its election.
+    /// Tokens grow from holder to holder that do not share, unless the newer one's znode is gone when
+    /// it hears of its promotion. What is shared is no later than what others share.
     fn elected(&mut self, i: usize, token: Token) {
         let stands = self.server.tip.znodes.iter().any(|znode| znode.token == token);
         // Who took over a leader's candidate leads with its token.
         let took_over = self.clients[i].creates == 0 && token.get() == self.greatest_token;
-        if stands && !took_over && token.get() <= self.greatest_token {
-            self.fault = Some(format!("{i}: elected with {token}, after {}", self.greatest_token));
+        let kind = self.clients[i].kind();
+        let least = if kind == Kind::Read { self.greatest_unshared } else { self.greatest_token };
+        if stands && !took_over && token.get() <= least {
+            self.fault = Some(format!("{i}: elected with {token}, after {least}"));
         }
         self.greatest_token = self.greatest_token.max(token.get());
+        if kind != Kind::Read {
+            self.greatest_unshared = self.greatest_unshared.max(token.get());
+        }
+        let client = &mut self.clients[i];
+        if client.withdrawn || client.nominee.is_lock() && client.has_held {
+            self.fault = Some(format!("{i}: elected after it was to end"));
+        }
+        client.has_held = true;
         let client = &self.clients[i];
         if !client.watchers.iter().any(|watcher| Some(watcher.name) == client.candidate()) {
             self.fault = Some(format!("{i}: elected without a watch on the own znode"));

@@ -38,6 +38,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod locks;
 mod long;
 #[expect(unreachable_pub, reason = "a module of a test binary")]
 mod search;
@@ -61,6 +62,8 @@ const NO_FAULTS: Budget = Budget {
     throttles: 0,
     refusals: 0,
     handovers: 0,
+    deadlines: 0,
+    downgrades: 0,
     stragglers: 0,
 };
 

@@ -28,6 +28,8 @@ const BUDGET: Budget = Budget {
     throttles: 2,
     refusals: 1,
     handovers: 1,
+    deadlines: 0,
+    downgrades: 0,
     stragglers: 2,
 };
 

@@ -67,10 +67,10 @@ pub enum TransactionError {
         /// Why.
         code: ErrorCode,
     },
-    /// The leadership that guards the transaction is over: it was lost or resigned, its lease deadline
-    /// has passed, or the candidate znode is gone. Nothing was applied.
-    #[error("nothing was applied: this nominee does not lead any more")]
-    NotLeader,
+    /// What guards the transaction is not held any more, a leadership or a lock: it was lost or given
+    /// up, its lease deadline has passed, or its znode is gone. Nothing was applied.
+    #[error("nothing was applied: what guards the transaction is not held any more")]
+    NotHeld,
     /// The transaction as a whole failed.
     #[error(transparent)]
     Request(#[from] Error),
@@ -80,7 +80,7 @@ impl TransactionError {
     /// Whether the transaction may have been applied, although it failed.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::NotLeader => false,
+            Self::Refused { .. } | Self::NotHeld => false,
             Self::Request(error) => error.may_have_happened(),
         }
     }
@@ -89,7 +89,7 @@ impl TransactionError {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::NotLeader => None,
+            Self::NotHeld => None,
             Self::Request(error) => error.code(),
         }
     }
@@ -131,8 +131,8 @@ impl TransactionError {
             Self::Refused { operation, code, .. } => {
                 error::advice(*operation, ErrorKind::Refused(*code))
             }
-            Self::NotLeader => {
-                Some("leave the work to the new leader, and wait to be elected again")
+            Self::NotHeld => {
+                Some("leave the work to the new holder, and wait until it is held again")
             }
             Self::Request(error) => error.advice(),
         }

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use zk_jute::{ErrorCode, OpCode, Version};
 
-use super::leadership::{GuardedTransaction, Leadership};
+use super::leadership::Leadership;
 use crate::client::{CreateMode, TransactionError};
+use crate::held::GuardedTransaction;
 
 /// What follows the path of the election in the path of its acknowledgement. It is not a child of
 /// the election node, since clients of other languages take every child there for a candidate.
@@ -24,7 +25,7 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`TransactionError::NotLeader`] if the leadership is over; otherwise as
+    /// [`TransactionError::NotHeld`] if the leadership is over; otherwise as
     /// [`Transaction::commit`](crate::Transaction::commit).
     pub async fn acknowledge(&self, data: &[u8]) -> Result<(), TransactionError> {
         let site = &self.nomination().site;

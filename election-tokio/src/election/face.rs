@@ -9,9 +9,9 @@ use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
 use super::status::{EndReason, LostReason, Role, Status};
-use super::tenure::{PresentTenure, Tenure};
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
+use crate::held::{PresentTenure, Tenure};
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
 
@@ -21,7 +21,7 @@ pub(super) struct NomineeFace {
     clock: Clock,
     site: Arc<Site>,
     status: Sender<Status>,
-    tenure: PresentTenure,
+    tenure: PresentTenure<LostReason>,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
@@ -40,7 +40,10 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Status>, PresentTenure) {
+    pub(super) fn new(
+        clock: Clock,
+        site: Arc<Site>,
+    ) -> (Self, Receiver<Status>, PresentTenure<LostReason>) {
         let status = Sender::new(Status::new());
         let receiver = status.subscribe();
         let tenure = PresentTenure::default();

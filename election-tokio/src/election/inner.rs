@@ -5,9 +5,9 @@ use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
-use super::status::{EndReason, Role, Status};
-use super::tenure::PresentTenure;
+use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
+use crate::held::PresentTenure;
 use crate::updates::Updates;
 
 /// A nomination, as its handle and the leaderships that come from it share it.
@@ -17,7 +17,7 @@ pub(super) struct NominationInner {
     pub(super) key: RecipeKey,
     pub(super) id: NomineeId,
     pub(super) site: Arc<Site>,
-    pub(super) tenure: PresentTenure,
+    pub(super) tenure: PresentTenure<LostReason>,
 }
 
 impl NominationInner {

@@ -12,6 +12,7 @@ use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
 use zk_session::{LeaseOutlook, SessionEnd};
 
+use super::lock::LockEntry;
 use super::{BLOCKED, CONNECTION, ELECTION, Outcome, metrics};
 use crate::error::SharedError;
 use crate::state::ConnectFailure;
@@ -89,6 +90,7 @@ pub(crate) enum Entry {
         outcome: Outcome,
     },
     Election(Box<ElectionEntry>),
+    Lock(Box<LockEntry>),
     TenureEnded {
         reason: LostReason,
         lasted: Duration,
@@ -169,6 +171,7 @@ impl Entry {
                 metrics::election_request(kind.name(), outcome);
             }
             Self::Election(entry) => entry.tell(),
+            Self::Lock(entry) => entry.tell(),
             Self::TenureEnded { reason, lasted } => metrics::tenure_ended(reason, lasted),
         }
     }

@@ -46,7 +46,7 @@ async fn a_guarded_write_that_waited_for_room_is_not_sent_after_the_leadership()
     made.expect("there is none");
     server.read_freely();
     read.await.unwrap();
-    assert_eq!(write.await, Err(TransactionError::NotLeader));
+    assert_eq!(write.await, Err(TransactionError::NotHeld));
     settle().await;
     assert_eq!(server.requests(OpCode::MULTI), 0, "nothing was sent");
     assert_eq!(other.exists(WRITTEN).await, Ok(None));

@@ -286,5 +286,5 @@ async fn confirming_fails_once_the_candidate_is_gone() {
     assert_eq!(leadership.confirm().await, Ok(()));
     let path = format!("{ELECTION}/{}", leadership.candidate());
     second.delete(&path, Version::ANY).await.unwrap();
-    assert_eq!(leadership.confirm().await, Err(TransactionError::NotLeader));
+    assert_eq!(leadership.confirm().await, Err(TransactionError::NotHeld));
 }

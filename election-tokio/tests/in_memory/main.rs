@@ -29,6 +29,8 @@ mod lease;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod locks;
+#[cfg(test)]
 mod looks;
 #[cfg(test)]
 mod nominations;

@@ -136,7 +136,7 @@ async fn a_candidate_whose_name_is_too_long_is_warned_of_and_waited_for() {
     wait(5).await;
     let warned = journal.of("event blocked: a znode is in the way that no nominee makes");
     let [line] = warned.as_slice() else { panic!("{warned:?}") };
-    assert!(line.contains("latch-0000000000` has a name longer than 64 bytes"), "{line}");
+    assert!(line.contains("ends in 0000000000 has a name longer than 64 bytes"), "{line}");
     client.delete(&path, election_tokio::Version::ANY).await.unwrap();
     nomination.elected().await.unwrap();
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+mod mixed_locks;
 
 use core::time::Duration;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -15,12 +16,18 @@ use zk_tests::raw::RawClient;
 use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually};
 
+use mixed_locks::{
+    a_killed_holder_makes_way_for_the_other_library, both_libraries_take_a_lock_in_turn,
+};
+
 on_both_servers! {
     #[test]
     znodes_of_every_mode_are_created,
     data_is_read_and_written,
     watches_tell,
     locks_exclude,
+    both_libraries_take_a_lock_in_turn,
+    a_killed_holder_makes_way_for_the_other_library,
     candidates_lead_in_turn,
     transactions_are_applied_as_a_whole,
     access_lists_are_obeyed,

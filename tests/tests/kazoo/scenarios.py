@@ -7,6 +7,7 @@ A scenario fails by an exception. Those that the harness has to help print what 
 
 import sys
 import threading
+import time
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
@@ -24,6 +25,9 @@ from kazoo.security import CREATOR_ALL_ACL, make_acl, make_digest_acl
 
 BOUND = 30
 """More seconds than anything here takes."""
+
+ROUNDS = 12
+"""Times that a lock is taken where two libraries contend for it."""
 
 
 class Clients:
@@ -248,6 +252,43 @@ def election(clients):
     equal(observer.get_children("/election"), [])
 
 
+def _write(client, lock, ledger):
+    """Takes a lock that no other client may hold meanwhile, whatever its library is."""
+    assert lock.acquire(timeout=BOUND)
+    client.create(ledger + "/writer", ephemeral=True)
+    equal(client.get_children(ledger + "/readers"), [])
+    time.sleep(0.005)
+    client.delete(ledger + "/writer")
+    lock.release()
+
+
+def _read(client, lock, ledger):
+    """Takes a lock that other readers may hold as well."""
+    assert lock.acquire(timeout=BOUND)
+    reader = client.create(ledger + "/readers/r-", ephemeral=True, sequence=True)
+    equal(client.exists(ledger + "/writer"), None)
+    time.sleep(0.005)
+    client.delete(reader)
+    lock.release()
+
+
+def mixed_locks(clients):
+    client = clients.one()
+    for _ in range(ROUNDS):
+        _write(client, client.Lock("/lock", "kazoo"), "/ledger-of-lock")
+    for round in range(ROUNDS):
+        if round % 3 == 0:
+            _write(client, client.WriteLock("/shared"), "/ledger-of-shared")
+        else:
+            _read(client, client.ReadLock("/shared"), "/ledger-of-shared")
+
+
+def hold(clients):
+    assert clients.one(timeout=2).Lock("/lock", "kazoo").acquire(timeout=BOUND)
+    print("held", flush=True)
+    time.sleep(BOUND)
+
+
 def transactions(clients):
     client = clients.one()
     client.create("/znode", b"0")
@@ -352,6 +393,8 @@ SCENARIOS = {
         data,
         watches,
         locks,
+        mixed_locks,
+        hold,
         election,
         transactions,
         access,

@@ -135,7 +135,7 @@ impl Life {
             let write = leadership.transaction().set_data(&path, token.clone(), Version::ANY);
             match in_time(&self.laws, self.number, "a guarded write", write.commit()).await {
                 Some(Ok(_)) => self.laws.count(|tally| tally.guarded_writes += 1),
-                Some(Err(TransactionError::NotLeader)) | None => {
+                Some(Err(TransactionError::NotHeld)) | None => {
                     // The news of it may still be on its way.
                     let lost = leadership.lost();
                     in_time(&self.laws, self.number, "a leadership that is over", lost).await;

@@ -1,0 +1,118 @@
+//! The formats of other libraries.
+
+use super::{Access, Downgrade, Format, IdInName, Label, Layout};
+
+const fn exclusive(text: &'static str) -> Label {
+    Label { text, access: Access::Exclusive }
+}
+
+const fn shared(text: &'static str) -> Label {
+    Label { text, access: Access::Shared }
+}
+
+/// What most formats have in common.
+const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> Layout {
+    Layout {
+        start,
+        id,
+        separator,
+        labels: &[],
+        downgrade: Downgrade::None,
+        data: None,
+        tombstone: None,
+    }
+}
+
+const CURATOR_LATCH: Layout =
+    Layout { labels: &[exclusive("latch-")], ..plain("_c_", IdInName::Uuid, "-") };
+
+const CURATOR_LOCK: Layout =
+    Layout { labels: &[exclusive("lock-")], ..plain("_c_", IdInName::Uuid, "-") };
+
+const CURATOR_READ_WRITE: Layout = Layout {
+    labels: &[exclusive("__WRIT__"), shared("__READ__")],
+    downgrade: Downgrade::KeepsNumber,
+    ..plain("_c_", IdInName::Uuid, "-")
+};
+
+const KAZOO: Layout = Layout {
+    labels: &[exclusive("__lock__"), shared("__rlock__")],
+    ..plain("", IdInName::Hex, "")
+};
+
+const GO_ZOOKEEPER: Layout =
+    Layout { labels: &[exclusive("lock-"), exclusive("__")], ..plain("_c_", IdInName::Hex, "-") };
+
+const LEADER_ELECTION_SUPPORT: Layout =
+    Layout { labels: &[exclusive("n_")], ..plain("", IdInName::None, "") };
+
+const GO_LEADERELECTION: Layout = Layout {
+    labels: &[exclusive("le_")],
+    tombstone: Some("DONE"),
+    ..plain("", IdInName::None, "")
+};
+
+const ZK_ELECTION: Layout =
+    Layout { labels: &[exclusive("p_")], ..plain("_c_", IdInName::Hex, "-") };
+
+const ZOOKEEPER_WRITE_LOCK: Layout = Layout {
+    labels: &[exclusive("-")],
+    data: Some(&[0x12, 0x34]),
+    ..plain("x-", IdInName::SessionDecimal, "")
+};
+
+impl Format {
+    /// `_c_<uuid>-latch-#`: Curator's `LeaderLatch`, and the elections of this crate. Its data is by
+    /// convention the participant's name. A data change takes the watch of Curator's waiting
+    /// participants, which are never promoted then: nothing is to be written to a candidate.
+    pub const fn curator_latch() -> Self {
+        Self(&CURATOR_LATCH)
+    }
+
+    /// `_c_<uuid>-lock-#`: Curator's `InterProcessMutex` and `LeaderSelector`, and the locks of this
+    /// crate. Curator has any other child take part in the order; go-zookeeper's locks may.
+    pub const fn curator_lock() -> Self {
+        Self(&CURATOR_LOCK)
+    }
+
+    /// `_c_<uuid>-__WRIT__#` and `_c_<uuid>-__READ__#`: Curator's `InterProcessReadWriteLock`. A writer
+    /// that goes on as a reader leaves a reader with its number behind (CURATOR-621).
+    pub const fn curator_read_write() -> Self {
+        Self(&CURATOR_READ_WRITE)
+    }
+
+    /// `<hex>__lock__#` and `<hex>__rlock__#`: kazoo's `Lock`, `Election`, `WriteLock` and `ReadLock`. A
+    /// plain `Lock` of kazoo's does not wait for readers, so it is not to be mixed with `ReadLock`.
+    pub const fn kazoo() -> Self {
+        Self(&KAZOO)
+    }
+
+    /// `_c_<hex>-lock-#`: `Lock` of go-zookeeper, which takes the number after `lock-` or after the last
+    /// `__`, and fails for good at any child that has neither.
+    pub const fn go_zookeeper() -> Self {
+        Self(&GO_ZOOKEEPER)
+    }
+
+    /// `n_#`: `LeaderElectionSupport` of ZooKeeper's own recipes, which fails at any other child. Its
+    /// data is the participant's host name.
+    pub const fn leader_election_support() -> Self {
+        Self(&LEADER_ELECTION_SUPPORT)
+    }
+
+    /// `le_#`: Comcast's go-leaderelection. A child whose name contains `DONE` ends the election; any
+    /// other foreign child is taken for a candidate there.
+    pub const fn go_leaderelection() -> Self {
+        Self(&GO_LEADERELECTION)
+    }
+
+    /// `_c_<hex>-p_#`: zkElection, at `/election`. It panics at a child without a `-` followed by a `_`.
+    pub const fn zk_election() -> Self {
+        Self(&ZK_ELECTION)
+    }
+
+    /// `x-<session>-#`: `WriteLock` of ZooKeeper's own recipes in Java. The one in C spells the session
+    /// in hexadecimal, so that neither knows its own znode by the other's name.
+    pub const fn zookeeper_write_lock() -> Self {
+        Self(&ZOOKEEPER_WRITE_LOCK)
+    }
+}

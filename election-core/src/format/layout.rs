@@ -1,0 +1,189 @@
+//! What a name is made of.
+
+use core::fmt;
+
+use thiserror::Error;
+
+use super::Access;
+use crate::id::{FIXED_BYTES, NomineeId};
+use crate::name::{CAPACITY, DIGITS};
+
+/// What the names of a format are made of: `start`, the id, `separator`, the label of the access, and
+/// ten digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// What is before the id.
+    pub start: &'static str,
+    /// The id.
+    pub id: IdInName,
+    /// What is between the id and the label.
+    pub separator: &'static str,
+    /// What is before the number of a contender. A name is made with the first one of its access; a
+    /// child whose name has any of them before its number is a contender, whatever else precedes it. In
+    /// a format without an id the label is all that does.
+    pub labels: &'static [Label],
+    /// What becomes of the name of a writer that goes on as a reader.
+    pub downgrade: Downgrade,
+    /// The data that a contender has to have, where the format prescribes it; elsewhere it is the
+    /// user's.
+    pub data: Option<&'static [u8]>,
+    /// A child whose name contains this ends the contest for good.
+    pub tombstone: Option<&'static str>,
+}
+
+/// The part of a name before its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// The text.
+    pub text: &'static str,
+    /// What a contender wants whose name has it.
+    pub access: Access,
+}
+
+/// The id in a name, which tells the own znode from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IdInName {
+    /// 36 characters, with dashes.
+    Uuid,
+    /// 32 hexadecimal digits.
+    Hex,
+    /// The session's id as a decimal number with a sign.
+    SessionDecimal,
+    /// There is none.
+    None,
+}
+
+/// Whether a writer can go on as a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Downgrade {
+    /// It cannot: once a contender is gone, nothing is left of it.
+    None,
+    /// It can, by a znode with its own number: once a writer is gone, a reader may stand in its place.
+    KeepsNumber,
+}
+
+/// Names of a layout would be ambiguous, or too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// No contender can have what it contends for alone.
+    #[error("no label is that of an exclusive contender")]
+    NothingExclusive,
+    /// A label is empty or ends in a digit, which would be taken for one of the number.
+    #[error("a label is empty or ends in a digit")]
+    AmbiguousLabel,
+    /// A part holds a slash: a name is not a path.
+    #[error("a part of the name holds a slash")]
+    Slash,
+    /// A name would be longer than 64 bytes.
+    #[error("names of this layout are longer than 64 bytes")]
+    TooLong,
+}
+
+impl Layout {
+    /// The label that a name is made with.
+    pub const fn label(&self, access: Access) -> Option<&'static str> {
+        let mut labels = self.labels;
+        while let [first, rest @ ..] = labels {
+            if matches!(
+                (first.access, access),
+                (Access::Exclusive, Access::Exclusive) | (Access::Shared, Access::Shared)
+            ) {
+                return Some(first.text);
+            }
+            labels = rest;
+        }
+        None
+    }
+
+    pub(super) const fn check(&self) -> Result<(), LayoutError> {
+        if self.label(Access::Exclusive).is_none() {
+            return Err(LayoutError::NothingExclusive);
+        }
+        let id = match self.id.length() {
+            Some(length) => length,
+            None => self.id.longest(),
+        };
+        // A number may have a sign.
+        let around = self.start.len() + id + self.separator.len() + 1 + DIGITS;
+        if has_slash(self.start.as_bytes()) || has_slash(self.separator.as_bytes()) {
+            return Err(LayoutError::Slash);
+        }
+        let mut labels = self.labels;
+        while let [Label { text, .. }, rest @ ..] = labels {
+            match text.as_bytes() {
+                [] | [.., b'0'..=b'9'] => return Err(LayoutError::AmbiguousLabel),
+                text if has_slash(text) => return Err(LayoutError::Slash),
+                text if around + text.len() > CAPACITY => return Err(LayoutError::TooLong),
+                _ => {}
+            }
+            labels = rest;
+        }
+        Ok(())
+    }
+}
+
+const fn has_slash(mut text: &[u8]) -> bool {
+    while let [first, rest @ ..] = text {
+        if *first == b'/' {
+            return true;
+        }
+        text = rest;
+    }
+    false
+}
+
+impl IdInName {
+    /// How many characters an id of a contender has.
+    pub(crate) const fn length(self) -> Option<usize> {
+        match self {
+            Self::Uuid => Some(36),
+            Self::Hex => Some(32),
+            Self::SessionDecimal | Self::None => None,
+        }
+    }
+
+    /// How many of them are the same in all names of a contender.
+    pub(super) const fn fixed_length(self) -> Option<usize> {
+        match self {
+            // Four dashes.
+            Self::Uuid => Some(2 * FIXED_BYTES + 4),
+            Self::Hex => Some(2 * FIXED_BYTES),
+            Self::SessionDecimal | Self::None => None,
+        }
+    }
+
+    /// How many characters the id has at most that is none of a contender.
+    const fn longest(self) -> usize {
+        match self {
+            Self::SessionDecimal => 20,
+            Self::Uuid | Self::Hex | Self::None => 0,
+        }
+    }
+
+    pub(super) fn read(self, text: &str) -> Option<NomineeId> {
+        match self {
+            Self::Uuid => text.parse().ok(),
+            Self::Hex => NomineeId::from_hex(text),
+            Self::SessionDecimal | Self::None => None,
+        }
+    }
+
+    pub(super) fn write(self, id: NomineeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid => fmt::Display::fmt(&id, f),
+            Self::Hex => id.to_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::SessionDecimal | Self::None => Ok(()),
+        }
+    }
+
+    /// What stands for it in an abridged name.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Uuid => "<uuid>",
+            Self::Hex => "<hex>",
+            Self::SessionDecimal => "<session>",
+            Self::None => "",
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The lock and the shared lock: a contender that holds until it lets go, or loses it.
+//!
+//! A lock is held as an election is led: the contender's znode is created, verified and watched, and
+//! waits for the next lower one that is in its way. So the machine is the nominee's, in another
+//! [`Format`], and what is told is said of locks. What differs: a reader waits for writers only, a
+//! contender may leave instead of waiting, and one that has lost what it held ends.
+
+#[cfg(test)]
+mod tests;
+mod told;
+
+use thiserror::Error;
+
+use crate::command::{Output, Znode};
+use crate::event::Event;
+use crate::format::{Access, Format, Recovery};
+use crate::id::NomineeId;
+use crate::name::CandidateName;
+use crate::nominee::{Contest, Nominee, Patience};
+use crate::outcome::Role;
+use crate::policy::{ElectionNode, OnLoss, Policy};
+use crate::recipe::{Hold, Phase, Recipe};
+use crate::ticket::{Incarnation, Ticket};
+pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
+
+/// One acquisition of a lock: it contends from the start, holds the lock once it is its turn, and ends
+/// when it lets go of it or loses it.
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. The lock is
+/// released by [`withdraw`](Recipe::withdraw), which a contender that waits gives up with. Two
+/// acquisitions, of one session or of several, are two contenders with two ids: it is not reentrant.
+///
+/// A contender whose znode is lost while it waits contends again, at the end of the queue. One that
+/// has held the lock does not: what it protected may have changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lock {
+    contender: Nominee,
+    /// Why it ends, if it ends without having held the lock.
+    gives_up: GaveUp,
+}
+
+/// How a lock is contended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LockOptions {
+    /// How the contenders are called; all of one lock have to have one format.
+    pub format: Format,
+    /// What is wanted.
+    pub access: Access,
+    /// What follows when the lock is not free.
+    pub when_busy: WhenBusy,
+    /// What follows when the lock's node does not exist.
+    pub node: ElectionNode,
+}
+
+/// What follows when a lock is not free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenBusy {
+    /// The contender waits for its turn, until [`Event::Deadline`] at most.
+    #[default]
+    Wait,
+    /// It gives up: its first look decides.
+    GiveUp,
+}
+
+/// A lock cannot be contended for in this format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum LockFormatError {
+    /// Its names hold no id of the contender, so that a create whose reply was lost cannot be told from
+    /// that of another contender of the session.
+    #[error("{0:?} has no id of the contender in its names")]
+    NoId(Format),
+    /// Its contenders do not share.
+    #[error("{0:?} has no readers")]
+    NotShared(Format),
+}
+
+impl LockOptions {
+    /// A lock that one client holds at a time, in the format of Curator's `InterProcessMutex`.
+    pub const fn exclusive() -> Self {
+        Self::new(Format::curator_lock(), Access::Exclusive)
+    }
+
+    /// The lock of a writer, in the format of Curator's `InterProcessReadWriteLock`: it is held alone.
+    pub const fn write() -> Self {
+        Self::new(Format::curator_read_write(), Access::Exclusive)
+    }
+
+    /// The lock of a reader, in the same format: it is held together with other readers.
+    pub const fn read() -> Self {
+        Self::new(Format::curator_read_write(), Access::Shared)
+    }
+
+    /// A lock that is waited for, at a node that is created as a persistent one where it is missing.
+    const fn new(format: Format, access: Access) -> Self {
+        let node = ElectionNode::Create(crate::policy::NodeKind::Persistent);
+        Self { format, access, when_busy: WhenBusy::Wait, node }
+    }
+}
+
+impl Lock {
+    /// A contender that has not been connected yet.
+    ///
+    /// # Errors
+    ///
+    /// What the format lacks.
+    pub fn new(id: NomineeId, options: LockOptions) -> Result<Self, LockFormatError> {
+        let LockOptions { format, access, when_busy, node } = options;
+        if format.recovery() != Recovery::Id {
+            return Err(LockFormatError::NoId(format));
+        }
+        if !format.offers(access) {
+            return Err(LockFormatError::NotShared(format));
+        }
+        let (patience, gives_up) = match when_busy {
+            WhenBusy::Wait => (Patience::Waits, GaveUp::Withdrawn),
+            WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
+        };
+        let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
+        let contest = Contest { format, access, patience };
+        Ok(Self { contender: Nominee::new(id, policy).contending(contest), gives_up })
+    }
+
+    /// What the contender is at the moment.
+    pub fn state(&self) -> LockState<'_> {
+        match self.contender.role() {
+            Role::Connecting => LockState::Connecting,
+            Role::Standing => LockState::Queueing,
+            Role::Following { predecessor, .. } => LockState::Waiting { behind: predecessor },
+            Role::Leading { token } => LockState::Held { token },
+            Role::Suspended { token } => LockState::Suspended { token },
+            Role::Leaving => LockState::Leaving,
+            Role::Ended(end) => LockState::Ended(LockEnd::of(end, self.gives_up)),
+        }
+    }
+
+    /// The own znode, from the reply to its creation until it is deleted or lost.
+    pub fn znode(&self) -> Option<&CandidateName> {
+        self.contender.candidate()
+    }
+
+    /// The id that was given at the start.
+    pub fn id(&self) -> NomineeId {
+        self.contender.id()
+    }
+
+    /// How its contenders are called.
+    pub const fn format(&self) -> Format {
+        self.contender.contest().format
+    }
+
+    /// What is wanted of the lock.
+    pub const fn access(&self) -> Access {
+        self.contender.contest().access
+    }
+
+    /// Which znode of this acquisition is the current one.
+    pub fn incarnation(&self) -> Incarnation {
+        self.contender.incarnation()
+    }
+
+    /// How many znodes this acquisition has asked for: no two of them have one name.
+    pub fn attempts(&self) -> u32 {
+        self.contender.attempts()
+    }
+
+    /// Gives up for this reason, unless that was done before.
+    fn give_up(&mut self, reason: GaveUp) -> Output<'_, LockNotice> {
+        if self.phase() == Phase::Standing && self.hold() == Hold::None {
+            self.gives_up = reason;
+        }
+        let gives_up = self.gives_up;
+        let Output { command, notice } = self.contender.withdraw();
+        Output { command, notice: notice.map(|notice| LockNotice::of(notice, gives_up)) }
+    }
+}
+
+impl Recipe for Lock {
+    type Notice = LockNotice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, LockNotice> {
+        match (event, self.hold()) {
+            (Event::Deadline, Hold::None) => self.give_up(GaveUp::TimedOut),
+            (event, _) => {
+                let Output { command, notice } = self.contender.handle_event(event);
+                let gives_up = self.gives_up;
+                Output { command, notice: notice.map(|notice| LockNotice::of(notice, gives_up)) }
+            }
+        }
+    }
+
+    /// Releases the lock, or gives up waiting for it. It is not held from this call on; its znode is
+    /// deleted, after a reconnect if need be; then [`LockNotice::Ended`] follows.
+    fn withdraw(&mut self) -> Output<'_, LockNotice> {
+        self.give_up(GaveUp::Withdrawn)
+    }
+
+    fn phase(&self) -> Phase {
+        self.contender.phase()
+    }
+
+    fn hold(&self) -> Hold {
+        self.contender.hold()
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        self.contender.heartbeat()
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.contender.awaits_change(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.contender.waits_for_look()
+    }
+}

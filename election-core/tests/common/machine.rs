@@ -1,0 +1,208 @@
+//! The machine of a client: a nominee, or a contender for a lock, seen as one.
+
+use election_core::{
+    Access, CandidateName, Departure, Event, Format, GaveUp, Hold, Incarnation, Lock, LockEnd,
+    LockFailure, LockNotice, LockOptions, LockState, NominationError, Nominee, NomineeId, Notice,
+    Output, Phase, Policy, Recipe, Role, Ticket, WhenBusy, Znode,
+};
+
+use super::server::Kind;
+
+/// What a client stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    Leadership(Policy),
+    Lock(LockOptions),
+}
+
+impl Wish {
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Leadership(_) => Kind::Latch,
+            Self::Lock(options) if options.format == Format::curator_lock() => Kind::Lock,
+            Self::Lock(LockOptions { access: Access::Exclusive, .. }) => Kind::Write,
+            Self::Lock(LockOptions { access: Access::Shared, .. }) => Kind::Read,
+        }
+    }
+
+    /// Whether it gives up where the lock is not free.
+    pub fn is_impatient(self) -> bool {
+        matches!(self, Self::Lock(LockOptions { when_busy: WhenBusy::GiveUp, .. }))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Machine {
+    Nominee(Nominee),
+    Lock(Lock),
+}
+
+impl Machine {
+    pub fn new(id: NomineeId, wish: Wish) -> Self {
+        match wish {
+            Wish::Leadership(policy) => Self::Nominee(Nominee::new(id, policy)),
+            Wish::Lock(options) => Self::Lock(Lock::new(id, options).expect("a format with ids")),
+        }
+    }
+
+    /// That of another process, which goes on with the session.
+    pub fn returning(&self, wish: Wish) -> Self {
+        match (self, wish) {
+            (Self::Nominee(nominee), Wish::Leadership(policy)) => {
+                Self::Nominee(Nominee::returning(nominee.id(), nominee.attempts(), policy))
+            }
+            _ => panic!("a lock is not handed over"),
+        }
+    }
+
+    pub fn role(&self) -> Role<'_> {
+        match self {
+            Self::Nominee(nominee) => nominee.role(),
+            Self::Lock(lock) => match lock.state() {
+                LockState::Connecting => Role::Connecting,
+                LockState::Queueing => Role::Standing,
+                LockState::Waiting { behind } => {
+                    Role::Following { predecessor: behind, leader: behind }
+                }
+                LockState::Held { token } => Role::Leading { token },
+                LockState::Suspended { token } => Role::Suspended { token },
+                LockState::Leaving => Role::Leaving,
+                LockState::Ended(end) => Role::Ended(end_of(end)),
+            },
+        }
+    }
+
+    /// How it gave up, if it did without holding a lock.
+    pub fn gave_up(&self) -> Option<(GaveUp, Departure)> {
+        match self {
+            Self::Lock(lock) => match lock.state() {
+                LockState::Ended(LockEnd::NotAcquired(why, departure)) => Some((why, departure)),
+                _ => None,
+            },
+            Self::Nominee(_) => None,
+        }
+    }
+
+    pub fn is_lock(&self) -> bool {
+        matches!(self, Self::Lock(_))
+    }
+
+    pub fn candidate(&self) -> Option<&CandidateName> {
+        match self {
+            Self::Nominee(nominee) => nominee.candidate(),
+            Self::Lock(lock) => lock.znode(),
+        }
+    }
+
+    pub fn owns(&self, name: &str) -> bool {
+        match self {
+            Self::Nominee(nominee) => nominee.id().owns(name),
+            Self::Lock(lock) => lock.format().owns(lock.id(), name),
+        }
+    }
+
+    pub fn incarnation(&self) -> Incarnation {
+        match self {
+            Self::Nominee(nominee) => nominee.incarnation(),
+            Self::Lock(lock) => lock.incarnation(),
+        }
+    }
+
+    pub fn attempts(&self) -> u32 {
+        match self {
+            Self::Nominee(nominee) => nominee.attempts(),
+            Self::Lock(lock) => lock.attempts(),
+        }
+    }
+}
+
+impl Recipe for Machine {
+    type Notice = Notice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
+        match self {
+            Self::Nominee(nominee) => nominee.handle_event(event),
+            Self::Lock(lock) => {
+                let Output { command, notice } = lock.handle_event(event);
+                Output { command, notice: notice.map(notice_of) }
+            }
+        }
+    }
+
+    fn withdraw(&mut self) -> Output<'_> {
+        match self {
+            Self::Nominee(nominee) => nominee.withdraw(),
+            Self::Lock(lock) => {
+                let Output { command, notice } = lock.withdraw();
+                Output { command, notice: notice.map(notice_of) }
+            }
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match self {
+            Self::Nominee(nominee) => nominee.phase(),
+            Self::Lock(lock) => lock.phase(),
+        }
+    }
+
+    fn hold(&self) -> Hold {
+        match self {
+            Self::Nominee(nominee) => nominee.hold(),
+            Self::Lock(lock) => lock.hold(),
+        }
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        match self {
+            Self::Nominee(nominee) => nominee.heartbeat(),
+            Self::Lock(lock) => lock.heartbeat(),
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        match self {
+            Self::Nominee(nominee) => nominee.awaits_change(ticket),
+            Self::Lock(lock) => lock.awaits_change(ticket),
+        }
+    }
+
+    fn waits_for_look(&self) -> bool {
+        match self {
+            Self::Nominee(nominee) => nominee.waits_for_look(),
+            Self::Lock(lock) => lock.waits_for_look(),
+        }
+    }
+}
+
+fn notice_of(notice: LockNotice) -> Notice {
+    match notice {
+        LockNotice::Waiting => Notice::Following,
+        LockNotice::WaitingUnwatched => Notice::FollowingUnwatched,
+        LockNotice::WaitingForPersistent => Notice::FollowingPersistent,
+        LockNotice::Obstructed(obstacle) => Notice::Obstructed(obstacle),
+        LockNotice::Acquired(token) => Notice::Elected(token),
+        LockNotice::Suspended => Notice::Suspended,
+        LockNotice::Resumed(token) => Notice::Resumed(token),
+        LockNotice::Lost(cause) => Notice::Lost(cause),
+        LockNotice::PlaceLost(cause) => Notice::CandidateLost(cause),
+        LockNotice::Ended(end) => Notice::Ended(end_of(end)),
+    }
+}
+
+fn end_of(end: LockEnd) -> election_core::End {
+    use election_core::End;
+    match end {
+        LockEnd::Released(departure) => End::Resigned(departure),
+        LockEnd::NotAcquired(_, departure) => End::Withdrawn(departure),
+        LockEnd::Lost(cause) => End::Lost(cause),
+        LockEnd::Failed(failure) => End::Failed(match failure {
+            LockFailure::NoNode => NominationError::NoElectionNode,
+            LockFailure::SequenceExhausted => NominationError::SequenceExhausted,
+            LockFailure::UnexpectedName => NominationError::UnexpectedName,
+            LockFailure::Rejected(code) => NominationError::Rejected(code),
+            LockFailure::UnreadableReply => NominationError::UnreadableReply,
+            _ => NominationError::UnexpectedReply,
+        }),
+    }
+}

@@ -1,0 +1,82 @@
+//! What is held by an own znode while the lease is proved: a leadership, a lock.
+
+mod tenure;
+mod transaction;
+
+use core::fmt;
+use core::future::Future;
+use core::pin::pin;
+use core::task::Poll;
+use core::time::Duration;
+use std::sync::Arc;
+
+use election_session::Site;
+use tokio::time::Instant;
+
+pub(crate) use tenure::{PresentTenure, Tenure};
+pub use transaction::GuardedTransaction;
+
+use crate::client::Client;
+
+/// Something held, and lost for a reason of this type.
+#[derive(Clone, Debug)]
+pub(crate) struct Held<R> {
+    pub(crate) client: Client,
+    pub(crate) site: Arc<Site>,
+    pub(crate) tenure: Arc<Tenure<R>>,
+}
+
+impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
+    /// Asks the clock first. Takes no lock.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.client.shared().holds_lease() && self.tenure.lost().is_none()
+    }
+
+    /// The lease deadline, on tokio's clock; `None` if that has passed, or it is over.
+    pub(crate) fn valid_until(&self) -> Option<Instant> {
+        let shared = self.client.shared();
+        shared.clock.notice_sleep();
+        let deadline = shared.lease_deadline()?;
+        (shared.clock.now() < deadline && self.tenure.lost().is_none())
+            .then(|| shared.clock.to_tokio(deadline))
+    }
+
+    /// The time to the lease deadline.
+    pub(crate) fn remaining(&self) -> Duration {
+        let shared = self.client.shared();
+        shared.clock.notice_sleep();
+        match (shared.lease_deadline(), self.tenure.lost()) {
+            (Some(deadline), None) => deadline.saturating_since(shared.clock.now()),
+            (None, _) | (_, Some(_)) => Duration::ZERO,
+        }
+    }
+
+    /// Waits until it is over. Cancel safe.
+    pub(crate) async fn lost(&self) -> R {
+        self.tenure.until_lost().await
+    }
+
+    /// Runs `work` until this is over.
+    pub(crate) async fn guard<F: Future>(&self, work: F) -> Result<F::Output, R> {
+        let mut work = pin!(work);
+        let mut lost = pin!(self.lost());
+        core::future::poll_fn(|cx| {
+            if self.tenure.lost().is_none() && !self.client.shared().holds_lease() {
+                // The driver has not come round to it yet.
+                self.client.shared().check_lease();
+            }
+            if let Poll::Ready(reason) = lost.as_mut().poll(cx) {
+                return Poll::Ready(Err(reason));
+            }
+            work.as_mut().poll(cx).map(Ok)
+        })
+        .await
+    }
+
+    /// Starts a transaction that is applied only while the own znode stands.
+    pub(crate) fn transaction(&self) -> GuardedTransaction {
+        let znode = self.site.client_child(&self.tenure.znode);
+        let tenure = Arc::clone(&self.tenure);
+        GuardedTransaction::new(&self.client, &znode, tenure)
+    }
+}

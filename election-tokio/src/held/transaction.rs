@@ -1,0 +1,89 @@
+//! Writes that are applied only while what guards them is held.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use zk_jute::{ErrorCode, Version};
+
+use super::tenure::Ends;
+use crate::acl::Acls;
+use crate::client::{Client, CreateMode, OperationOutcome, Transaction, TransactionError};
+
+/// A transaction that begins with a check that what is held still is; made by
+/// [`Leadership::transaction`](crate::Leadership::transaction) and
+/// [`LockGuard::transaction`](crate::LockGuard::transaction).
+#[derive(Clone, Debug)]
+#[must_use = "a transaction does nothing until it is committed"]
+pub struct GuardedTransaction {
+    tenure: Arc<dyn Ends>,
+    transaction: Transaction,
+}
+
+impl GuardedTransaction {
+    /// Guarded by the znode with this path, which was created for the tenure.
+    pub(super) fn new(client: &Client, znode: &str, tenure: Arc<dyn Ends>) -> Self {
+        Self { tenure, transaction: client.transaction().check(znode, Version::ANY) }
+    }
+
+    /// Creates a znode that everybody may do everything with.
+    pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
+        Self { transaction: self.transaction.create(path, data, mode), ..self }
+    }
+
+    /// Creates a znode with an access list.
+    pub fn create_with_acl(
+        self,
+        path: &str,
+        data: impl Into<Bytes>,
+        mode: CreateMode,
+        acls: &Acls,
+    ) -> Self {
+        Self { transaction: self.transaction.create_with_acl(path, data, mode, acls), ..self }
+    }
+
+    /// Deletes a znode, if its data has this version.
+    pub fn delete(self, path: &str, version: Version) -> Self {
+        Self { transaction: self.transaction.delete(path, version), ..self }
+    }
+
+    /// Replaces a znode's data, if it has this version.
+    pub fn set_data(self, path: &str, data: impl Into<Bytes>, version: Version) -> Self {
+        Self { transaction: self.transaction.set_data(path, data, version), ..self }
+    }
+
+    /// Lets the transaction fail unless a znode exists and its data has this version.
+    pub fn check(self, path: &str, version: Version) -> Self {
+        Self { transaction: self.transaction.check(path, version), ..self }
+    }
+
+    /// Has the server apply all operations, in order, or none. The results are those of the
+    /// operations that were added.
+    ///
+    /// Cancel safe: all of it may be applied all the same, as after a lost connection.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::NotHeld`] if it was over by the time at which the transaction
+    /// could be sent, or when the server came to it: nothing was applied. Otherwise as
+    /// [`Transaction::commit`]; the index counts the operations that were added.
+    pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
+        let Self { tenure, transaction } = self;
+        let client = transaction.client().clone();
+        let is_valid = || client.shared().holds_lease() && !tenure.is_over();
+        let admit = || is_valid().then_some(()).ok_or(TransactionError::NotHeld);
+        match transaction.commit_if(admit).await {
+            Ok(mut results) => {
+                results.remove(0);
+                Ok(results)
+            }
+            Err(TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. }) => {
+                Err(TransactionError::NotHeld)
+            }
+            Err(TransactionError::Refused { index, operation, path, code }) => {
+                let index = index.saturating_sub(1);
+                Err(TransactionError::Refused { index, operation, path, code })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Locks: held by one client at a time, or shared by readers.
+
+mod acquisition;
+mod face;
+mod guard;
+
+use core::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{
+    ElectionNode, Format, LockFailure, LockFormatError, LockOptions, NomineeId, WhenBusy,
+};
+use election_session::AclList;
+use tokio::time::{Instant, timeout_at};
+use zk_jute::ErrorCode;
+use zk_session::{SessionEnd, ZnodePath};
+
+pub use guard::{LockGuard, LockLost, ReleaseError};
+
+use self::acquisition::Acquisition;
+use crate::acl::{AclError, Acls};
+use crate::client::Client;
+use crate::error::SharedError;
+use crate::path::PathError;
+use crate::site::{random, site};
+
+/// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and [`Client::write_lock`].
+///
+/// Clients that wait for it get it in the order in which they asked. Each is woken once it is its turn,
+/// and only then. Dropping the future that waits gives the place up.
+///
+/// It is not reentrant: a task that asks for it again while it holds it waits for itself. The lock is
+/// held by a session, which knows of no tasks; pass the [guard](LockGuard) on instead.
+///
+/// Nothing that runs on one machine can know for sure that no other machine has got the lock by the
+/// time its next write arrives. What is promised, and by what, is said at [`LockGuard`].
+#[derive(Clone)]
+#[must_use = "a lock does nothing until it is asked for"]
+pub struct Lock {
+    client: Client,
+    path: String,
+    data: Bytes,
+    acls: Acls,
+    options: LockOptions,
+}
+
+/// Why a lock was not acquired.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The path of the lock is invalid.
+    #[error("invalid path of a lock {path:?}: {error}")]
+    InvalidPath {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: PathError,
+    },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
+    /// The operating system gave no random numbers for the contender's id.
+    #[error("no random numbers from the operating system: {0}")]
+    Randomness(#[source] SharedError),
+    /// The lock cannot be held in this format.
+    #[error(transparent)]
+    Format(#[from] LockFormatError),
+    /// Something that asking again does not repair.
+    #[error("{}", Named(*.0))]
+    Failed(LockFailure),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+impl Client {
+    /// A lock that one client holds at a time, in the format of Curator's `InterProcessMutex`.
+    pub fn lock(&self, path: &str) -> Lock {
+        Lock::new(self.clone(), path, LockOptions::exclusive())
+    }
+
+    /// The lock of a reader, which is held together with other readers, in the format of Curator's
+    /// `InterProcessReadWriteLock`. A reader waits for the writers that have asked before it, so that
+    /// readers do not keep a writer from its turn.
+    pub fn read_lock(&self, path: &str) -> Lock {
+        Lock::new(self.clone(), path, LockOptions::read())
+    }
+
+    /// The lock of a writer, which is held alone: the counterpart of [`Client::read_lock`] at the same
+    /// path.
+    pub fn write_lock(&self, path: &str) -> Lock {
+        Lock::new(self.clone(), path, LockOptions::write())
+    }
+}
+
+impl Lock {
+    fn new(client: Client, path: &str, options: LockOptions) -> Self {
+        let (path, data) = (path.to_owned(), Bytes::new());
+        Self { client, path, data, acls: Acls::open(), options }
+    }
+
+    /// The data of the contender's znode, for others to see: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// The access list of the contender's znode, and of the lock's node and its ancestors where they
+    /// have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// What follows when the lock's node does not exist (default: it is created as a persistent znode).
+    pub fn node(mut self, node: ElectionNode) -> Self {
+        self.options.node = node;
+        self
+    }
+
+    /// How the contenders are called: all that contend for one lock have to have one format.
+    pub fn format(mut self, format: Format) -> Self {
+        self.options.format = format;
+        self
+    }
+
+    /// Waits until the lock is held. Lost connections and expired sessions do not end the wait; after an
+    /// expired session it goes on at the end of the queue.
+    ///
+    /// Cancel safe: dropping the future gives the place in the queue up, or the lock.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]: what waiting does not repair.
+    pub async fn lock(&self) -> Result<LockGuard, LockError> {
+        loop {
+            if let Some(guard) = self.acquire(WhenBusy::Wait).await? {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// Waits until the lock is held, or the deadline has passed: then `None`. The place in the queue is
+    /// given up by then, and its znode deleted in the background.
+    ///
+    /// Cancel safe, as [`Lock::lock`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lock::lock`].
+    pub async fn lock_until(&self, deadline: Instant) -> Result<Option<LockGuard>, LockError> {
+        match timeout_at(deadline, self.lock()).await {
+            Ok(guard) => guard.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Takes the lock if it is free; `None` if it is not, with nothing left of the attempt. It may be
+    /// found held that has just become free, since servers lag. Without a connection this waits for one.
+    ///
+    /// Cancel safe, as [`Lock::lock`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lock::lock`].
+    pub async fn try_lock(&self) -> Result<Option<LockGuard>, LockError> {
+        self.acquire(WhenBusy::GiveUp).await
+    }
+
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<LockGuard>, LockError> {
+        let path = self.path.parse();
+        let path: ZnodePath =
+            path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
+        let options = LockOptions { when_busy, ..self.options };
+        loop {
+            let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
+            let lock = election_core::Lock::new(id, options)?;
+            let mut acquisition = Acquisition::begin(&self.client, Arc::clone(&site), lock);
+            match acquisition.outcome().await {
+                acquisition::Outcome::Held(tenure) => {
+                    return Ok(Some(LockGuard::new(acquisition, site, tenure)));
+                }
+                acquisition::Outcome::NotAcquired => return Ok(None),
+                // Before its user was told that it is held.
+                acquisition::Outcome::Lost => {}
+                acquisition::Outcome::Failed(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, options, .. } = self;
+        f.debug_struct("Lock").field("path", path).field("options", options).finish_non_exhaustive()
+    }
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(LockFailure);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(failure) = self;
+        match *failure {
+            LockFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            _ => failure.fmt(f),
+        }
+    }
+}

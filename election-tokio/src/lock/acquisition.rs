@@ -1,0 +1,102 @@
+//! One acquisition: a contender, from standing in the queue to its end.
+
+use std::sync::Arc;
+
+use election_core::{Departure, LockEnd};
+use election_session::{RecipeKey, Site};
+use zk_session::SessionEnd;
+
+use super::LockError;
+use super::face::{LockFace, Shown};
+use super::guard::{LockLost, ReleaseError};
+use crate::client::Client;
+use crate::held::Tenure;
+use crate::hub::Seat;
+use crate::updates::Updates;
+
+/// A contender. Dropping it gives up the place in the queue, or the lock, in the background.
+#[derive(Debug)]
+pub(super) struct Acquisition {
+    pub(super) client: Client,
+    key: RecipeKey,
+    shown: Updates<Shown>,
+}
+
+/// What became of a contender.
+pub(super) enum Outcome {
+    Held(Arc<Tenure<LockLost>>),
+    NotAcquired,
+    /// What it held was lost.
+    Lost,
+    Failed(LockError),
+}
+
+impl Acquisition {
+    pub(super) fn begin(client: &Client, site: Arc<Site>, lock: election_core::Lock) -> Self {
+        let shared = client.shared();
+        let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
+        let seat = <dyn Seat>::new(lock, face);
+        let key = shared.with(|hub, now| hub.stand(now, seat, site));
+        Self { client: client.clone(), key, shown: Updates::new(shown) }
+    }
+
+    /// Waits until it holds or is over. Cancel safe.
+    pub(super) async fn outcome(&mut self) -> Outcome {
+        let mut shown = self.shown.latest_and_update();
+        loop {
+            match shown {
+                Shown::Contending => {}
+                Shown::Held(tenure) => return Outcome::Held(tenure),
+                Shown::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
+                    return Outcome::NotAcquired;
+                }
+                Shown::Ended(LockEnd::Lost(_)) => return Outcome::Lost,
+                Shown::Ended(LockEnd::Failed(failure)) => {
+                    return Outcome::Failed(LockError::Failed(failure));
+                }
+                Shown::ClientEnded(end) => return Outcome::Failed(LockError::ClientClosed(end)),
+            }
+            let Some(next) = self.shown.next().await else {
+                return Outcome::Failed(LockError::ClientClosed(SessionEnd::Abandoned));
+            };
+            shown = next;
+        }
+    }
+
+    pub(super) fn withdraw(&self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+
+    /// Waits until it is over, once it was told to be. Cancel safe.
+    pub(super) async fn released(&mut self) -> Result<Departure, ReleaseError> {
+        let mut shown = self.shown.latest_and_update();
+        loop {
+            match shown {
+                Shown::Contending | Shown::Held(_) => {}
+                Shown::Ended(LockEnd::Released(departure) | LockEnd::NotAcquired(_, departure)) => {
+                    return Ok(departure);
+                }
+                Shown::Ended(LockEnd::Lost(cause)) => {
+                    return Err(ReleaseError::AlreadyLost(LockLost::of_cause(cause)));
+                }
+                Shown::Ended(LockEnd::Failed(failure)) => {
+                    return Err(ReleaseError::AlreadyLost(LockLost::Failed(failure)));
+                }
+                Shown::ClientEnded(SessionEnd::Closed | SessionEnd::Expired(_)) => {
+                    return Ok(Departure::WithSession);
+                }
+                Shown::ClientEnded(end) => return Err(ReleaseError::Unconfirmed(end)),
+            }
+            let Some(next) = self.shown.next().await else {
+                return Err(ReleaseError::Unconfirmed(SessionEnd::Abandoned));
+            };
+            shown = next;
+        }
+    }
+}
+
+impl Drop for Acquisition {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}

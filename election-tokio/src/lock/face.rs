@@ -1,0 +1,139 @@
+//! What the holder of a lock is shown of its machine.
+
+use std::sync::Arc;
+
+use election_core::{Lock, LockEnd, LockNotice, LockState, Phase, Recipe as _};
+use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
+use zk_session::SessionEnd;
+
+use super::guard::LockLost;
+use crate::broadcast::{Receiver, Sender};
+use crate::clock::Clock;
+use crate::held::Tenure;
+use crate::hub::{Face, Unlocked};
+use crate::telemetry::{Entry, LockEntry, OnLock, RepeatLimit};
+
+/// Shows a contender to the caller that waits for the lock, and then holds it.
+#[derive(Debug)]
+pub(super) struct LockFace {
+    clock: Clock,
+    site: Arc<Site>,
+    shown: Sender<Shown>,
+    /// Of what a connection that comes and goes makes a holder say.
+    doubts: RepeatLimit,
+}
+
+/// How far a contender has come.
+#[derive(Clone, Debug)]
+pub(super) enum Shown {
+    Contending,
+    Held(Arc<Tenure<LockLost>>),
+    Ended(LockEnd),
+    ClientEnded(SessionEnd),
+}
+
+impl LockFace {
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Shown>) {
+        let shown = Sender::new(Shown::Contending);
+        let receiver = shown.subscribe();
+        let doubts = RepeatLimit::new(clock.now());
+        (Self { clock, site, shown, doubts }, receiver)
+    }
+
+    fn entry(&self, lock: &Lock, what: OnLock) -> Entry {
+        Entry::Lock(Box::new(LockEntry {
+            site: Arc::clone(&self.site),
+            id: lock.id(),
+            znode: lock.znode().cloned(),
+            behind: match lock.state() {
+                LockState::Waiting { behind } => Some(behind.clone()),
+                _ => None,
+            },
+            what,
+        }))
+    }
+
+    fn end_tenure(&self, lost: LockLost, unlocked: &mut Unlocked) {
+        let tenure = self.shown.read(|shown| match shown {
+            Shown::Held(tenure) => Some(Arc::clone(tenure)),
+            Shown::Contending | Shown::Ended(_) | Shown::ClientEnded(_) => None,
+        });
+        if let Some(tenure) = tenure {
+            tenure.end(lost, &mut unlocked.wakers);
+        }
+    }
+}
+
+impl Face for LockFace {
+    type Recipe = Lock;
+
+    fn stepped(
+        &mut self,
+        lock: &Lock,
+        step: Step<LockNotice>,
+        view: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        let now = self.clock.now();
+        if let Some(notice) = step.notice {
+            let entry = self.entry(lock, OnLock::Noticed(notice));
+            match notice {
+                LockNotice::Suspended | LockNotice::Resumed(_) | LockNotice::Obstructed(_) => {
+                    self.doubts.note(now, entry, &mut unlocked.journal);
+                }
+                _ => unlocked.journal.note(entry),
+            }
+        }
+        self.doubts.catch_up(now, &mut unlocked.journal);
+        match step.grant {
+            Some(GrantChange::Announced { token, .. }) => {
+                if let Some(znode) = lock.znode() {
+                    let tenure = Arc::new(Tenure::new(token, znode.clone()));
+                    self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
+                    unlocked.journal.note(self.entry(lock, OnLock::Held(token)));
+                }
+            }
+            Some(GrantChange::Ended { by, .. }) => {
+                self.end_tenure(lost(by, step.notice), unlocked);
+            }
+            Some(GrantChange::AwaitsLease(outlook)) => {
+                unlocked.journal.note(self.entry(lock, OnLock::AwaitsLease(outlook)));
+            }
+            None => {}
+        }
+        if let Some(RecipeEnd::HostEnded(_)) = view.end {
+            return;
+        }
+        if let LockState::Ended(end) = lock.state() {
+            self.shown.set(Shown::Ended(end), &mut unlocked.wakers);
+            self.shown.end(&mut unlocked.wakers);
+        }
+    }
+
+    fn over(&mut self, lock: &Lock, end: RecipeEnd, unlocked: &mut Unlocked) {
+        let RecipeEnd::HostEnded(end) = end else {
+            return;
+        };
+        if let Phase::CleaningUp | Phase::Over = lock.phase() {
+            return;
+        }
+        self.end_tenure(LockLost::ClientClosed(end), unlocked);
+        self.shown.set(Shown::ClientEnded(end), &mut unlocked.wakers);
+        self.shown.end(&mut unlocked.wakers);
+    }
+}
+
+/// Why the lock is held no longer.
+const fn lost(by: GrantEnd, notice: Option<LockNotice>) -> LockLost {
+    match (by, notice) {
+        (GrantEnd::Host(end), _) => LockLost::ClientClosed(end),
+        (
+            GrantEnd::Recipe,
+            Some(LockNotice::Lost(cause) | LockNotice::Ended(LockEnd::Lost(cause))),
+        ) => LockLost::of_cause(cause),
+        (GrantEnd::Recipe, Some(LockNotice::Ended(LockEnd::Failed(failure)))) => {
+            LockLost::Failed(failure)
+        }
+        (GrantEnd::Recipe, _) => LockLost::Released,
+    }
+}

@@ -1,0 +1,33 @@
+//! Where a recipe stands, and what only the operating system gives for it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::ElectionNode;
+use election_session::{AclList, Site};
+use zk_session::ZnodePath;
+
+use crate::client::Client;
+use crate::error::SharedError;
+
+/// A site for a recipe that creates znodes with this data, and its node where that is missing.
+pub(crate) fn site(
+    client: &Client,
+    path: &ZnodePath,
+    data: Bytes,
+    acl: AclList,
+    node: ElectionNode,
+) -> Arc<Site> {
+    let site = Site::new(path, &client.shared().chroot).payload(data).acl(acl);
+    Arc::new(match node {
+        ElectionNode::Create(kind) => site.node_kind(kind),
+        ElectionNode::MustExist => site,
+    })
+}
+
+/// Random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], SharedError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(SharedError::new)?;
+    Ok(bytes)
+}

@@ -1,0 +1,80 @@
+//! What locks have to tell to subscribers.
+
+use std::sync::Arc;
+
+use election_core::{CandidateName, LockNotice, NomineeId, Token};
+use election_session::Site;
+use tracing::{debug, info, warn};
+use zk_session::LeaseOutlook;
+
+use super::LOCK;
+
+/// Something that happened to a contender for a lock.
+#[derive(Debug)]
+pub(crate) struct LockEntry {
+    pub(crate) site: Arc<Site>,
+    pub(crate) id: NomineeId,
+    pub(crate) znode: Option<CandidateName>,
+    pub(crate) behind: Option<CandidateName>,
+    pub(crate) what: OnLock,
+}
+
+#[derive(Debug)]
+pub(crate) enum OnLock {
+    Noticed(LockNotice),
+    Held(Token),
+    AwaitsLease(LeaseOutlook),
+}
+
+impl LockEntry {
+    pub(super) fn tell(self) {
+        let Self { site, id, znode, behind, what } = self;
+        let lock = site.path();
+        let znode = znode.as_ref().map(CandidateName::as_str);
+        let behind = behind.as_ref().map(CandidateName::as_str);
+        match what {
+            OnLock::Held(token) => info!(target: LOCK, lock, %id, znode, %token, "held"),
+            OnLock::AwaitsLease(LeaseOutlook::RoundTripTooLong {
+                round_trip,
+                timeout,
+                longest,
+            }) => {
+                warn!(
+                    target: LOCK, lock, %id, ?round_trip, ?timeout, ?longest,
+                    "promoted, but not held: answers take too long for a lease to be kept; a longer \
+                     session timeout helps, or a smaller margin, or a nearer server"
+                );
+            }
+            OnLock::AwaitsLease(outlook) => {
+                debug!(target: LOCK, lock, %id, ?outlook, "waits for the lease");
+            }
+            OnLock::Noticed(notice) => match notice {
+                // It is told once the lease is proved.
+                LockNotice::Acquired(_) => {}
+                LockNotice::Waiting => debug!(target: LOCK, lock, %id, znode, behind, "waits"),
+                LockNotice::WaitingUnwatched => warn!(
+                    target: LOCK, lock, %id, znode, behind,
+                    "waits behind a contender that may not be read: its end shows at the next look"
+                ),
+                LockNotice::WaitingForPersistent => warn!(
+                    target: LOCK, lock, %id, znode, behind,
+                    "blocked: the contender ahead is not ephemeral, so that no session's end removes \
+                     it; delete it if no participant needs it"
+                ),
+                LockNotice::Obstructed(obstacle) => warn!(
+                    target: LOCK, lock, %id, znode, %obstacle,
+                    "blocked: a znode is in the way that no contender makes"
+                ),
+                LockNotice::Suspended => warn!(target: LOCK, lock, %id, znode, "suspended"),
+                LockNotice::Resumed(token) => {
+                    info!(target: LOCK, lock, %id, znode, %token, "resumed");
+                }
+                LockNotice::Lost(cause) => warn!(target: LOCK, lock, %id, %cause, "lost"),
+                LockNotice::PlaceLost(cause) => {
+                    warn!(target: LOCK, lock, %id, %cause, "place in the queue lost");
+                }
+                LockNotice::Ended(end) => debug!(target: LOCK, lock, %id, ?end, "ended"),
+            },
+        }
+    }
+}
