@@ -191,6 +191,7 @@ impl Lease {
     /// A request sent at `sent_at` was answered at `now`.
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
         if self.grade == LeaseGrade::Contact {
+            self.round_trips.note_answer(now.saturating_since(sent_at));
             self.settle(now, sent_at);
             self.prove(now, sent_at);
         }

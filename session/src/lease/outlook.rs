@@ -29,7 +29,7 @@ pub enum LeaseOutlook {
     /// [`Sixths`](crate::HeartbeatPace::Sixths), a smaller [`LeaseMargin`], a server that is nearer.
     RoundTripTooLong {
         /// How long the last answers took: the longer of the last heartbeat and its confirmation,
-        /// and under [`LeaseGrade::Contact`] the last ping.
+        /// and under [`LeaseGrade::Contact`] the last ping, or a request since if that was shorter.
         round_trip: Duration,
         /// What the lease counts with: the least timeout that was ever granted to the session.
         timeout: Duration,
@@ -60,6 +60,14 @@ impl RoundTrips {
 
     pub(super) fn note_heartbeat(&mut self, round_trip: Duration) {
         self.heartbeat = Some(round_trip);
+    }
+
+    /// A request of the caller's was answered. What takes a server long says nothing; what comes sooner
+    /// than the last heartbeat's answer shows that answers can. A busy caller leaves no time for pings.
+    pub(super) fn note_answer(&mut self, round_trip: Duration) {
+        if let Some(heartbeat) = &mut self.heartbeat {
+            *heartbeat = round_trip.min(*heartbeat);
+        }
     }
 
     pub(super) fn note_confirmation(&mut self, round_trip: Duration) {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use zk_jute::records::MultiResult;
+use zk_jute::records::{GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode};
 use zk_session::{Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook};
 
@@ -201,6 +201,22 @@ fn round_trips_that_get_shorter_are_noticed() {
         link.round_trip = TIMEOUT / 40;
         assert!(link.run(3 * TIMEOUT), "{grade:?}");
     }
+}
+
+/// Also where the caller's requests leave no time for a ping.
+#[test]
+fn under_contact_requests_show_that_round_trips_got_shorter() {
+    let mut link = Link::connect(thirds(LeaseGrade::Contact, 10), TIMEOUT / 4);
+    assert!(!link.run(5 * TIMEOUT));
+    link.round_trip = TIMEOUT / 40;
+    while !link.in_flight.is_empty() {
+        link.step();
+    }
+    assert!(matches!(link.outlook(), LeaseOutlook::RoundTripTooLong { .. }));
+    let read = GetDataRequest { path: "/a", watch: false };
+    link.lab.session.submit(link.lab.now, 1, &read).expect("accepted");
+    while link.step().is_none_or(|answered| answered.opcode != OpCode::GET_DATA) {}
+    assert!(matches!(link.outlook(), LeaseOutlook::Secure { .. }), "{:?}", link.outlook());
 }
 
 /// What a margin leaves no time for is never called secure, but for `Contact`, where the caller's
