@@ -55,6 +55,12 @@ impl Counters {
         self.passed.iter().filter_map(requests).sum()
     }
 
+    /// Requests, but for those that keep a session and its lease.
+    pub fn requests_but_upkeep(&self) -> u64 {
+        let upkeep = self.requests(Opcode::PING) + self.requests(Opcode::SYNC);
+        self.all_requests() - upkeep
+    }
+
     /// Replies that have passed to clients, to requests with that opcode.
     pub fn replies(&self, opcode: Opcode) -> u64 {
         self.passed(FrameKind::Reply(opcode))
