@@ -71,6 +71,8 @@ async fn a_look_costs_one_list_an_election() {
         followers.push(in_place(&second, ELECTION).await);
         followers.push(in_place(&second, "/other").await);
     }
+    // At its first look, each follower that is not next to lead begins to watch its own candidate.
+    tokio::time::sleep(INTERVAL * 2).await;
     let requests = || [OpCode::GET_CHILDREN, OpCode::GET_DATA].map(|kind| server.requests(kind));
     let before = requests();
     tokio::time::sleep(INTERVAL * 20).await;
