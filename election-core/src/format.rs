@@ -12,25 +12,10 @@ use core::fmt::{self, Write as _};
 
 use heapless::String;
 
+use crate::access::Access;
 use crate::id::NomineeId;
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
 pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError};
-
-/// What a contender wants of what it contends for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// To have it alone: a leader, the holder of a lock, a writer.
-    Exclusive,
-    /// To have it together with all others that share: a reader.
-    Shared,
-}
-
-impl Access {
-    /// Whether a contender with this access and one with the other cannot hold at the same time.
-    pub const fn excludes(self, other: Self) -> bool {
-        matches!((self, other), (Self::Exclusive, _) | (_, Self::Exclusive))
-    }
-}
 
 /// How the contenders of an election or a lock are called, and which children are contenders.
 ///
@@ -317,5 +302,25 @@ impl NomineeId {
     /// format of Curator's leader latch.
     pub fn owns(self, name: &str) -> bool {
         Format::curator_latch().owns(self, name)
+    }
+}
+
+/// In the format of Curator's leader latch.
+impl CandidateName {
+    /// Reads a child's name.
+    ///
+    /// # Errors
+    ///
+    /// [`NameError`] if it is no candidate's, or cannot be kept.
+    pub fn parse(name: &str) -> Result<Self, NameError> {
+        Format::curator_latch().parse(name)
+    }
+
+    /// The sequence of the candidate called `name`, or `None` if it is no candidate.
+    ///
+    /// The rule of an election for [`place`](crate::place::place). It stores nothing, so a name
+    /// of any length counts.
+    pub fn sequence_of(name: &str) -> Option<Sequence> {
+        Format::curator_latch().rival(Access::Exclusive, name)
     }
 }

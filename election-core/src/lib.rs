@@ -31,6 +31,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod access;
 pub mod children;
 mod command;
 mod event;
@@ -45,6 +46,7 @@ mod policy;
 mod recipe;
 mod ticket;
 
+pub use access::Access;
 pub use children::Children;
 pub use command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
@@ -52,8 +54,7 @@ pub use command::{
 };
 pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use format::{
-    Access, CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError,
-    Recovery,
+    CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError, Recovery,
 };
 pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
 pub use lock::{

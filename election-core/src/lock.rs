@@ -11,9 +11,10 @@ mod told;
 
 use thiserror::Error;
 
+use crate::access::Access;
 use crate::command::{Output, Znode};
 use crate::event::Event;
-use crate::format::{Access, Format, Recovery};
+use crate::format::{Format, Recovery};
 use crate::id::NomineeId;
 use crate::name::CandidateName;
 use crate::nominee::{Contest, Nominee, Patience};

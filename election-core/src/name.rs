@@ -1,14 +1,12 @@
 //! Names of contenders, and the number at their end.
 //!
-//! The [`Format`] says what is before the number; order is by the number alone, whatever the name
+//! The [`Format`](crate::Format) says what is before the number; order is by the number alone, whatever the name
 //! starts with (ZOOKEEPER-2931).
 
 use core::fmt;
 
 use heapless::String;
 use thiserror::Error;
-
-use crate::format::{Access, Format};
 
 /// Characters of a sequence.
 pub(crate) const DIGITS: usize = 10;
@@ -87,11 +85,6 @@ pub enum NameError {
 }
 
 impl CandidateName {
-    /// Reads a child's name, in the format of Curator's leader latch.
-    pub fn parse(name: &str) -> Result<Self, NameError> {
-        Format::curator_latch().parse(name)
-    }
-
     pub(crate) fn new(name: &str, sequence: Sequence) -> Result<Self, NameError> {
         let text = String::try_from(name).map_err(|_| NameError::TooLong)?;
         Ok(Self { text, sequence })
@@ -105,15 +98,6 @@ impl CandidateName {
     /// The number that the server appended.
     pub fn sequence(&self) -> Sequence {
         self.sequence
-    }
-
-    /// The sequence of the candidate called `name`, or `None` if it is no candidate, in the format of
-    /// Curator's leader latch.
-    ///
-    /// The rule of an election for [`place`](crate::place::place). It stores nothing, so a name
-    /// of any length counts.
-    pub fn sequence_of(name: &str) -> Option<Sequence> {
-        Format::curator_latch().rival(Access::Exclusive, name)
     }
 }
 

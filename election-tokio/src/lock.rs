@@ -1,6 +1,7 @@
 //! Locks: held by one client at a time, or shared by readers.
 
 mod acquisition;
+mod error;
 mod face;
 mod guard;
 
@@ -8,21 +9,17 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{
-    ElectionNode, Format, LockFailure, LockFormatError, LockOptions, NomineeId, WhenBusy,
-};
+use election_core::{ElectionNode, Format, LockOptions, NomineeId, WhenBusy};
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
-use zk_jute::ErrorCode;
-use zk_session::{SessionEnd, ZnodePath};
+use zk_session::ZnodePath;
 
-pub use guard::{LockGuard, LockLost, ReleaseError};
+pub use error::{LockError, LockLost, ReleaseError};
+pub use guard::LockGuard;
 
 use self::acquisition::Acquisition;
-use crate::acl::{AclError, Acls};
+use crate::acl::Acls;
 use crate::client::Client;
-use crate::error::SharedError;
-use crate::path::PathError;
 use crate::site::{random, site};
 
 /// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and [`Client::write_lock`].
@@ -43,36 +40,6 @@ pub struct Lock {
     data: Bytes,
     acls: Acls,
     options: LockOptions,
-}
-
-/// Why a lock was not acquired.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LockError {
-    /// The path of the lock is invalid.
-    #[error("invalid path of a lock {path:?}: {error}")]
-    InvalidPath {
-        /// The path.
-        path: String,
-        /// What is wrong with it.
-        #[source]
-        error: PathError,
-    },
-    /// The access list is one that no server would take.
-    #[error("invalid access list: {0}")]
-    InvalidAcl(#[from] AclError),
-    /// The operating system gave no random numbers for the contender's id.
-    #[error("no random numbers from the operating system: {0}")]
-    Randomness(#[source] SharedError),
-    /// The lock cannot be held in this format.
-    #[error(transparent)]
-    Format(#[from] LockFormatError),
-    /// Something that asking again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(LockFailure),
-    /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
 }
 
 impl Client {
@@ -197,18 +164,5 @@ impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, options, .. } = self;
         f.debug_struct("Lock").field("path", path).field("options", options).finish_non_exhaustive()
-    }
-}
-
-/// With the name of the server's error code, of which the machine knows the number alone.
-struct Named(LockFailure);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(failure) = self;
-        match *failure {
-            LockFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
-            _ => failure.fmt(f),
-        }
     }
 }

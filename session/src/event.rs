@@ -99,7 +99,7 @@ pub enum Event<R, W> {
     /// The server refused a heartbeat: its znode is gone, or may not be read, or the server has too
     /// much to do. It proves nothing. The next one follows soon (a 24th of the timeout later, and
     /// with each further refusal after twice as long, up to a third); after
-    /// [`start_heartbeats`](crate::Session::start_heartbeats) with another znode, at once.
+    /// [`keep_lease`](crate::Session::keep_lease) with another znode, at once.
     HeartbeatRefused {
         /// Why.
         error: ErrorCode,

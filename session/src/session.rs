@@ -252,7 +252,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Until when no server can have expired the session, less the margin; what that rests on is
     /// the [`LeaseGrade`](crate::LeaseGrade), and whether there are
-    /// [heartbeats](Session::start_heartbeats). `None` before the first connection and once it has
+    /// [heartbeats](Session::keep_lease). `None` before the first connection and once it has
     /// passed.
     pub fn lease_deadline(&self) -> Option<Instant> {
         self.lease.deadline()

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::Access;
+use crate::access::Access;
 use crate::name::CandidateName;
 use crate::place::{Place, place};
 

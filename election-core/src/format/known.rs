@@ -1,6 +1,7 @@
 //! The formats of other libraries.
 
-use super::{Access, Downgrade, Format, IdInName, Label, Layout};
+use super::{Downgrade, Format, IdInName, Label, Layout};
+use crate::access::Access;
 
 const fn exclusive(text: &'static str) -> Label {
     Label { text, access: Access::Exclusive }

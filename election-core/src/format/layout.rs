@@ -4,7 +4,7 @@ use core::fmt;
 
 use thiserror::Error;
 
-use super::Access;
+use crate::access::Access;
 use crate::id::{FIXED_BYTES, NomineeId};
 use crate::name::{CAPACITY, DIGITS};
 

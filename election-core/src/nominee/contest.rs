@@ -1,7 +1,8 @@
 //! What a nominee stands for: which children are in its way, and what it does about them.
 
 use super::stage::{Ahead, Behind, PredecessorWatch};
-use crate::format::{Access, CandidatePrefix, Format};
+use crate::access::Access;
+use crate::format::{CandidatePrefix, Format};
 use crate::id::NomineeId;
 use crate::name::{CandidateName, Sequence};
 use crate::outcome::Obstacle;

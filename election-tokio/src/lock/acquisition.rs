@@ -6,9 +6,8 @@ use election_core::{Departure, LockEnd};
 use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
-use super::LockError;
+use super::error::{LockError, LockLost, ReleaseError};
 use super::face::{LockFace, Shown};
-use super::guard::{LockLost, ReleaseError};
 use crate::client::Client;
 use crate::held::Tenure;
 use crate::hub::Seat;

@@ -6,7 +6,7 @@ use election_core::{Lock, LockEnd, LockNotice, LockState, Phase, Recipe as _};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use zk_session::SessionEnd;
 
-use super::guard::LockLost;
+use super::error::LockLost;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::held::Tenure;

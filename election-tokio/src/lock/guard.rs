@@ -4,13 +4,12 @@ use core::future::Future;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, Cause, Departure, LockFailure, Token};
+use election_core::{CandidateName, Departure, Token};
 use election_session::Site;
 use tokio::time::Instant;
-use zk_session::SessionEnd;
 
-use super::Named;
 use super::acquisition::Acquisition;
+use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
 use crate::held::{GuardedTransaction, Held, Tenure};
 
@@ -30,53 +29,6 @@ use crate::held::{GuardedTransaction, Held, Tenure};
 pub struct LockGuard {
     held: Held<LockLost>,
     acquisition: Acquisition,
-}
-
-/// Why a lock is held no longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum LockLost {
-    /// It was released.
-    #[error("released")]
-    Released,
-    /// The session expired.
-    #[error("the session expired")]
-    SessionExpired,
-    /// The lease deadline passed without proof that the session lives: from then on another client may
-    /// hold the lock.
-    #[error("the lease deadline passed")]
-    LeaseLapsed,
-    /// Somebody else deleted the holder's znode: the lock was broken.
-    #[error("somebody else deleted the holder's znode")]
-    Broken,
-    /// Something that asking again does not repair.
-    #[error("{}", Named(*.0))]
-    Failed(LockFailure),
-    /// The client ended.
-    #[error("{0}")]
-    ClientClosed(SessionEnd),
-}
-
-impl LockLost {
-    pub(super) const fn of_cause(cause: Cause) -> Self {
-        match cause {
-            Cause::SessionExpired => Self::SessionExpired,
-            Cause::LeaseLapsed => Self::LeaseLapsed,
-            Cause::Evicted => Self::Broken,
-        }
-    }
-}
-
-/// The lock is held no longer as far as this client is concerned, but its znode may still be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReleaseError {
-    /// The client ended before a server confirmed the deletion.
-    #[error("{0}; the holder's znode lives on until its session ends")]
-    Unconfirmed(SessionEnd),
-    /// The lock had been lost before.
-    #[error("the lock had been lost: {0}")]
-    AlreadyLost(LockLost),
 }
 
 impl LockGuard {

@@ -12,10 +12,10 @@
 use core::ffi::{c_char, c_int};
 use core::panic::PanicInfo;
 
-use election_core::{Children, 
-    Change, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode, Nominee,
-    NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat, Ticket, Token,
-    Version, Watch, Znode,
+use election_core::{
+    Change, Children, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode,
+    Nominee, NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat,
+    Ticket, Token, Version, Watch, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);

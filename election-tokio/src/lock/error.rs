@@ -1,0 +1,101 @@
+//! Why a lock is not acquired, or not held any more.
+
+use core::fmt;
+
+use election_core::{Cause, LockFailure, LockFormatError};
+use zk_jute::ErrorCode;
+use zk_session::SessionEnd;
+
+use crate::acl::AclError;
+use crate::error::SharedError;
+use crate::path::PathError;
+
+/// Why a lock was not acquired.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The path of the lock is invalid.
+    #[error("invalid path of a lock {path:?}: {error}")]
+    InvalidPath {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: PathError,
+    },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
+    /// The operating system gave no random numbers for the contender's id.
+    #[error("no random numbers from the operating system: {0}")]
+    Randomness(#[source] SharedError),
+    /// The lock cannot be held in this format.
+    #[error(transparent)]
+    Format(#[from] LockFormatError),
+    /// Something that asking again does not repair.
+    #[error("{}", Named(*.0))]
+    Failed(LockFailure),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+/// Why a lock is held no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockLost {
+    /// It was released.
+    #[error("released")]
+    Released,
+    /// The session expired.
+    #[error("the session expired")]
+    SessionExpired,
+    /// The lease deadline passed without proof that the session lives: from then on another client may
+    /// hold the lock.
+    #[error("the lease deadline passed")]
+    LeaseLapsed,
+    /// Somebody else deleted the holder's znode: the lock was broken.
+    #[error("somebody else deleted the holder's znode")]
+    Broken,
+    /// Something that asking again does not repair.
+    #[error("{}", Named(*.0))]
+    Failed(LockFailure),
+    /// The client ended.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+impl LockLost {
+    pub(super) const fn of_cause(cause: Cause) -> Self {
+        match cause {
+            Cause::SessionExpired => Self::SessionExpired,
+            Cause::LeaseLapsed => Self::LeaseLapsed,
+            Cause::Evicted => Self::Broken,
+        }
+    }
+}
+
+/// The lock is held no longer as far as this client is concerned, but its znode may still be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// The client ended before a server confirmed the deletion.
+    #[error("{0}; the holder's znode lives on until its session ends")]
+    Unconfirmed(SessionEnd),
+    /// The lock had been lost before.
+    #[error("the lock had been lost: {0}")]
+    AlreadyLost(LockLost),
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(LockFailure);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(failure) = self;
+        match *failure {
+            LockFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            _ => failure.fmt(f),
+        }
+    }
+}
