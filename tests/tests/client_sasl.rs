@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use election_tokio::{
-    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, Role,
-    SessionEnd, Version, acl::Permissions, sasl::SaslFailure, watch::EventType,
+    Acls, Client, ConnectError, ConnectionState, CreateMode, EndReason, ErrorCode, LeaseGrade,
+    Role, SessionEnd, Version, acl::Permissions, sasl::SaslFailure, watch::EventType,
 };
 use zk_tests::election::{LASTING, follows_this, is_suspended, leads, reaches, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -193,7 +193,9 @@ async fn a_server_that_demands_sasl_keeps_a_client_that_only_pings() -> TestResu
     let proxy = Proxy::to(demanding()?.addr())?;
     let timeout = Duration::from_secs(3);
     let servers = proxy.connect_string();
-    let client = builder(&servers, BOB).session_timeout(timeout).connect().await?;
+    // This grade takes no `sync`s in their place.
+    let builder = builder(&servers, BOB).lease_grade(LeaseGrade::Contact);
+    let client = builder.session_timeout(timeout).connect().await?;
     for pings in [3, 6] {
         let waited = tokio::task::block_in_place(|| {
             proxy.wait_for(SOON, "pings are answered", |counters| {
