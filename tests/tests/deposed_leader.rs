@@ -7,7 +7,7 @@
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{Client, ConnectionState, CreateMode, Error, ErrorKind, Role};
+use election_tokio::{Client, ConnectionState, CreateMode, Error, ErrorKind, LeaseGrade, Role};
 use tokio::sync::Mutex;
 use zk_tests::election::{ELECTION, connect, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -49,7 +49,14 @@ impl Scene {
         })?;
         let deposed = members.wait_for_leader(SOON)?;
         let way = Proxy::to(members.member(deposed).addr())?;
-        let client = connect(&way.connect_string(), TIMEOUT).await?;
+        // A `sync` would be answered by the new leader, and by that transaction the client would know
+        // the deposed one to be behind.
+        let client = Client::builder(&way.connect_string())
+            .session_timeout(TIMEOUT)
+            .lease_grade(LeaseGrade::Contact)
+            .connect_timeout(SOON)
+            .connect()
+            .await?;
         client.create(ELECTION, "", CreateMode::Persistent).await?;
         way.refuse();
         way.cut();
