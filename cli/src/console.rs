@@ -50,7 +50,8 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// A JSON text with what a terminal would act upon or hide written as `\\uXXXX`: the same values.
+/// Escapes, as `\\uXXXX`, the characters of a JSON text that a terminal would act upon or hide. The values
+/// stay the same.
 pub(crate) fn for_terminal(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

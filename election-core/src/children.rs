@@ -198,7 +198,8 @@ fn nearest_and_farthest(
     nearest.into_iter().chain(farthest).map(|(_, name)| name).collect()
 }
 
-/// The first place whose name is not `before`, which those in front of it are and no other is.
+/// Finds the first place with a name that is not `before`. The names in front of it are, and no other
+/// is.
 fn first(index: &dyn Index, order: Order, before: impl Fn(&str) -> bool) -> usize {
     let (mut low, mut high) = (0, index.len(order));
     while low < high {

@@ -1,7 +1,7 @@
 //! How the names of contenders are made and read: one value for each library that there is.
 //!
 //! A name is `start`, an id, a separator, a label and the number that the server appends. The label
-//! says what the contender wants ([`Access`]); the number, and nothing else, says who was first.
+//! says what the contender wants ([`Access`]); the number alone says which contender was first.
 
 mod known;
 mod layout;
@@ -49,7 +49,7 @@ pub enum Child {
     Other,
 }
 
-/// How a create whose reply was lost is cleared up.
+/// How a contender clears up a create after its reply was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// By the id of the contender in the name.

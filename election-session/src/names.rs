@@ -40,7 +40,7 @@ impl Names {
     pub(crate) fn cost(&self) -> usize {
         /// What the recipe does next.
         const LEAST: usize = 1024;
-        /// A search passes over a few names; and who reads all of them need not decode them.
+        /// A search passes over a few names; and one that reads all of them need not decode them.
         const SHARE: usize = 16;
         match self {
             Self::Answer(answer) => answer.len(),

@@ -200,8 +200,8 @@ async fn the_leader_and_the_next_one_commit_and_others_sync(server: ServerKind) 
 
 impl Queue {
     /// Of the first of the queue, after the one before it has gone: it was woken, and leads. It
-    /// looks once (`looks`), at a list and at its own candidate, unless it knew that it was next. Nobody else hears anything, or does
-    /// anything but to settle.
+    /// looks once (`looks`), at a list and at its own candidate, unless it knew that it was next. No
+    /// other client hears anything, or does anything but to settle.
     fn assert_the_first_leads(&self, before: &[Traffic], looks: u64) {
         let sent = since(before, &self.traffic());
         let (first, rest) = sent.split_first().expect("the first");

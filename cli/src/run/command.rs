@@ -14,7 +14,7 @@ use crate::console;
 use crate::exit::CommandExit;
 use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
 
-/// How often a process is looked at whose end makes no noise.
+/// How often processes are polled for their end: the guard, and those that it leaves behind.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What to start.
@@ -39,7 +39,7 @@ pub(super) enum Input {
 pub(super) enum Privileges {
     /// No other user: whatever it starts can be stopped.
     Fixed,
-    /// Another user, whose processes refuse signals.
+    /// Its processes are those of another user, and refuse signals.
     MayGrow,
 }
 

@@ -1,4 +1,4 @@
-//! A COMMAND whose processes fork without end, each into a session of its own.
+//! COMMAND forks without end, each process into a session of its own.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -23,7 +23,7 @@ const CHAINS: &str = r#"
     trap 'exit 3' TERM
     while :; do sleep 0.02; done"#;
 
-/// Has `end` bring about the end of a `zkelect` whose COMMAND forks.
+/// Starts `zkelect` with a COMMAND that forks, and lets `end` end it.
 fn are_ended(label: &str, end: impl FnOnce(&Run), code: Option<i32>) {
     let server = Served::start(label, &[]);
     let folder = Folder::new(&format!("{label}-run"));

@@ -1,4 +1,4 @@
-//! A COMMAND that becomes another user, whose processes refuse signals.
+//! COMMAND becomes another user: its processes refuse signals.
 //!
 //! To have one takes root: the tests pass without having tested anything otherwise.
 

@@ -100,7 +100,7 @@ impl Format {
         Self(&LEADER_ELECTION_SUPPORT)
     }
 
-    /// `le_#`: Comcast's go-leaderelection. A child whose name contains `DONE` ends the election; any
+    /// `le_#`: Comcast's go-leaderelection. A child with `DONE` in its name ends the election; any
     /// other foreign child is taken for a candidate there.
     pub const fn go_leaderelection() -> Self {
         Self(&GO_LEADERELECTION)

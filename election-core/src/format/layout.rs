@@ -19,7 +19,7 @@ pub struct Layout {
     /// What is between the id and the label.
     pub separator: &'static str,
     /// What is before the number of a contender. A name is made with the first one of its access; a
-    /// child whose name has any of them before its number is a contender, whatever else precedes it. In
+    /// child with any of them before its number is a contender, whatever else precedes it. In
     /// a format without an id the label is all that does.
     pub labels: &'static [Label],
     /// What becomes of the name of a writer that goes on as a reader.
@@ -27,7 +27,7 @@ pub struct Layout {
     /// The data that a contender has to have, where the format prescribes it; elsewhere it is the
     /// user's.
     pub data: Option<&'static [u8]>,
-    /// A child whose name contains this ends the contest for good.
+    /// A child with this in its name ends the contest for good.
     pub tombstone: Option<&'static str>,
 }
 
@@ -36,7 +36,7 @@ pub struct Layout {
 pub struct Label {
     /// The text.
     pub text: &'static str,
-    /// What a contender wants whose name has it.
+    /// What a contender with this label wants.
     pub access: Access,
 }
 

@@ -115,7 +115,7 @@ pub struct Created {
 }
 
 impl Client {
-    /// Creates a znode that everybody may do everything with.
+    /// Creates a znode with an open access list: every client may do everything with it.
     ///
     /// Cancel safe: the znode may be created all the same.
     ///

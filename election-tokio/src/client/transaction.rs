@@ -147,7 +147,7 @@ impl Client {
 }
 
 impl Transaction {
-    /// Creates a znode that everybody may do everything with.
+    /// Creates a znode with an open access list: every client may do everything with it.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
         self.create_with_acl(path, data, mode, &Acls::open())
     }

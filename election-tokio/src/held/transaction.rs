@@ -25,7 +25,7 @@ impl GuardedTransaction {
         Self { tenure, transaction: client.transaction().check(znode, Version::ANY) }
     }
 
-    /// Creates a znode that everybody may do everything with.
+    /// Creates a znode with an open access list: every client may do everything with it.
     pub fn create(self, path: &str, data: impl Into<Bytes>, mode: CreateMode) -> Self {
         Self { transaction: self.transaction.create(path, data, mode), ..self }
     }

@@ -54,8 +54,8 @@ pub enum LockLost {
     /// hold the lock.
     #[error("the lease deadline passed")]
     LeaseLapsed,
-    /// Somebody else deleted the holder's znode: the lock was broken.
-    #[error("somebody else deleted the holder's znode")]
+    /// Another client deleted the holder's znode: the lock was broken.
+    #[error("another client deleted the holder's znode")]
     Broken,
     /// Something that asking again does not repair.
     #[error("{}", Named(*.0))]
