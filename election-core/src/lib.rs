@@ -27,7 +27,8 @@
 //! A nominee stands when its own znode is created and found to belong to this session: by the reply to
 //! the create, if that tells the metadata, or by a read. In between lies what a lost reply to the create
 //! makes necessary: a barrier, a list, a look for the own id, and a check which session owns what was
-//! found. Before it leads, its own znode is read, and watched.
+//! found. As soon as it leads, and before that where it waits for one predecessor only, its own znode
+//! is read, and watched.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -132,20 +132,19 @@ impl Nominee {
         }
     }
 
-    /// By an own znode that is watched; one that is not will be.
+    /// By an own znode that was verified on this connection. Where the reply to its creation did that, the
+    /// watch follows, and is not waited for: the list has just shown the znode.
     fn lead(&mut self) -> Option<Notice> {
-        let Stage::Standing(Standing { own, own_watch: OwnWatch::Armed { token, ticket }, .. }) =
-            &self.stage
-        else {
+        let Stage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
             return None;
         };
-        let token = *token;
-        self.stage = Stage::Leading(Leading {
-            own: own.clone(),
-            token,
-            watch: LeaderWatch::Armed(*ticket),
-            tenure: Tenure::Active,
-        });
+        let (token, watch) = match *own_watch {
+            OwnWatch::Armed { token, ticket } => (token, LeaderWatch::Armed(ticket)),
+            OwnWatch::Unset { token } => (token, LeaderWatch::Due),
+            OwnWatch::Unread | OwnWatch::Due { .. } => return None,
+        };
+        let (own, tenure) = (own.clone(), Tenure::Active);
+        self.stage = Stage::Leading(Leading { own, token, watch, tenure });
         Some(Notice::Elected(token))
     }
 

@@ -67,7 +67,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// Which notice may follow which; `verified` is the own znode, as read on this connection.
+    /// Which notice may follow which; `verified` is the own znode, as told on this connection.
     pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
         match (self, notice) {
             (
@@ -265,6 +265,8 @@ impl Client {
         };
         match answer {
             Answer::Created(name, stat) => {
+                let owned = stat.filter(|stat| stat.owner == Some(self.session));
+                self.verified = owned.map(|stat| stat.token).or(self.verified);
                 self.reply(ticket, Ok(Reply::Created { name: &name.text(), stat }))
             }
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),

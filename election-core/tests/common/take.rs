@@ -360,8 +360,12 @@ impl World {
         }
         client.has_held = true;
         let client = &self.clients[i];
-        if !client.watchers.iter().any(|watcher| Some(watcher.name) == client.candidate()) {
-            self.fault = Some(format!("{i}: elected without a watch on the own znode"));
+        let is_own = |name: &Name| Some(*name) == client.candidate();
+        let mut reads = client.requests.iter().map(|(_, request)| request);
+        let is_read = reads.any(|request| matches!(request, Request::Read(name) if is_own(name)));
+        if !is_read && !client.watchers.iter().any(|watcher| is_own(&watcher.name)) {
+            self.fault =
+                Some(format!("{i}: elected without a watch on the own znode, or its read"));
         }
     }
 }

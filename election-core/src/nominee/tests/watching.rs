@@ -22,28 +22,27 @@ impl Script {
     }
 }
 
+/// Three requests, of which it waits for two.
 #[test]
-fn a_leader_is_watched_before_it_leads() {
+fn a_nominee_that_is_free_leads_by_the_list_and_is_watched_then() {
     let mut script = Script::created_with_stat();
     script.list(&[OWN]);
-    assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), None));
-    assert_eq!(script.nominee.role(), Role::Standing);
-    assert_eq!(
-        script.nominee.heartbeat(),
-        Some(Znode::Child(OWN)),
-        "the lease is proved meanwhile"
-    );
+    let elected = Some(Notice::Elected(Token::new(50)));
+    assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), elected));
+    assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) });
+    assert_eq!(script.nominee.heartbeat(), Some(Znode::Child(OWN)));
     script.answer(Ok(read(SESSION, 50)));
-    assert_eq!((script.asked.as_str(), script.notice), ("", Some(Notice::Elected(Token::new(50)))));
+    assert_eq!((script.asked.as_str(), script.notice), ("", None));
 }
 
+/// By a server that lags.
 #[test]
-fn a_candidate_that_is_gone_when_it_is_to_lead_does_not() {
+fn a_candidate_that_is_gone_when_it_is_to_be_watched_leads_no_longer() {
     for gone in [Err(Failure::NoNode), Ok(read(SESSION, 51)), Ok(read(NEXT_SESSION, 50))] {
         let mut script = Script::created_with_stat();
         script.list(&[OWN]);
         script.answer(gone);
-        assert_eq!(script.notice, Some(Notice::CandidateLost(Cause::Evicted)));
+        assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
         assert_eq!(script.asked, "create");
     }
 }
