@@ -43,6 +43,7 @@ impl Nominee {
             Stage::Leading(Leading { own, .. }) => {
                 let own = own.clone();
                 self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Resigned });
+                self.link.abandon_own_read();
                 None
             }
             Stage::Leaving(Leaving { afterwards: afterwards @ Afterwards::StandAgain, .. }) => {

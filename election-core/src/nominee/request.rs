@@ -61,6 +61,15 @@ impl Link {
         }
     }
 
+    /// Awaits the reply to a read of the own znode no longer: what it tells is of no use any more.
+    pub(super) fn abandon_own_read(&mut self) {
+        if let Self::Up { awaits, .. } = self
+            && let Awaits::Answer(InFlight { request: Request::ReadOwn, .. }) = awaits
+        {
+            *awaits = Awaits::Nothing;
+        }
+    }
+
     /// What awaits the reply with this ticket.
     pub(super) fn awaiting(self, ticket: Ticket) -> Option<(SessionId, InFlight)> {
         match self {

@@ -360,7 +360,7 @@ impl Client {
         if !self.is_up() {
             return Err(format!("{request:?} is asked for while the link is down"));
         }
-        if !ticket.is_cleanup() && self.unanswered().any(|ticket| !ticket.is_cleanup()) {
+        if !ticket.is_cleanup() && self.unanswered().any(|ticket| self.is_awaited(ticket)) {
             return Err(format!("{request:?} is asked for while another request is in flight"));
         }
         if matches!(request, Request::Create(_)) {
@@ -379,6 +379,22 @@ impl Client {
     pub fn unanswered(&self) -> impl Iterator<Item = Ticket> {
         let due = self.due.iter().map(|due| due.ticket);
         due.chain(self.requests.iter().map(|(ticket, _)| *ticket))
+    }
+
+    /// Whether the reply may matter: a nominee that leaves deletes its znode at once, also while it is
+    /// being read.
+    pub fn is_awaited(&self, ticket: Ticket) -> bool {
+        let reads_own = |request: &Request| {
+            matches!(request, Request::Read(name) | Request::ReadUnwatched(name)
+                if name.client == self.index)
+        };
+        let mut sent = self.requests.iter().filter(|(sent, _)| *sent == ticket);
+        let mut due = self.due.iter().filter(|due| due.ticket == ticket);
+        let is_own_read = sent.any(|(_, request)| reads_own(request))
+            || due.any(
+                |due| matches!(due.answer, Answer::Read(name, _) if name.client == self.index),
+            );
+        !ticket.is_cleanup() && !(self.nominee.role() == Role::Leaving && is_own_read)
     }
 
     fn compare_role_with_notices(&self) -> Result<(), String> {

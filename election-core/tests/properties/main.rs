@@ -104,7 +104,7 @@ fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(
     if !client.is_up() {
         return Ok(());
     }
-    let Some(ticket) = client.unanswered().find(|ticket| !ticket.is_cleanup()) else {
+    let Some(ticket) = client.unanswered().find(|ticket| client.is_awaited(*ticket)) else {
         return Ok(());
     };
     let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };

@@ -39,6 +39,8 @@ mod old_servers;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod round_trips;
+#[cfg(test)]
 mod sasl;
 #[cfg(test)]
 mod server;

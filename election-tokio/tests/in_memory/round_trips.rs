@@ -1,0 +1,72 @@
+//! How many round trips a caller waits for, in virtual time.
+
+use core::time::Duration;
+
+use election_tokio::{Client, CreateMode, Departure, HeartbeatPace, KeepReady, LeaseGrade};
+use tokio::time::Instant;
+
+use crate::server::Server;
+
+const LOCK: &str = "/lock";
+const ROUND_TRIP: Duration = Duration::from_millis(10);
+const TIMEOUT: Duration = Duration::from_secs(12);
+
+/// Sessions of this age; a third of the timeout is the time between two pings.
+const AGES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(700),
+    Duration::from_millis(3_900),
+    Duration::from_millis(5_100),
+    Duration::from_secs(30),
+    Duration::from_secs(1_000),
+];
+
+/// Round trips from asking for a free lock until it is held, and from its release until that is
+/// confirmed.
+async fn lock_and_unlock(server: &Server, client: &Client) -> (f64, f64) {
+    let trips = |since: Instant| since.elapsed().div_duration_f64(ROUND_TRIP);
+    let asked = Instant::now();
+    let guard = client.lock(LOCK).lock().await.unwrap();
+    let acquiring = trips(asked);
+    assert!(guard.is_valid());
+    let released = Instant::now();
+    assert_eq!(guard.release().await, Ok(Departure::Deleted));
+    assert_eq!(server.children(LOCK).len(), 0);
+    (acquiring, trips(released))
+}
+
+async fn client(server: &Server, grade: LeaseGrade, keep: KeepReady) -> Client {
+    let builder = server.builder().session_timeout(TIMEOUT).lease_grade(grade).keep_ready(keep);
+    let client = builder.heartbeat_pace(HeartbeatPace::Thirds).connect().await.unwrap();
+    client.create(LOCK, "", CreateMode::Persistent).await.unwrap();
+    server.state().latency = ROUND_TRIP;
+    client
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_is_taken_and_let_go_in_three_round_trips_under_contact() {
+    for age in AGES {
+        let server = Server::new();
+        let client = client(&server, LeaseGrade::Contact, KeepReady::WhileNeeded).await;
+        tokio::time::sleep(age).await;
+        for turn in ["first", "second"] {
+            let (acquiring, releasing) = lock_and_unlock(&server, &client).await;
+            assert!(acquiring < 2.5, "{acquiring} round trips, {turn} time, {age:?} old");
+            assert!(releasing < 1.5, "{releasing} round trips, {turn} time, {age:?} old");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_is_taken_and_let_go_in_four_round_trips_under_quorum() {
+    for age in AGES {
+        let server = Server::new();
+        let client = client(&server, LeaseGrade::Quorum, KeepReady::Always).await;
+        tokio::time::sleep(age).await;
+        for turn in ["first", "second"] {
+            let (acquiring, releasing) = lock_and_unlock(&server, &client).await;
+            assert!(acquiring < 3.5, "{acquiring} round trips, {turn} time, {age:?} old");
+            assert!(releasing < 1.5, "{releasing} round trips, {turn} time, {age:?} old");
+        }
+    }
+}
