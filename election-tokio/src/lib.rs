@@ -19,6 +19,7 @@ mod held;
 mod hub;
 mod lock;
 mod path;
+mod queue;
 pub mod recipe;
 pub mod sasl;
 mod site;
@@ -42,13 +43,13 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
-pub use lock::{Lock, LockError, LockGuard, LockLost, ReleaseError};
+pub use lock::{Contender, Lock, LockError, LockGuard, LockLost, ReleaseError, Removal, Turn};
 pub use state::{ConnectFailure, ConnectionState};
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, Format, LockFailure, LockFormatError, NodeKind,
+    Access, CandidateName, Departure, ElectionNode, Format, LockFailure, LockFormatError, NodeKind,
     NominationError, NomineeId, OnLoss, Sequence, Token,
 };
 pub use election_session::KeepReady;

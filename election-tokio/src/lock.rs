@@ -1,6 +1,7 @@
 //! Locks: held by one client at a time, or shared by readers.
 
 mod acquisition;
+mod contenders;
 mod error;
 mod face;
 mod guard;
@@ -14,6 +15,7 @@ use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
+pub use contenders::{Contender, Removal, Turn};
 pub use error::{LockError, LockLost, ReleaseError};
 pub use guard::LockGuard;
 

@@ -1,15 +1,14 @@
 //! Who stands in an election.
 
-use std::vec;
-
 use bytes::Bytes;
 use election_core::{CandidateName, Sequence, Token};
-use zk_jute::{OpCode, SessionId};
+use zk_jute::SessionId;
 
 use super::Election;
-use crate::client::Client;
-use crate::error::{Error, ErrorKind};
-use crate::path::child_path;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::queue::{Queue, Queued};
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,16 +32,18 @@ impl Candidate {
     pub fn is_ephemeral(&self) -> bool {
         self.session != SessionId::NONE
     }
+
+    fn of(queued: Queued<()>) -> Self {
+        let Queued { name, sequence, data, stat, said: () } = queued;
+        let token = Token::new(stat.czxid.get());
+        Self { name, sequence, session: stat.ephemeral_owner, token, data }
+    }
 }
 
 /// The candidates of an election, read one after another: made by [`Election::read_candidates`].
 #[derive(Debug)]
 #[must_use = "nothing is read until it is asked for"]
-pub struct Candidates {
-    client: Client,
-    path: String,
-    names: vec::IntoIter<(Sequence, String)>,
-}
+pub struct Candidates(Queue<()>);
 
 impl Candidates {
     /// Reads the next candidate, in their order; one that has gone meanwhile is passed over. `None`
@@ -52,29 +53,14 @@ impl Candidates {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_data`], but for what is not there.
+    /// Those of [`Client::get_data`](crate::Client::get_data), but for what is not there.
     pub async fn next(&mut self) -> Result<Option<Candidate>, Error> {
-        for (sequence, name) in self.names.by_ref() {
-            match self.client.get_data(&child_path(&self.path, &name)).await {
-                Ok((data, stat)) => {
-                    return Ok(Some(Candidate {
-                        name,
-                        sequence,
-                        session: stat.ephemeral_owner,
-                        token: Token::new(stat.czxid.get()),
-                        data,
-                    }));
-                }
-                Err(error) if error.is_no_node() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
+        Ok(self.0.next().await?.map(Candidate::of))
     }
 
     /// How many were listed and not read yet.
     pub fn remaining(&self) -> usize {
-        self.names.len()
+        self.0.remaining()
     }
 }
 
@@ -87,19 +73,11 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`], but for an election node that does not exist.
+    /// Those of [`Client::get_children`](crate::Client::get_children), but for an election node that
+    /// does not exist.
     pub async fn read_candidates(&self) -> Result<Candidates, Error> {
-        let mut names: Vec<_> = match self.client.get_children(&self.path).await {
-            Err(error) if error.is_no_node() => Vec::new(),
-            children => {
-                let placed =
-                    |name: &str| Some((CandidateName::sequence_of(name)?, name.to_owned()));
-                children?.iter().filter_map(placed).collect()
-            }
-        };
-        names.sort_unstable();
-        let (client, path) = (self.client.clone(), self.path.clone());
-        Ok(Candidates { client, path, names: names.into_iter() })
+        let placed = |name: &str| Some((CandidateName::sequence_of(name)?, ()));
+        Queue::list(&self.client, &self.path, placed).await.map(Candidates)
     }
 
     /// The candidates in their order, the one that leads first. What is not a candidate is left
@@ -112,21 +90,12 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`] and [`Client::get_data`], but for what is not there; and
+    /// Those of [`Client::get_children`](crate::Client::get_children) and
+    /// [`Client::get_data`](crate::Client::get_data), but for what is not there; and
     /// [`ErrorKind::ReplyTooLarge`] if the data of all together is above
     /// [`max_reply`](crate::ClientBuilder::max_reply): participants decide how much they write.
     pub async fn candidates(&self) -> Result<Vec<Candidate>, Error> {
-        let limit = self.client.shared().max_reply;
-        let mut reading = self.read_candidates().await?;
-        let (mut candidates, mut length) = (Vec::new(), 0);
-        while let Some(candidate) = reading.next().await? {
-            length += candidate.data.len();
-            if length > limit {
-                let kind = ErrorKind::ReplyTooLarge { length, limit };
-                return Err(Error::new(OpCode::GET_DATA, &self.path, kind));
-            }
-            candidates.push(candidate);
-        }
-        Ok(candidates)
+        let all = self.read_candidates().await?.0.read_all().await?;
+        Ok(all.into_iter().map(Candidate::of).collect())
     }
 }

@@ -14,6 +14,8 @@ mod back_pressure;
 mod cancellation;
 mod candidates;
 #[cfg(test)]
+mod contenders;
+#[cfg(test)]
 mod cost;
 mod errors;
 #[cfg(test)]

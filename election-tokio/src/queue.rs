@@ -1,0 +1,108 @@
+//! The children of a node that stand in a queue, read one after another in their order.
+
+use std::vec;
+
+use bytes::Bytes;
+use election_core::Sequence;
+use zk_jute::OpCode;
+use zk_jute::records::Stat;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::path::child_path;
+
+/// Names of children, and what each of them says besides its number.
+#[derive(Debug)]
+pub(crate) struct Queue<X> {
+    client: Client,
+    path: String,
+    names: vec::IntoIter<(Sequence, X, String)>,
+}
+
+/// A child, as it was when it was read.
+#[derive(Debug)]
+pub(crate) struct Queued<X> {
+    pub(crate) name: String,
+    pub(crate) sequence: Sequence,
+    /// What its name says besides.
+    pub(crate) said: X,
+    pub(crate) data: Bytes,
+    pub(crate) stat: Stat,
+}
+
+impl<X: Ord> Queue<X> {
+    /// Lists the children that `placed` gives a place; a node that does not exist has none. Those of one
+    /// number are in the order of what their names say.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_children`], but for a node that does not exist.
+    pub(crate) async fn list(
+        client: &Client,
+        path: &str,
+        placed: impl Fn(&str) -> Option<(Sequence, X)>,
+    ) -> Result<Self, Error> {
+        let mut names: Vec<_> = match client.get_children(path).await {
+            Err(error) if error.is_no_node() => Vec::new(),
+            children => {
+                let placed = |name: &str| {
+                    let (sequence, said) = placed(name)?;
+                    Some((sequence, said, name.to_owned()))
+                };
+                children?.iter().filter_map(placed).collect()
+            }
+        };
+        names.sort_unstable();
+        let (client, path) = (client.clone(), path.to_owned());
+        Ok(Self { client, path, names: names.into_iter() })
+    }
+}
+
+impl<X> Queue<X> {
+    /// Reads the next child; one that has gone meanwhile is passed over. `None` after the last one.
+    ///
+    /// Cancel safe: the child that was being read is passed over then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_data`], but for what is not there.
+    pub(crate) async fn next(&mut self) -> Result<Option<Queued<X>>, Error> {
+        for (sequence, said, name) in self.names.by_ref() {
+            match self.client.get_data(&child_path(&self.path, &name)).await {
+                Ok((data, stat)) => {
+                    return Ok(Some(Queued { name, sequence, said, data, stat }));
+                }
+                Err(error) if error.is_no_node() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many were listed and not read yet.
+    pub(crate) fn remaining(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Reads all that are left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::next`], and [`ErrorKind::ReplyTooLarge`] if the data of all together is above
+    /// what the client keeps of one reply: participants decide how much they write.
+    pub(crate) async fn read_all(&mut self) -> Result<Vec<Queued<X>>, Error> {
+        let limit = self.client.shared().max_reply;
+        let (mut all, mut length) = (Vec::new(), 0);
+        while let Some(queued) = self.next().await? {
+            length += queued.data.len();
+            if length > limit {
+                let kind = ErrorKind::ReplyTooLarge { length, limit };
+                return Err(Error::new(OpCode::GET_DATA, &self.path, kind));
+            }
+            all.push(queued);
+        }
+        Ok(all)
+    }
+}
