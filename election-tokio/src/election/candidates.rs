@@ -8,7 +8,7 @@ use super::Election;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::queue::{Queue, Queued};
+use crate::ordered_children::{OrderedChild, OrderedChildren};
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ impl Candidate {
         self.session != SessionId::NONE
     }
 
-    fn of(queued: Queued<()>) -> Self {
-        let Queued { name, sequence, data, stat, said: () } = queued;
+    fn of(child: OrderedChild<()>) -> Self {
+        let OrderedChild { name, sequence, data, stat, said: () } = child;
         let token = Token::new(stat.czxid.get());
         Self { name, sequence, session: stat.ephemeral_owner, token, data }
     }
@@ -43,7 +43,7 @@ impl Candidate {
 /// The candidates of an election, read one after another: made by [`Election::read_candidates`].
 #[derive(Debug)]
 #[must_use = "nothing is read until it is asked for"]
-pub struct Candidates(Queue<()>);
+pub struct Candidates(OrderedChildren<()>);
 
 impl Candidates {
     /// Reads the next candidate, in their order; one that has gone meanwhile is passed over. `None`
@@ -77,7 +77,7 @@ impl Election {
     /// does not exist.
     pub async fn read_candidates(&self) -> Result<Candidates, Error> {
         let placed = |name: &str| Some((CandidateName::sequence_of(name)?, ()));
-        Queue::list(&self.client, &self.path, placed).await.map(Candidates)
+        OrderedChildren::list(&self.client, &self.path, placed).await.map(Candidates)
     }
 
     /// The candidates in their order, the one that leads first. What is not a candidate is left

@@ -8,8 +8,8 @@ use super::Lock;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::ordered_children::{OrderedChild, OrderedChildren};
 use crate::path::child_path;
-use crate::queue::{Queue, Queued};
 
 /// A contender's znode, as [`Lock::contenders`] has read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Contender {
         self.session != SessionId::NONE
     }
 
-    fn of(queued: Queued<Access>) -> Self {
-        let Queued { name, sequence, said: access, data, stat } = queued;
+    fn of(child: OrderedChild<Access>) -> Self {
+        let OrderedChild { name, sequence, said: access, data, stat } = child;
         Self {
             name,
             sequence,
@@ -104,9 +104,9 @@ impl Lock {
             Child::Contender { access, sequence } => Some((sequence, access)),
             _ => None,
         };
-        let mut queue = Queue::list(&self.client, &self.path, placed).await?;
+        let mut children = OrderedChildren::list(&self.client, &self.path, placed).await?;
         let mut contenders: Vec<Contender> =
-            queue.read_all().await?.into_iter().map(Contender::of).collect();
+            children.read_all().await?.into_iter().map(Contender::of).collect();
         for at in 0..contenders.len() {
             let (earlier, rest) = contenders.split_at_mut(at);
             if let Some(own) = rest.first_mut()

@@ -13,7 +13,7 @@ use crate::path::child_path;
 
 /// Names of children, and what each of them says besides its number.
 #[derive(Debug)]
-pub(crate) struct Queue<X> {
+pub(crate) struct OrderedChildren<X> {
     client: Client,
     path: String,
     names: vec::IntoIter<(Sequence, X, String)>,
@@ -21,7 +21,7 @@ pub(crate) struct Queue<X> {
 
 /// A child, as it was when it was read.
 #[derive(Debug)]
-pub(crate) struct Queued<X> {
+pub(crate) struct OrderedChild<X> {
     pub(crate) name: String,
     pub(crate) sequence: Sequence,
     /// What its name says besides.
@@ -30,7 +30,7 @@ pub(crate) struct Queued<X> {
     pub(crate) stat: Stat,
 }
 
-impl<X: Ord> Queue<X> {
+impl<X: Ord> OrderedChildren<X> {
     /// Lists the children that `placed` gives a place; a node that does not exist has none. Those of one
     /// number are in the order of what their names say.
     ///
@@ -60,7 +60,7 @@ impl<X: Ord> Queue<X> {
     }
 }
 
-impl<X> Queue<X> {
+impl<X> OrderedChildren<X> {
     /// Reads the next child; one that has gone meanwhile is passed over. `None` after the last one.
     ///
     /// Cancel safe: the child that was being read is passed over then.
@@ -68,11 +68,11 @@ impl<X> Queue<X> {
     /// # Errors
     ///
     /// Those of [`Client::get_data`], but for what is not there.
-    pub(crate) async fn next(&mut self) -> Result<Option<Queued<X>>, Error> {
+    pub(crate) async fn next(&mut self) -> Result<Option<OrderedChild<X>>, Error> {
         for (sequence, said, name) in self.names.by_ref() {
             match self.client.get_data(&child_path(&self.path, &name)).await {
                 Ok((data, stat)) => {
-                    return Ok(Some(Queued { name, sequence, said, data, stat }));
+                    return Ok(Some(OrderedChild { name, sequence, said, data, stat }));
                 }
                 Err(error) if error.is_no_node() => {}
                 Err(error) => return Err(error),
@@ -90,18 +90,18 @@ impl<X> Queue<X> {
     ///
     /// # Errors
     ///
-    /// Those of [`Queue::next`], and [`ErrorKind::ReplyTooLarge`] if the data of all together is above
+    /// Those of [`OrderedChildren::next`], and [`ErrorKind::ReplyTooLarge`] if the data of all together is above
     /// what the client keeps of one reply: participants decide how much they write.
-    pub(crate) async fn read_all(&mut self) -> Result<Vec<Queued<X>>, Error> {
+    pub(crate) async fn read_all(&mut self) -> Result<Vec<OrderedChild<X>>, Error> {
         let limit = self.client.shared().max_reply;
         let (mut all, mut length) = (Vec::new(), 0);
-        while let Some(queued) = self.next().await? {
-            length += queued.data.len();
+        while let Some(child) = self.next().await? {
+            length += child.data.len();
             if length > limit {
                 let kind = ErrorKind::ReplyTooLarge { length, limit };
                 return Err(Error::new(OpCode::GET_DATA, &self.path, kind));
             }
-            all.push(queued);
+            all.push(child);
         }
         Ok(all)
     }
