@@ -51,3 +51,12 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct ProjectReadme;
+
+/// And those of the pages about recipes.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/lock.md")]
+struct LockPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/shared-lock.md")]
+struct SharedLockPage;
