@@ -8,6 +8,7 @@ use crate::ticket::Ticket;
 pub(super) enum Request {
     Create,
     CreateElectionNode,
+    CreateHome,
     Barrier,
     Search,
     ReadFound,
