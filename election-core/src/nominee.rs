@@ -187,7 +187,7 @@ impl Nominee {
     /// Whether there is a [next command](Self::next_command).
     pub(crate) fn has_command(&self) -> bool {
         matches!(self.link, Link::Up { awaits: Awaits::Nothing, .. })
-            && self.stage.demand(self.contest, self.next_prefix()).is_some()
+            && self.stage.demand(self.contest.home, self.next_prefix()).is_some()
     }
 
     /// Whether it stands, and waits for others to go of whom none is before it.
@@ -215,7 +215,7 @@ impl Nominee {
             return false;
         };
         let next = self.next_prefix();
-        self.stage.demand(self.contest, next).is_some_and(|(wanted, op)| {
+        self.stage.demand(self.contest.home, next).is_some_and(|(wanted, op)| {
             let watch = match op {
                 Op::Read { watch, .. } | Op::List { watch, .. } => watch,
                 _ => Watch::None,
@@ -240,7 +240,7 @@ impl Nominee {
             return Reaction::default();
         }
         let next = self.next_prefix();
-        let wanted = self.stage.demand(self.contest, next).map(|(request, _)| request);
+        let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);
         if wanted != Some(request) {
             return Reaction::default();
         }
@@ -257,8 +257,8 @@ impl Nominee {
             Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
             Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
             Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
-            Request::List => self.list_answered(Some(ticket), result).into(),
-            Request::Look => self.list_answered(None, result).into(),
+            Request::List | Request::Look => self.list_answered(None, result).into(),
+            Request::WatchList => self.list_answered(Some(ticket), result).into(),
             Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
             Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
@@ -303,7 +303,7 @@ impl Nominee {
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
-        let (request, op) = self.stage.demand(self.contest, next)?;
+        let (request, op) = self.stage.demand(self.contest.home, next)?;
         let ticket = Ticket::of_part(self.contest.part, self.incarnation, self.steps);
         self.steps = self.steps.wrapping_add(1);
         if request == Request::Create {

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use super::home::Home;
 use super::stage::{Ahead, Behind, PredecessorWatch};
 use crate::access::Access;
-use crate::command::{CreateMode, Watch};
+use crate::command::CreateMode;
 use crate::format::{CandidatePrefix, Format};
 use crate::id::NomineeId;
 use crate::name::{CandidateName, Sequence};
@@ -73,14 +73,6 @@ impl Contest {
             Remaining::More => Ahead::Others { leader: kept(lowest)? },
         };
         Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
-    }
-
-    /// Which watch the list leaves that decides on the place.
-    pub(super) const fn watch_on_list(self) -> Watch {
-        match (self.rule, self.patience) {
-            (Rule::Room(_), Patience::Waits) => Watch::Other,
-            (Rule::Room(_), Patience::Leaves) | (Rule::Turn, _) => Watch::None,
-        }
     }
 
     /// How often what the contenders are below is created for one of them, or that which it is itself

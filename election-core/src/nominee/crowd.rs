@@ -14,7 +14,8 @@ use crate::outcome::{Cause, Notice};
 use crate::ticket::Ticket;
 
 impl Nominee {
-    /// By a list that left this watch.
+    /// By a list, which may have left a watch. The first one leaves none: where there is room, none is
+    /// needed.
     pub(super) fn take_room(
         &mut self,
         children: Children<'_>,
@@ -51,7 +52,7 @@ impl Nominee {
                 None
             }
             (_, watch) => {
-                *position = Position::Crowded(watch.map_or(ListWatch::Due, ListWatch::Armed));
+                *position = Position::Crowded(watch.map_or(ListWatch::Unset, ListWatch::Armed));
                 Some(Notice::Following)
             }
         }

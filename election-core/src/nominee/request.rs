@@ -16,6 +16,7 @@ pub(super) enum Request {
     ReadOwn,
     List,
     Look,
+    WatchList,
     InspectGhost,
     ReadPredecessor,
     DeleteOwn,

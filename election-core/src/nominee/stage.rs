@@ -1,7 +1,6 @@
 //! The states of a nomination. Each holds what it needs and nothing else, and says what it asks
 //! for: the command is a function of the state, so a retry is entering the state again.
 
-use super::contest::Contest;
 use super::home::Home;
 use super::request::Request;
 use crate::command::{CreateMode, ExpectedVersion, Op, Watch};
@@ -117,9 +116,9 @@ pub(super) enum Position {
 /// Whether a watch tells of the next change among the contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ListWatch {
+    /// Not yet: there may be room by now.
+    Unset,
     Armed(Ticket),
-    /// It fired: to be listed again.
-    Due,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -242,15 +241,10 @@ impl Entering {
 
 impl Stage {
     /// The one thing that this state asks for, if it asks for anything.
-    pub(super) fn demand(
-        &self,
-        contest: Contest,
-        next: CandidatePrefix,
-    ) -> Option<(Request, Op<'_>)> {
-        let home = contest.home;
+    pub(super) fn demand(&self, home: Home, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {
             Self::Entering(entering) => entering.step.demand(home, next),
-            Self::Standing(standing) => standing.demand(contest),
+            Self::Standing(standing) => standing.demand(home),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(home.read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
                 Some((Request::DeleteOwn, home.delete(own.as_str(), ExpectedVersion::Any)))
@@ -347,8 +341,7 @@ impl Entry {
 
 impl Standing {
     /// The own znode is verified first: without that no place is worth knowing.
-    fn demand(&self, contest: Contest) -> Option<(Request, Op<'_>)> {
-        let home = contest.home;
+    fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
             (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(home.read_own(&self.own)),
             (OwnWatch::Unset { .. }, _, _) if self.needs_own_watch() => {
@@ -361,7 +354,7 @@ impl Standing {
                 | Position::Crowded(ListWatch::Armed(_)),
                 Look::Due,
             ) => Some((Request::Look, home.list(Watch::None))),
-            (_, position, _) => position.demand(contest),
+            (_, position, _) => position.demand(home),
         }
     }
 
@@ -380,12 +373,10 @@ impl Standing {
 }
 
 impl Position {
-    fn demand(&self, contest: Contest) -> Option<(Request, Op<'_>)> {
-        let home = contest.home;
+    fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Unknown | Self::Crowded(ListWatch::Due) => {
-                Some((Request::List, home.list(contest.watch_on_list())))
-            }
+            Self::Unknown => Some((Request::List, home.list(Watch::None))),
+            Self::Crowded(ListWatch::Unset) => Some((Request::WatchList, home.list(Watch::Other))),
             Self::Haunted(Suspect::Found { name }) => {
                 Some((Request::InspectGhost, home.read(name.as_str(), Watch::None)))
             }

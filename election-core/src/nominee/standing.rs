@@ -69,7 +69,7 @@ impl Nominee {
         }
     }
 
-    /// By a list that left no watch, or by one that left this one.
+    /// By a list, which may have left a watch.
     pub(super) fn list_answered(
         &mut self,
         watch: Option<Ticket>,
@@ -279,7 +279,7 @@ impl Nominee {
         let behind = match position {
             Position::Behind(behind) => behind,
             Position::Crowded(watch) if *watch == ListWatch::Armed(ticket) => {
-                *watch = ListWatch::Due;
+                *position = Position::Unknown;
                 return None;
             }
             _ => return None,
