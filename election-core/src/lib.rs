@@ -45,6 +45,7 @@ mod outcome;
 pub mod place;
 mod policy;
 mod recipe;
+mod semaphore;
 mod ticket;
 
 pub use access::Access;
@@ -67,4 +68,5 @@ pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use recipe::{Hold, Phase, Recipe};
+pub use semaphore::{Semaphore, SemaphoreOptions, SemaphoreState};
 pub use ticket::{Incarnation, Ticket};

@@ -118,7 +118,7 @@ impl Lock {
             WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
         };
         let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
-        let contest = Contest { format, access, patience };
+        let contest = Contest { format, access, patience, ..Contest::ELECTION };
         Ok(Self { contender: Nominee::new(id, policy).contending(contest), gives_up })
     }
 

@@ -7,8 +7,10 @@
 //! and is watched on this connection.
 
 mod contest;
+mod crowd;
 mod ending;
 mod entering;
+mod home;
 mod link;
 mod request;
 mod stage;
@@ -21,15 +23,16 @@ use crate::event::{Event, Failure, Reply, Stat};
 use crate::format::CandidatePrefix;
 use crate::id::{NomineeId, SessionId};
 use crate::name::CandidateName;
-use crate::outcome::{NominationError, Notice, Role};
+use crate::outcome::{Departure, End, NominationError, Notice, Role};
 use crate::policy::Policy;
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
-pub(crate) use contest::{Contest, Patience};
+pub(crate) use contest::{Contest, Patience, Rule};
+pub(crate) use home::Home;
 use request::{Awaits, InFlight, Link, Request};
 use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
-    PredecessorWatch, Stage, Standing, Tenure, delete,
+    PredecessorWatch, Stage, Standing, Tenure,
 };
 
 /// One nomination in one election.
@@ -140,6 +143,58 @@ impl Nominee {
         self.attempts
     }
 
+    /// One that stands nowhere before it is told to [stand](Self::stand_again).
+    pub(crate) fn resting(id: NomineeId, policy: Policy) -> Self {
+        let end = End::Withdrawn(Departure::NeverCreated);
+        let stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });
+        Self { stage, ..Self::new(id, policy) }
+    }
+
+    /// Takes in an event, and asks for nothing yet.
+    pub(crate) fn take_in<'a>(&mut self, event: Event<'a>) -> Reaction<'a> {
+        match event {
+            Event::Connected { session } => self.connected(session).into(),
+            Event::Disconnected => self.disconnected().into(),
+            Event::SessionExpired => self.session_expired().into(),
+            Event::LeaseLapsed => self.lease_lapsed().into(),
+            Event::Look => {
+                self.link.ask_again();
+                self.look();
+                Reaction::default()
+            }
+            Event::Deadline => Reaction::default(),
+            Event::Reply { ticket, result } => self.replied(ticket, result),
+            Event::Changed { ticket, change } => self.changed(ticket, change).into(),
+        }
+    }
+
+    /// Gives up whatever it is doing, and asks for nothing yet.
+    pub(crate) fn give_up(&mut self) -> Option<Notice> {
+        self.link.ask_again();
+        self.leave()
+    }
+
+    /// Whether a request of its is in flight.
+    pub(crate) const fn awaits_reply(&self) -> bool {
+        matches!(self.link, Link::Up { awaits: Awaits::Answer(_), .. })
+    }
+
+    /// Whether the reply to the command with this ticket is awaited.
+    pub(crate) fn awaits_reply_to(&self, ticket: Ticket) -> bool {
+        self.link.awaiting(ticket).is_some()
+    }
+
+    /// Whether there is a [next command](Self::next_command).
+    pub(crate) fn has_command(&self) -> bool {
+        matches!(self.link, Link::Up { awaits: Awaits::Nothing, .. })
+            && self.stage.demand(self.contest.home, self.next_prefix()).is_some()
+    }
+
+    /// Whether it stands, and waits for others to go of whom none is before it.
+    pub(crate) const fn is_crowded_out(&self) -> bool {
+        matches!(self.stage, Stage::Standing(Standing { position: Position::Crowded(_), .. }))
+    }
+
     /// The same nominee, for another contest than an election.
     pub(crate) fn contending(self, contest: Contest) -> Self {
         Self { contest, ..self }
@@ -160,8 +215,12 @@ impl Nominee {
             return false;
         };
         let next = self.next_prefix();
-        self.stage.demand(next).is_some_and(|(wanted, op)| {
-            wanted == request && matches!(op, Op::Read { watch: Watch::Own | Watch::Other, .. })
+        self.stage.demand(self.contest.home, next).is_some_and(|(wanted, op)| {
+            let watch = match op {
+                Op::Read { watch, .. } | Op::List { watch, .. } => watch,
+                _ => Watch::None,
+            };
+            wanted == request && watch != Watch::None
         })
     }
 
@@ -181,7 +240,7 @@ impl Nominee {
             return Reaction::default();
         }
         let next = self.next_prefix();
-        let wanted = self.stage.demand(next).map(|(request, _)| request);
+        let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);
         if wanted != Some(request) {
             return Reaction::default();
         }
@@ -192,12 +251,14 @@ impl Nominee {
         match request {
             Request::Create => self.create_answered(session, result),
             Request::CreateElectionNode => self.election_node_answered(&result).into(),
+            Request::CreateHome => self.home_answered(&result).into(),
             Request::Barrier => self.barrier_answered(&result).into(),
             Request::Search => self.search_answered(result).into(),
             Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
             Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
             Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
-            Request::List | Request::Look => self.list_answered(result).into(),
+            Request::List | Request::Look => self.list_answered(None, result).into(),
+            Request::WatchList => self.list_answered(Some(ticket), result).into(),
             Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
             Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
@@ -236,13 +297,14 @@ impl Nominee {
         Output { command, notice }
     }
 
-    fn next_command(&mut self) -> Option<Command<'_>> {
+    /// What it asks for in its present state, which is then in flight.
+    pub(crate) fn next_command(&mut self) -> Option<Command<'_>> {
         let next = self.next_prefix();
         let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
             return None;
         };
-        let (request, op) = self.stage.demand(next)?;
-        let ticket = Ticket::request(self.incarnation, self.steps);
+        let (request, op) = self.stage.demand(self.contest.home, next)?;
+        let ticket = Ticket::of_part(self.contest.part, self.incarnation, self.steps);
         self.steps = self.steps.wrapping_add(1);
         if request == Request::Create {
             self.attempts = self.attempts.wrapping_add(1);
@@ -253,9 +315,9 @@ impl Nominee {
 
     /// Only what can be a child: a server that answers with something else is not followed out of
     /// the election node.
-    fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
+    pub(crate) fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
-        let op = delete(name, ExpectedVersion::Any);
+        let op = self.contest.home.delete(name, ExpectedVersion::Any);
         (is_child && self.link.is_up()).then_some(Command { ticket: Ticket::CLEANUP, op })
     }
 }
@@ -264,20 +326,7 @@ impl Recipe for Nominee {
     type Notice = Notice;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
-        let reaction = match event {
-            Event::Connected { session } => self.connected(session).into(),
-            Event::Disconnected => self.disconnected().into(),
-            Event::SessionExpired => self.session_expired().into(),
-            Event::LeaseLapsed => self.lease_lapsed().into(),
-            Event::Look => {
-                self.link.ask_again();
-                self.look();
-                Reaction::default()
-            }
-            Event::Deadline => Reaction::default(),
-            Event::Reply { ticket, result } => self.replied(ticket, result),
-            Event::Changed { ticket, change } => self.changed(ticket, change).into(),
-        };
+        let reaction = self.take_in(event);
         self.output(reaction)
     }
 
@@ -288,8 +337,7 @@ impl Recipe for Nominee {
     /// in doubt is cleared up first, or its znode would stand in the queue while the session lives
     /// (CURATOR-45, CURATOR-205).
     fn withdraw(&mut self) -> Output<'_> {
-        self.link.ask_again();
-        let notice = self.leave();
+        let notice = self.give_up();
         self.output(notice.into())
     }
 
@@ -317,7 +365,7 @@ impl Recipe for Nominee {
     /// is promoted.
     fn heartbeat(&self) -> Option<Znode<'_>> {
         let candidate = self.stage.needs_lease().then(|| self.candidate()).flatten()?;
-        Some(Znode::Child(candidate.as_str()))
+        Some(self.contest.home.znode(candidate.as_str()))
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
@@ -331,10 +379,10 @@ impl Recipe for Nominee {
 
 /// What a transition leads to, besides the command that follows from the new state.
 #[derive(Clone, Copy, Default)]
-struct Reaction<'a> {
-    notice: Option<Notice>,
+pub(crate) struct Reaction<'a> {
+    pub(crate) notice: Option<Notice>,
     /// A znode to be deleted that is not in the state: its deletion is commanded once.
-    discard: Option<&'a str>,
+    pub(crate) discard: Option<&'a str>,
 }
 
 impl From<Notice> for Reaction<'_> {

@@ -35,8 +35,15 @@ pub struct Ticket(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    Request { incarnation: Incarnation, step: u32 },
+    Request { part: Part, incarnation: Incarnation, step: u32 },
     Cleanup,
+}
+
+/// Whose a ticket is of two machines that make up one recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    First,
+    Second,
 }
 
 impl Ticket {
@@ -45,7 +52,19 @@ impl Ticket {
 
     /// That of a recipe's command number `step` since it began anew for the last time.
     pub const fn request(incarnation: Incarnation, step: u32) -> Self {
-        Self(Kind::Request { incarnation, step })
+        Self::of_part(Part::First, incarnation, step)
+    }
+
+    pub(crate) const fn of_part(part: Part, incarnation: Incarnation, step: u32) -> Self {
+        Self(Kind::Request { part, incarnation, step })
+    }
+
+    /// Whose it is; that of a command whose reply is not waited for is neither's.
+    pub(crate) const fn part(self) -> Option<Part> {
+        match self.0 {
+            Kind::Request { part, .. } => Some(part),
+            Kind::Cleanup => None,
+        }
     }
 
     pub(crate) fn is_of(self, other: Incarnation) -> bool {
@@ -62,7 +81,12 @@ impl Ticket {
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Kind::Request { incarnation, step } => write!(f, "{incarnation}.{step}"),
+            Kind::Request { part: Part::First, incarnation, step } => {
+                write!(f, "{incarnation}.{step}")
+            }
+            Kind::Request { part: Part::Second, incarnation, step } => {
+                write!(f, "{incarnation}.{step}'")
+            }
             Kind::Cleanup => f.write_str("cleanup"),
         }
     }

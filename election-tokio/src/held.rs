@@ -10,7 +10,6 @@ use core::task::Poll;
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_session::Site;
 use tokio::time::Instant;
 
 pub(crate) use tenure::{PresentTenure, Tenure};
@@ -22,7 +21,8 @@ use crate::client::Client;
 #[derive(Clone, Debug)]
 pub(crate) struct Held<R> {
     pub(crate) client: Client,
-    pub(crate) site: Arc<Site>,
+    /// The path of the own znode as the client says it.
+    pub(crate) path: String,
     pub(crate) tenure: Arc<Tenure<R>>,
 }
 
@@ -75,8 +75,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
 
     /// Starts a transaction that is applied only while the own znode stands.
     pub(crate) fn transaction(&self) -> GuardedTransaction {
-        let znode = self.site.client_child(&self.tenure.znode);
         let tenure = Arc::clone(&self.tenure);
-        GuardedTransaction::new(&self.client, &znode, tenure)
+        GuardedTransaction::new(&self.client, &self.path, tenure)
     }
 }

@@ -22,6 +22,7 @@ mod ordered_children;
 mod path;
 pub mod recipe;
 pub mod sasl;
+mod semaphore;
 mod site;
 pub mod source;
 mod state;
@@ -44,6 +45,7 @@ pub use election::{
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
 pub use lock::{Contender, Lock, LockError, LockGuard, LockLost, ReleaseError, Removal, Turn};
+pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};
 pub use updates::{NoMoreUpdates, Updates};
 

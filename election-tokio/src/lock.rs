@@ -2,15 +2,14 @@
 
 mod acquisition;
 mod contenders;
+mod contending;
 mod error;
 mod face;
 mod guard;
 
-use core::fmt;
-use std::sync::Arc;
-
 use bytes::Bytes;
-use election_core::{ElectionNode, Format, LockOptions, NomineeId, WhenBusy};
+use core::fmt;
+use election_core::{ElectionNode, Format, LockOptions, WhenBusy};
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
@@ -19,10 +18,10 @@ pub use contenders::{Contender, Removal, Turn};
 pub use error::{LockError, LockLost, ReleaseError};
 pub use guard::LockGuard;
 
-use self::acquisition::Acquisition;
+pub(crate) use self::acquisition::Acquisition;
 use crate::acl::Acls;
 use crate::client::Client;
-use crate::site::{random, site};
+use crate::site::site;
 
 /// A lock, held at a path; made by [`Client::lock`], [`Client::read_lock`] and [`Client::write_lock`].
 ///
@@ -145,20 +144,9 @@ impl Lock {
         let acl = AclList::new(&self.acls.checked()?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
         let options = LockOptions { when_busy, ..self.options };
-        loop {
-            let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
-            let lock = election_core::Lock::new(id, options)?;
-            let mut acquisition = Acquisition::begin(&self.client, Arc::clone(&site), lock);
-            match acquisition.outcome().await {
-                acquisition::Outcome::Held(tenure) => {
-                    return Ok(Some(LockGuard::new(acquisition, site, tenure)));
-                }
-                acquisition::Outcome::NotAcquired => return Ok(None),
-                // Before its user was told that it is held.
-                acquisition::Outcome::Lost => {}
-                acquisition::Outcome::Failed(error) => return Err(error),
-            }
-        }
+        let contender = |id| Ok(election_core::Lock::new(id, options)?);
+        let held = Acquisition::complete(&self.client, &site, contender).await?;
+        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, &site, tenure)))
     }
 }
 

@@ -30,6 +30,9 @@ const CURATOR_LATCH: Layout =
 const CURATOR_LOCK: Layout =
     Layout { labels: &[exclusive("lock-")], ..plain("_c_", IdInName::Uuid, "-") };
 
+const CURATOR_SEMAPHORE: Layout =
+    Layout { labels: &[exclusive("lease-")], ..plain("_c_", IdInName::Uuid, "-") };
+
 const CURATOR_READ_WRITE: Layout = Layout {
     labels: &[exclusive("__WRIT__"), shared("__READ__")],
     downgrade: Downgrade::KeepsNumber,
@@ -74,6 +77,13 @@ impl Format {
     /// crate. Curator has any other child take part in the order; go-zookeeper's locks may.
     pub const fn curator_lock() -> Self {
         Self(&CURATOR_LOCK)
+    }
+
+    /// `_c_<uuid>-lease-#`: the permits of Curator's `InterProcessSemaphoreV2`, and of the semaphores of
+    /// this crate. They are below `leases`; [locks](Self::curator_lock) below `locks` give the turn to take
+    /// one. Curator counts any child as a permit.
+    pub const fn curator_semaphore() -> Self {
+        Self(&CURATOR_SEMAPHORE)
     }
 
     /// `_c_<uuid>-__WRIT__#` and `_c_<uuid>-__READ__#`: Curator's `InterProcessReadWriteLock`. A writer

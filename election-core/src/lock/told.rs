@@ -41,8 +41,9 @@ pub enum LockState<'a> {
 /// What changed for the user of a lock. Feeding an event gives at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockNotice {
-    /// The contender waits behind another one, which [`LockState::Waiting`] names. Reported again when
-    /// that is another one, and after each reconnect.
+    /// The contender waits behind another one, which [`LockState::Waiting`] names; or it is the first that
+    /// waits for a permit of a semaphore ([`SemaphoreState::Next`](crate::SemaphoreState::Next)). Reported
+    /// again when that changes, and after each reconnect.
     Waiting,
     /// It waits behind one whose znode it may not read, so that no watch tells of its end: only the next
     /// [`Event::Look`](crate::Event::Look) shows that it is gone.
@@ -151,7 +152,7 @@ impl LockEnd {
 }
 
 impl LockFailure {
-    const fn of(error: NominationError) -> Self {
+    pub(crate) const fn of(error: NominationError) -> Self {
         match error {
             NominationError::NoElectionNode => Self::NoNode,
             NominationError::SequenceExhausted => Self::SequenceExhausted,

@@ -1,12 +1,18 @@
 //! What a nominee stands for: which children are in its way, and what it does about them.
 
+use core::num::NonZeroU32;
+
+use super::home::Home;
 use super::stage::{Ahead, Behind, PredecessorWatch};
 use crate::access::Access;
+use crate::command::CreateMode;
 use crate::format::{CandidatePrefix, Format};
 use crate::id::NomineeId;
 use crate::name::{CandidateName, Sequence};
 use crate::outcome::Obstacle;
 use crate::place::Remaining;
+use crate::policy::{ElectionNode, NodeKind};
+use crate::ticket::Part;
 
 /// What a nominee stands for, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +21,19 @@ pub(crate) struct Contest {
     pub(crate) format: Format,
     pub(crate) access: Access,
     pub(crate) patience: Patience,
+    pub(crate) home: Home,
+    pub(crate) rule: Rule,
+    /// Whose tickets a contender has.
+    pub(crate) part: Part,
+}
+
+/// When the way of a contender is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Rule {
+    /// Once no rival is before it.
+    Turn,
+    /// Once no more children stand than this, whatever they are: its own is one.
+    Room(NonZeroU32),
 }
 
 /// What a nominee does when others are in its way.
@@ -25,10 +44,13 @@ pub(crate) enum Patience {
 }
 
 impl Contest {
-    pub(super) const ELECTION: Self = Self {
+    pub(crate) const ELECTION: Self = Self {
         format: Format::curator_latch(),
         access: Access::Exclusive,
         patience: Patience::Waits,
+        home: Home::Node,
+        rule: Rule::Turn,
+        part: Part::First,
     };
 
     pub(super) const fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
@@ -51,6 +73,31 @@ impl Contest {
             Remaining::More => Ahead::Others { leader: kept(lowest)? },
         };
         Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
+    }
+
+    /// How often what the contenders are below is created for one of them, or that which it is itself
+    /// below: containers are reaped while they are empty, so it may be gone again before the contender is
+    /// in it (CURATOR-435).
+    pub(super) const fn rounds(self) -> u8 {
+        match self.home {
+            Home::Node => 3,
+            Home::Child(_) => 6,
+        }
+    }
+
+    /// What is missing where a contender cannot be created, and the kind it is to have, if it is a child
+    /// of the recipe's node.
+    pub(super) const fn mode_of_home(self, node: ElectionNode) -> Option<CreateMode> {
+        match (self.home, node) {
+            (Home::Node, _) => None,
+            (Home::Child(_), ElectionNode::Create(NodeKind::Container)) => {
+                Some(CreateMode::Container)
+            }
+            (
+                Home::Child(_),
+                ElectionNode::Create(NodeKind::Persistent) | ElectionNode::MustExist,
+            ) => Some(CreateMode::Persistent),
+        }
     }
 
     /// A candidate whose name cannot be kept.

@@ -22,7 +22,7 @@ impl Nominee {
                     *intent = Intent::Leave;
                     None
                 }
-                Entry::Create | Entry::CreateElectionNode => {
+                Entry::Create | Entry::CreateElectionNode | Entry::CreateHome(_) => {
                     Some(self.end(End::Withdrawn(Departure::NeverCreated)))
                 }
                 Entry::Barrier | Entry::Search | Entry::Suspect(_) => {
@@ -143,7 +143,8 @@ impl Nominee {
         };
     }
 
-    fn stand_again(&mut self) {
+    /// With a new znode.
+    pub(crate) fn stand_again(&mut self) {
         self.incarnation = self.incarnation.next();
         self.steps = 0;
         self.stage = Stage::Entering(Entering::FIRST);

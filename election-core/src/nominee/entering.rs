@@ -16,10 +16,6 @@ use crate::ticket::Ticket;
 /// The error code of a znode that cannot be deleted since it has children.
 const NOT_EMPTY: i32 = -111;
 
-/// How often the election node is created for one candidate. Containers are reaped while they are
-/// empty, so it may be gone again before the candidate is in it (CURATOR-435).
-const ROUNDS: u8 = 3;
-
 impl Nominee {
     pub(super) fn create_answered<'a>(
         &mut self,
@@ -38,7 +34,7 @@ impl Nominee {
             (Err(Failure::Unreadable), _) => self.step(Entry::Barrier).into(),
             // Refused, so nothing was created, and nothing is to be removed.
             (Err(_), Intent::Leave) => self.end(End::Withdrawn(Departure::NeverCreated)).into(),
-            (Err(Failure::NoNode), Intent::Stand) => self.election_node_missing().into(),
+            (Err(Failure::NoNode), Intent::Stand) => self.home_missing().into(),
             (Err(Failure::NodeExists), Intent::Stand) => {
                 self.fail(NominationError::SequenceExhausted).into()
             }
@@ -70,14 +66,38 @@ impl Nominee {
         }
     }
 
+    /// What the contenders are below is missing, or what that is itself below.
+    fn home_missing(&mut self) -> Option<Notice> {
+        match self.contest.mode_of_home(self.policy.election_node) {
+            Some(mode) => self.repair(Entry::CreateHome(mode)),
+            None => self.election_node_missing(),
+        }
+    }
+
     fn election_node_missing(&mut self) -> Option<Notice> {
-        match (&mut self.stage, self.policy.election_node) {
-            (Stage::Entering(entering), ElectionNode::Create(_)) if entering.rounds < ROUNDS => {
+        match self.policy.election_node {
+            ElectionNode::Create(_) => self.repair(Entry::CreateElectionNode),
+            ElectionNode::MustExist => Some(self.fail(NominationError::NoElectionNode)),
+        }
+    }
+
+    fn repair(&mut self, step: Entry) -> Option<Notice> {
+        let most = self.contest.rounds();
+        match &mut self.stage {
+            Stage::Entering(entering) if entering.rounds < most => {
                 entering.rounds += 1;
-                entering.step = Entry::CreateElectionNode;
+                entering.step = step;
                 None
             }
             _ => Some(self.fail(NominationError::NoElectionNode)),
+        }
+    }
+
+    pub(super) fn home_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
+        match result {
+            Ok(Reply::Created { .. }) | Err(Failure::NodeExists) => self.step(Entry::Create),
+            Err(Failure::NoNode) => self.election_node_missing(),
+            _ => Some(self.fail(mismatch(result))),
         }
     }
 
@@ -86,7 +106,10 @@ impl Nominee {
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match result {
-            Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => self.step(Entry::Create),
+            Ok(Reply::NodeCreated) | Err(Failure::NodeExists) => {
+                let home = self.contest.mode_of_home(self.policy.election_node);
+                self.step(home.map_or(Entry::Create, Entry::CreateHome))
+            }
             Err(Failure::NoNode) => Some(self.fail(NominationError::NoElectionNode)),
             _ => Some(self.fail(mismatch(result))),
         }

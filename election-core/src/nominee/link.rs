@@ -104,7 +104,7 @@ fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
             Awaits::Answer(InFlight { request: Request::Create, .. }) => Entry::Barrier,
             Awaits::Answer(_) | Awaits::Nothing | Awaits::Look => Entry::Create,
         },
-        Entry::CreateElectionNode => Entry::Create,
+        Entry::CreateElectionNode | Entry::CreateHome(_) => Entry::Create,
         Entry::Barrier | Entry::Search | Entry::Suspect(_) | Entry::Obstructed => Entry::Barrier,
     }
 }

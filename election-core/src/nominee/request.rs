@@ -8,6 +8,7 @@ use crate::ticket::Ticket;
 pub(super) enum Request {
     Create,
     CreateElectionNode,
+    CreateHome,
     Barrier,
     Search,
     ReadFound,
@@ -15,6 +16,7 @@ pub(super) enum Request {
     ReadOwn,
     List,
     Look,
+    WatchList,
     InspectGhost,
     ReadPredecessor,
     DeleteOwn,

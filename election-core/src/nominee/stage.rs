@@ -1,10 +1,9 @@
 //! The states of a nomination. Each holds what it needs and nothing else, and says what it asks
 //! for: the command is a function of the state, so a retry is entering the state again.
 
+use super::home::Home;
 use super::request::Request;
-use crate::command::{
-    Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Payload, Watch, Znode,
-};
+use crate::command::{CreateMode, ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;
 use crate::id::Token;
 use crate::name::{CandidateName, ChildName};
@@ -37,6 +36,8 @@ pub(super) struct Entering {
 pub(super) enum Entry {
     Create,
     CreateElectionNode,
+    /// What the contenders are below is missing, which is a child of the recipe's node.
+    CreateHome(CreateMode),
     /// The reply to a create was lost. A barrier first: a server that lags, or a leader that was
     /// deposed unawares, would hide the znode, and a second one would be created (CURATOR-264).
     Barrier,
@@ -108,6 +109,16 @@ pub(super) enum Position {
     /// To be listed again at the next look.
     Obstructed(Obstacle),
     Behind(Behind),
+    /// There is no room: more stand than may.
+    Crowded(ListWatch),
+}
+
+/// Whether a watch tells of the next change among the contenders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ListWatch {
+    /// Not yet: there may be room by now.
+    Unset,
+    Armed(Ticket),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -209,14 +220,14 @@ impl Cleanup {
         }
     }
 
-    fn demand(&self) -> Option<(Request, Op<'_>)> {
+    fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match self {
             Self::Nothing | Self::Find(Find::Refused) => None,
             Self::Delete(name) | Self::DeleteFound(name) => {
-                Some((Request::CleanUp, delete(name.as_str(), ExpectedVersion::Any)))
+                Some((Request::CleanUp, home.delete(name.as_str(), ExpectedVersion::Any)))
             }
             Self::Find(Find::Barrier) => Some((Request::Barrier, Op::Barrier)),
-            Self::Find(Find::List) => Some((Request::Search, LIST)),
+            Self::Find(Find::List) => Some((Request::Search, home.list(Watch::None))),
         }
     }
 }
@@ -230,15 +241,15 @@ impl Entering {
 
 impl Stage {
     /// The one thing that this state asks for, if it asks for anything.
-    pub(super) fn demand(&self, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
+    pub(super) fn demand(&self, home: Home, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Entering(entering) => entering.step.demand(next),
-            Self::Standing(standing) => standing.demand(),
-            Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(read_own(own)),
+            Self::Entering(entering) => entering.step.demand(home, next),
+            Self::Standing(standing) => standing.demand(home),
+            Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(home.read_own(own)),
             Self::Leaving(Leaving { own, .. }) => {
-                Some((Request::DeleteOwn, delete(own.as_str(), ExpectedVersion::Any)))
+                Some((Request::DeleteOwn, home.delete(own.as_str(), ExpectedVersion::Any)))
             }
-            Self::Ended(Ended { cleanup, .. }) => cleanup.demand(),
+            Self::Ended(Ended { cleanup, .. }) => cleanup.demand(home),
             Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) => None,
         }
     }
@@ -260,9 +271,13 @@ impl Stage {
             Self::Leading(_) | Self::Standing(Standing { position: Position::First, .. }) => true,
             Self::Standing(Standing {
                 own_watch: OwnWatch::Armed { .. } | OwnWatch::Unset { .. },
-                position: Position::Behind(Behind { ahead, .. }),
+                position,
                 ..
-            }) => matches!(ahead, Ahead::Nobody),
+            }) => match position {
+                Position::Behind(Behind { ahead, .. }) => matches!(ahead, Ahead::Nobody),
+                Position::Crowded(_) => true,
+                _ => false,
+            },
             Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
@@ -274,7 +289,9 @@ impl Stage {
                 Entry::Suspect(suspect) => Cleanup::DeleteFound(suspect.name().clone()),
                 // The server has just refused.
                 Entry::Barrier | Entry::Search | Entry::Obstructed => Cleanup::Find(Find::Refused),
-                Entry::Create | Entry::CreateElectionNode => Cleanup::Nothing,
+                Entry::Create | Entry::CreateElectionNode | Entry::CreateHome(_) => {
+                    Cleanup::Nothing
+                }
             },
             Self::Standing(Standing { own, .. }) | Self::Leading(Leading { own, .. }) => {
                 Cleanup::Delete(ChildName::from(own))
@@ -292,6 +309,7 @@ impl Stage {
                     || matches!(
                         standing.position,
                         Position::Behind(Behind { watch: PredecessorWatch::Armed(theirs), .. })
+                        | Position::Crowded(ListWatch::Armed(theirs))
                             if theirs == ticket
                     )
             }
@@ -302,17 +320,20 @@ impl Stage {
 }
 
 impl Entry {
-    fn demand(&self, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
+    fn demand(&self, home: Home, next: CandidatePrefix) -> Option<(Request, Op<'_>)> {
         Some(match self {
-            Self::Create => (Request::Create, create(next)),
+            Self::Create => home.create(next),
+            Self::CreateHome(mode) => home.create_itself(*mode),
             Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateNode),
             Self::Barrier => (Request::Barrier, Op::Barrier),
-            Self::Search => (Request::Search, LIST),
+            Self::Search => (Request::Search, home.list(Watch::None)),
             // Read with a watch: if it is ours, it is verified and watched by that.
             Self::Suspect(Suspect::Found { name }) => {
-                (Request::ReadFound, read(name.as_str(), Watch::Own))
+                (Request::ReadFound, home.read(name.as_str(), Watch::Own))
             }
-            Self::Suspect(Suspect::Condemned { name, version }) => delete_ghost(name, *version),
+            Self::Suspect(Suspect::Condemned { name, version }) => {
+                home.delete_ghost(name, *version)
+            }
             Self::Obstructed => return None,
         })
     }
@@ -320,14 +341,20 @@ impl Entry {
 
 impl Standing {
     /// The own znode is verified first: without that no place is worth knowing.
-    fn demand(&self) -> Option<(Request, Op<'_>)> {
+    fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match (&self.own_watch, &self.position, self.look) {
-            (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(read_own(&self.own)),
-            (OwnWatch::Unset { .. }, _, _) if self.needs_own_watch() => Some(read_own(&self.own)),
-            (_, Position::Behind(_) | Position::Obstructed(_), Look::Due) => {
-                Some((Request::Look, LIST))
+            (OwnWatch::Unread | OwnWatch::Due { .. }, _, _) => Some(home.read_own(&self.own)),
+            (OwnWatch::Unset { .. }, _, _) if self.needs_own_watch() => {
+                Some(home.read_own(&self.own))
             }
-            (_, position, _) => position.demand(),
+            (
+                _,
+                Position::Behind(_)
+                | Position::Obstructed(_)
+                | Position::Crowded(ListWatch::Armed(_)),
+                Look::Due,
+            ) => Some((Request::Look, home.list(Watch::None))),
+            (_, position, _) => position.demand(home),
         }
     }
 
@@ -339,25 +366,27 @@ impl Standing {
             Position::First => true,
             Position::Behind(behind) => self.look == Look::Due || behind.is_settled_heir(),
             Position::Obstructed(_) => self.look == Look::Due,
-            Position::Unknown | Position::Haunted(_) => false,
+            // Its deletion is a change among the contenders, which the watch on them tells of.
+            Position::Unknown | Position::Haunted(_) | Position::Crowded(_) => false,
         }
     }
 }
 
 impl Position {
-    fn demand(&self) -> Option<(Request, Op<'_>)> {
+    fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match self {
-            Self::Unknown => Some((Request::List, LIST)),
+            Self::Unknown => Some((Request::List, home.list(Watch::None))),
+            Self::Crowded(ListWatch::Unset) => Some((Request::WatchList, home.list(Watch::Other))),
             Self::Haunted(Suspect::Found { name }) => {
-                Some((Request::InspectGhost, read(name.as_str(), Watch::None)))
+                Some((Request::InspectGhost, home.read(name.as_str(), Watch::None)))
             }
             Self::Haunted(Suspect::Condemned { name, version }) => {
-                Some(delete_ghost(name, *version))
+                Some(home.delete_ghost(name, *version))
             }
-            Self::Obstructed(_) | Self::First => None,
+            Self::Obstructed(_) | Self::First | Self::Crowded(ListWatch::Armed(_)) => None,
             Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
-                    Some((Request::ReadPredecessor, read(predecessor.as_str(), Watch::Other)))
+                    Some((Request::ReadPredecessor, home.read(predecessor.as_str(), Watch::Other)))
                 }
                 PredecessorWatch::Armed(_) | PredecessorWatch::Barred => None,
             },
@@ -397,31 +426,4 @@ impl Suspect {
     pub(super) fn found(&self) -> Self {
         Self::Found { name: self.name().clone() }
     }
-}
-
-fn read_own(own: &CandidateName) -> (Request, Op<'_>) {
-    (Request::ReadOwn, read(own.as_str(), Watch::Own))
-}
-
-fn delete_ghost(name: &ChildName, version: ExpectedVersion) -> (Request, Op<'_>) {
-    (Request::DeleteGhost, delete(name.as_str(), version))
-}
-
-const LIST: Op<'_> = Op::List { parent: Znode::Node, watch: Watch::None };
-
-const fn create(prefix: CandidatePrefix) -> Op<'static> {
-    let mode = CreateMode::EphemeralSequential;
-    Op::Create(Create { znode: NewZnode::Child(prefix), mode, data: CANDIDATE_DATA })
-}
-
-/// What the user gave for the candidate.
-const CANDIDATE_DATA: Payload<'_> = Payload::Kept(0);
-
-/// With `getData` and not `exists`, which leaves a watch on a missing znode too.
-const fn read(name: &str, watch: Watch) -> Op<'_> {
-    Op::Read { znode: Znode::Child(name), watch }
-}
-
-pub(super) const fn delete(name: &str, version: ExpectedVersion) -> Op<'_> {
-    Op::Delete(Delete { znode: Znode::Child(name), version })
 }

@@ -1,10 +1,10 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::stage::{
-    Afterwards, Ahead, Entering, Entry, LeaderWatch, Leading, Leaving, Look, OwnWatch, Position,
-    PredecessorWatch, Stage, Standing, Suspect, Tenure,
+    Afterwards, Ahead, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look, OwnWatch,
+    Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
-use super::{Nominee, Patience, is_owned, mismatch};
+use super::{Nominee, Patience, Rule, is_owned, mismatch};
 use crate::children::Children;
 use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
@@ -54,7 +54,8 @@ impl Nominee {
                     Position::Unknown
                     | Position::Haunted(_)
                     | Position::Obstructed(_)
-                    | Position::Behind(_) => None,
+                    | Position::Behind(_)
+                    | Position::Crowded(_) => None,
                 }
             }
             Stage::Leading(leading) => {
@@ -68,12 +69,20 @@ impl Nominee {
         }
     }
 
-    pub(super) fn list_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
-        match result {
-            Ok(Reply::Children(children)) => self.take_place(children),
+    /// By a list, which may have left a watch.
+    pub(super) fn list_answered(
+        &mut self,
+        watch: Option<Ticket>,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (result, self.contest.rule) {
+            (Ok(Reply::Children(children)), Rule::Turn) => self.take_place(children),
+            (Ok(Reply::Children(children)), Rule::Room(most)) => {
+                self.take_room(children, most, watch)
+            }
             // Without the election node there is no candidate in it.
-            Err(Failure::NoNode) => self.lose(Cause::Evicted),
-            other => Some(self.fail(mismatch(&other))),
+            (Err(Failure::NoNode), _) => self.lose(Cause::Evicted),
+            (other, _) => Some(self.fail(mismatch(&other))),
         }
     }
 
@@ -134,7 +143,7 @@ impl Nominee {
 
     /// By an own znode that was verified on this connection. Where the reply to its creation did that, the
     /// watch follows, and is not waited for: the list has just shown the znode.
-    fn lead(&mut self) -> Option<Notice> {
+    pub(super) fn lead(&mut self) -> Option<Notice> {
         let Stage::Standing(Standing { own, own_watch, .. }) = &self.stage else {
             return None;
         };
@@ -220,7 +229,11 @@ impl Nominee {
                     PredecessorWatch::Unset | PredecessorWatch::Due => {}
                 }
             }
-            Stage::Standing(Standing { position: Position::Obstructed(_), look, .. }) => {
+            Stage::Standing(Standing {
+                position: Position::Obstructed(_) | Position::Crowded(_),
+                look,
+                ..
+            }) => {
                 *look = Look::Due;
             }
             Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
@@ -263,8 +276,13 @@ impl Nominee {
         let Stage::Standing(Standing { own_watch, position, .. }) = &mut self.stage else {
             return None;
         };
-        let Position::Behind(behind) = position else {
-            return None;
+        let behind = match position {
+            Position::Behind(behind) => behind,
+            Position::Crowded(watch) if *watch == ListWatch::Armed(ticket) => {
+                *position = Position::Unknown;
+                return None;
+            }
+            _ => return None,
         };
         if behind.watch != PredecessorWatch::Armed(ticket) {
             return None;

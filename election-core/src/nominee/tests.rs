@@ -317,7 +317,7 @@ fn withdrawing_after_the_lease_lapsed_ends_once() {
     let output = script.nominee.withdraw();
     assert_eq!((output.command, output.notice), (None, None));
     script.answer(Ok(Reply::Deleted));
-    assert_eq!(script.notice, Some(Notice::Ended(End::Withdrawn(crate::Departure::Deleted))));
+    assert_eq!(script.notice, Some(Notice::Ended(End::Withdrawn(Departure::Deleted))));
     script.feed(Event::LeaseLapsed);
     script.feed(Event::SessionExpired);
     script.feed(Event::Connected { session: NEXT_SESSION });

@@ -36,8 +36,9 @@ impl Leadership {
         tenure: Arc<Tenure<LostReason>>,
         status: Updates<Status>,
     ) -> Self {
-        let (client, site) = (nomination.client.clone(), Arc::clone(&nomination.site));
-        Self { nomination, held: Held { client, site, tenure }, status }
+        let client = nomination.client.clone();
+        let path = nomination.site.client_child(&tenure.znode);
+        Self { nomination, held: Held { client, path, tenure }, status }
     }
 
     /// The fencing token: greater than that of every leader before, in this election. Hand it to

@@ -2,27 +2,29 @@
 
 use std::sync::Arc;
 
-use election_core::{Departure, LockEnd};
+use election_core::{Departure, LockEnd, NomineeId};
 use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
+use super::contending::Contending;
 use super::error::{LockError, LockLost, ReleaseError};
 use super::face::{LockFace, Shown};
 use crate::client::Client;
 use crate::held::Tenure;
 use crate::hub::Seat;
+use crate::site::random;
 use crate::updates::Updates;
 
-/// A contender. Dropping it gives up the place in the queue, or the lock, in the background.
+/// A contender. Dropping it gives up the place in the queue, or what it holds, in the background.
 #[derive(Debug)]
-pub(super) struct Acquisition {
-    pub(super) client: Client,
+pub(crate) struct Acquisition {
+    pub(crate) client: Client,
     key: RecipeKey,
     shown: Updates<Shown>,
 }
 
 /// What became of a contender.
-pub(super) enum Outcome {
+enum Outcome {
     Held(Arc<Tenure<LockLost>>),
     NotAcquired,
     /// What it held was lost.
@@ -31,16 +33,35 @@ pub(super) enum Outcome {
 }
 
 impl Acquisition {
-    pub(super) fn begin(client: &Client, site: Arc<Site>, lock: election_core::Lock) -> Self {
+    /// Lets a contender stand until it holds, or has given up: then `None`. Cancel safe.
+    pub(crate) async fn complete<C: Contending>(
+        client: &Client,
+        site: &Arc<Site>,
+        contender: impl Fn(NomineeId) -> Result<C, LockError>,
+    ) -> Result<Option<(Self, Arc<Tenure<LockLost>>)>, LockError> {
+        loop {
+            let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
+            let mut acquisition = Self::begin(client, Arc::clone(site), contender(id)?);
+            match acquisition.outcome().await {
+                Outcome::Held(tenure) => return Ok(Some((acquisition, tenure))),
+                Outcome::NotAcquired => return Ok(None),
+                // Before its user was told that it is held.
+                Outcome::Lost => {}
+                Outcome::Failed(error) => return Err(error),
+            }
+        }
+    }
+
+    fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Self {
         let shared = client.shared();
         let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
-        let seat = <dyn Seat>::new(lock, face);
+        let seat = <dyn Seat>::new(contender, face);
         let key = shared.with(|hub, now| hub.stand(now, seat, site));
         Self { client: client.clone(), key, shown: Updates::new(shown) }
     }
 
     /// Waits until it holds or is over. Cancel safe.
-    pub(super) async fn outcome(&mut self) -> Outcome {
+    async fn outcome(&mut self) -> Outcome {
         let mut shown = self.shown.latest_and_update();
         loop {
             match shown {
@@ -62,12 +83,12 @@ impl Acquisition {
         }
     }
 
-    pub(super) fn withdraw(&self) {
+    pub(crate) fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 
     /// Waits until it is over, once it was told to be. Cancel safe.
-    pub(super) async fn released(&mut self) -> Result<Departure, ReleaseError> {
+    pub(crate) async fn released(&mut self) -> Result<Departure, ReleaseError> {
         let mut shown = self.shown.latest_and_update();
         loop {
             match shown {

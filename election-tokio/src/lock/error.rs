@@ -14,8 +14,8 @@ use crate::path::PathError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The path of the lock is invalid.
-    #[error("invalid path of a lock {path:?}: {error}")]
+    /// The path of the lock, or semaphore, is invalid.
+    #[error("invalid path {path:?}: {error}")]
     InvalidPath {
         /// The path.
         path: String,

@@ -1,11 +1,13 @@
 //! What the holder of a lock is shown of its machine.
 
+use core::marker::PhantomData;
 use std::sync::Arc;
 
-use election_core::{Lock, LockEnd, LockNotice, LockState, Phase, Recipe as _};
+use election_core::{LockEnd, LockNotice, Phase};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use zk_session::SessionEnd;
 
+use super::contending::Contending;
 use super::error::LockLost;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
@@ -13,9 +15,10 @@ use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
 use crate::telemetry::{Entry, LockEntry, OnLock, RepeatLimit};
 
-/// Shows a contender to the caller that waits for the lock, and then holds it.
+/// Shows a contender to the caller that waits for what it contends for, and then holds it.
 #[derive(Debug)]
-pub(super) struct LockFace {
+pub(super) struct LockFace<C> {
+    contender: PhantomData<fn() -> C>,
     clock: Clock,
     site: Arc<Site>,
     shown: Sender<Shown>,
@@ -32,23 +35,20 @@ pub(super) enum Shown {
     ClientEnded(SessionEnd),
 }
 
-impl LockFace {
+impl<C: Contending> LockFace<C> {
     pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Shown>) {
         let shown = Sender::new(Shown::Contending);
         let receiver = shown.subscribe();
         let doubts = RepeatLimit::new(clock.now());
-        (Self { clock, site, shown, doubts }, receiver)
+        (Self { contender: PhantomData, clock, site, shown, doubts }, receiver)
     }
 
-    fn entry(&self, lock: &Lock, what: OnLock) -> Entry {
+    fn entry(&self, contender: &C, what: OnLock) -> Entry {
         Entry::Lock(Box::new(LockEntry {
             site: Arc::clone(&self.site),
-            id: lock.id(),
-            znode: lock.znode().cloned(),
-            behind: match lock.state() {
-                LockState::Waiting { behind } => Some(behind.clone()),
-                _ => None,
-            },
+            id: contender.id(),
+            znode: contender.znode().cloned(),
+            behind: contender.behind().cloned(),
             what,
         }))
     }
@@ -64,19 +64,19 @@ impl LockFace {
     }
 }
 
-impl Face for LockFace {
-    type Recipe = Lock;
+impl<C: Contending> Face for LockFace<C> {
+    type Recipe = C;
 
     fn stepped(
         &mut self,
-        lock: &Lock,
+        contender: &C,
         step: Step<LockNotice>,
         view: View<'_>,
         unlocked: &mut Unlocked,
     ) {
         let now = self.clock.now();
         if let Some(notice) = step.notice {
-            let entry = self.entry(lock, OnLock::Noticed(notice));
+            let entry = self.entry(contender, OnLock::Noticed(notice));
             match notice {
                 LockNotice::Suspended | LockNotice::Resumed(_) | LockNotice::Obstructed(_) => {
                     self.doubts.note(now, entry, &mut unlocked.journal);
@@ -87,34 +87,34 @@ impl Face for LockFace {
         self.doubts.catch_up(now, &mut unlocked.journal);
         match step.grant {
             Some(GrantChange::Announced { token, .. }) => {
-                if let Some(znode) = lock.znode() {
+                if let Some(znode) = contender.znode() {
                     let tenure = Arc::new(Tenure::new(token, znode.clone()));
                     self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
-                    unlocked.journal.note(self.entry(lock, OnLock::Held(token)));
+                    unlocked.journal.note(self.entry(contender, OnLock::Held(token)));
                 }
             }
             Some(GrantChange::Ended { by, .. }) => {
                 self.end_tenure(lost(by, step.notice), unlocked);
             }
             Some(GrantChange::AwaitsLease(outlook)) => {
-                unlocked.journal.note(self.entry(lock, OnLock::AwaitsLease(outlook)));
+                unlocked.journal.note(self.entry(contender, OnLock::AwaitsLease(outlook)));
             }
             None => {}
         }
         if let Some(RecipeEnd::HostEnded(_)) = view.end {
             return;
         }
-        if let LockState::Ended(end) = lock.state() {
+        if let Some(end) = contender.end() {
             self.shown.set(Shown::Ended(end), &mut unlocked.wakers);
             self.shown.end(&mut unlocked.wakers);
         }
     }
 
-    fn over(&mut self, lock: &Lock, end: RecipeEnd, unlocked: &mut Unlocked) {
+    fn over(&mut self, contender: &C, end: RecipeEnd, unlocked: &mut Unlocked) {
         let RecipeEnd::HostEnded(end) = end else {
             return;
         };
-        if let Phase::CleaningUp | Phase::Over = lock.phase() {
+        if let Phase::CleaningUp | Phase::Over = contender.phase() {
             return;
         }
         self.end_tenure(LockLost::ClientClosed(end), unlocked);

@@ -34,11 +34,11 @@ pub struct LockGuard {
 impl LockGuard {
     pub(super) fn new(
         acquisition: Acquisition,
-        site: Arc<Site>,
+        site: &Site,
         tenure: Arc<Tenure<LockLost>>,
     ) -> Self {
-        let client = acquisition.client.clone();
-        Self { held: Held { client, site, tenure }, acquisition }
+        let (client, path) = (acquisition.client.clone(), site.client_child(&tenure.znode));
+        Self { held: Held { client, path, tenure }, acquisition }
     }
 
     /// The fencing token: greater than that of every earlier holder that did not share the lock. Hand it

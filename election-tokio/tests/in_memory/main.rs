@@ -45,6 +45,8 @@ mod round_trips;
 #[cfg(test)]
 mod sasl;
 #[cfg(test)]
+mod semaphores;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod sources;

@@ -162,6 +162,6 @@ fn a_nominee_that_is_throttled_leaves_at_once() {
     let mut script = Script::connected();
     script.answer(Err(Failure::Throttled));
     let output = script.nominee.withdraw();
-    let never = End::Withdrawn(crate::Departure::NeverCreated);
+    let never = End::Withdrawn(Departure::NeverCreated);
     assert_eq!((output.command, output.notice), (None, Some(Notice::Ended(never))));
 }

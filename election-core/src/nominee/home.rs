@@ -1,0 +1,77 @@
+//! Where the contenders of a contest are, and the requests that are made there.
+
+use super::request::Request;
+use crate::command::{
+    Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Payload, Watch, Znode,
+};
+use crate::format::CandidatePrefix;
+use crate::name::{CandidateName, ChildName};
+
+/// The znode that the contenders are children of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Home {
+    /// The recipe's node.
+    Node,
+    /// This child of it.
+    Child(&'static str),
+}
+
+impl Home {
+    const fn parent(self) -> Znode<'static> {
+        match self {
+            Self::Node => Znode::Node,
+            Self::Child(child) => Znode::Child(child),
+        }
+    }
+
+    /// The contender with this name.
+    pub(crate) const fn znode(self, name: &str) -> Znode<'_> {
+        match self {
+            Self::Node => Znode::Child(name),
+            Self::Child(child) => Znode::Grandchild { child, name },
+        }
+    }
+
+    pub(super) const fn create(self, prefix: CandidatePrefix) -> (Request, Op<'static>) {
+        let znode = match self {
+            Self::Node => NewZnode::Child(prefix),
+            Self::Child(child) => NewZnode::Grandchild { child, prefix },
+        };
+        let mode = CreateMode::EphemeralSequential;
+        (Request::Create, Op::Create(Create { znode, mode, data: CONTENDER_DATA }))
+    }
+
+    /// Creates it, below the recipe's node.
+    pub(super) const fn create_itself(self, mode: CreateMode) -> (Request, Op<'static>) {
+        let znode = NewZnode::Named(self.parent());
+        (Request::CreateHome, Op::Create(Create { znode, mode, data: Payload::Empty }))
+    }
+
+    pub(super) const fn list(self, watch: Watch) -> Op<'static> {
+        Op::List { parent: self.parent(), watch }
+    }
+
+    /// With `getData` and not `exists`, which leaves a watch on a missing znode too.
+    pub(super) const fn read(self, name: &str, watch: Watch) -> Op<'_> {
+        Op::Read { znode: self.znode(name), watch }
+    }
+
+    pub(super) fn read_own(self, own: &CandidateName) -> (Request, Op<'_>) {
+        (Request::ReadOwn, self.read(own.as_str(), Watch::Own))
+    }
+
+    pub(super) const fn delete(self, name: &str, version: ExpectedVersion) -> Op<'_> {
+        Op::Delete(Delete { znode: self.znode(name), version })
+    }
+
+    pub(super) fn delete_ghost(
+        self,
+        name: &ChildName,
+        version: ExpectedVersion,
+    ) -> (Request, Op<'_>) {
+        (Request::DeleteGhost, self.delete(name.as_str(), version))
+    }
+}
+
+/// What the user gave for the contender.
+const CONTENDER_DATA: Payload<'_> = Payload::Kept(0);

@@ -1,0 +1,285 @@
+//! The semaphore: a number of permits, which contenders get in the order in which they asked.
+//!
+//! Two contests make it up, both of them the nominee's. The first is for a lock, the mutex, below
+//! `locks`; its holder is the next to get a permit. The second is for the permit itself: a znode below
+//! `leases`, which is held once no more of them stand than there are permits. With the permit held the
+//! mutex goes, and the next contender takes it.
+//!
+//! That no more than that many hold rests on the second contest alone. The mutex keeps the order, and
+//! keeps contenders from blocking each other: two whose znodes wait would wait for each other. So a
+//! contender that has lost the mutex takes the znode of its permit back before it begins anew.
+
+mod course;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use core::num::NonZeroU32;
+
+use crate::command::{Output, Znode};
+use crate::event::{Event, Failure};
+use crate::format::Format;
+use crate::id::NomineeId;
+use crate::lock::{GaveUp, LockNotice, WhenBusy};
+use crate::name::CandidateName;
+use crate::nominee::{Contest, Home, Nominee, Patience, Reaction, Rule};
+use crate::outcome::Notice;
+use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy};
+use crate::recipe::{Hold, Phase, Recipe};
+use crate::ticket::{Part, Ticket};
+use course::Course;
+pub use state::SemaphoreState;
+
+/// One acquisition of a permit: it contends from the start, holds a permit once it is its turn and one is
+/// free, and ends when it lets go of it or loses it.
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. The permit is
+/// released by [`withdraw`](Recipe::withdraw), which a contender that waits gives up with.
+///
+/// A contender whose znode is lost while it waits contends again, at the end of the queue if it was that
+/// of its turn. One that has held a permit does not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Semaphore {
+    permits: NonZeroU32,
+    /// Contends for the turn.
+    mutex: Nominee,
+    /// Contends for a permit once it is its turn, and rests otherwise.
+    permit: Nominee,
+    /// Why it ends, if it ends without having held a permit.
+    gives_up: GaveUp,
+    course: Course,
+}
+
+/// How a permit is contended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SemaphoreOptions {
+    /// How many there are. All contenders have to say the same.
+    pub permits: NonZeroU32,
+    /// What follows when none is free, or another contender is about to take one.
+    pub when_busy: WhenBusy,
+    /// What follows when the semaphore's node does not exist. What is below it, `locks` and `leases`, is
+    /// created in any case, with the same kind, or persistent.
+    pub node: ElectionNode,
+}
+
+impl SemaphoreOptions {
+    /// Permits that are waited for, at nodes that are created as persistent ones where they are missing.
+    pub const fn new(permits: NonZeroU32) -> Self {
+        let node = ElectionNode::Create(NodeKind::Persistent);
+        Self { permits, when_busy: WhenBusy::Wait, node }
+    }
+}
+
+impl Semaphore {
+    /// The child of the semaphore's node that the contenders for the turn are below.
+    pub const LOCKS: &'static str = "locks";
+    /// The child of the semaphore's node that the permits are below.
+    pub const LEASES: &'static str = "leases";
+
+    /// A contender that has not been connected yet.
+    pub fn new(id: NomineeId, options: SemaphoreOptions) -> Self {
+        let SemaphoreOptions { permits, when_busy, node } = options;
+        let (patience, gives_up) = match when_busy {
+            WhenBusy::Wait => (Patience::Waits, GaveUp::Withdrawn),
+            WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
+        };
+        let turn = Contest {
+            format: Format::curator_lock(),
+            patience,
+            home: Home::Child(Self::LOCKS),
+            ..Contest::ELECTION
+        };
+        let room = Contest {
+            format: Format::curator_semaphore(),
+            home: Home::Child(Self::LEASES),
+            rule: Rule::Room(permits),
+            part: Part::Second,
+            ..turn
+        };
+        let policy = |on_loss| Policy { on_loss, election_node: node };
+        Self {
+            permits,
+            mutex: Nominee::new(id, policy(OnLoss::StandAgain)).contending(turn),
+            permit: Nominee::resting(id, policy(OnLoss::StandUntilElected)).contending(room),
+            gives_up,
+            course: Course::Queueing,
+        }
+    }
+
+    /// The znode by which a permit is held or waited for, from the reply to its creation until it is
+    /// deleted or lost: below [`LEASES`](Self::LEASES).
+    pub fn znode(&self) -> Option<&CandidateName> {
+        self.permit.candidate()
+    }
+
+    /// The znode by which the turn is held or waited for: below [`LOCKS`](Self::LOCKS).
+    pub fn turn_znode(&self) -> Option<&CandidateName> {
+        self.mutex.candidate()
+    }
+
+    /// The id that was given at the start.
+    pub fn id(&self) -> NomineeId {
+        self.mutex.id()
+    }
+
+    /// How many permits there are.
+    pub const fn permits(&self) -> NonZeroU32 {
+        self.permits
+    }
+
+    /// Gives up for this reason, unless that was done before.
+    fn give_up(&mut self, reason: GaveUp) -> Output<'_, LockNotice> {
+        if self.phase() == Phase::Standing && self.hold() == Hold::None {
+            self.gives_up = reason;
+        }
+        let told = Told { permit: self.permit.give_up(), mutex: self.mutex.give_up() };
+        let notice = self.leave(told);
+        self.output(notice, None)
+    }
+
+    fn tell_both(&mut self, event: impl Fn() -> Event<'static>) -> Told {
+        let mutex = self.mutex.take_in(event()).notice;
+        let permit = self.permit.take_in(event()).notice;
+        Told { mutex, permit }
+    }
+
+    /// Tells the part whose ticket this is.
+    fn tell<'e>(&mut self, ticket: Ticket, event: Event<'e>) -> (Told, Option<Discard<'e>>) {
+        let Some(part) = ticket.part() else {
+            return Default::default();
+        };
+        let (told, discard) = match part {
+            Part::First => {
+                let Reaction { notice, discard } = self.mutex.take_in(event);
+                (Told { mutex: notice, permit: None }, discard)
+            }
+            Part::Second => {
+                let Reaction { notice, discard } = self.permit.take_in(event);
+                (Told { permit: notice, mutex: None }, discard)
+            }
+        };
+        (told, discard.map(|name| Discard { part, name }))
+    }
+
+    /// The part that is to send next: one request is in flight at a time. With the permit held the mutex
+    /// is let go of first, since others wait for that; in all else the permit comes first, so that its
+    /// znode goes before another one is contended for.
+    fn next_part(&self) -> Option<Part> {
+        if self.mutex.awaits_reply() || self.permit.awaits_reply() {
+            return None;
+        }
+        let order = match self.course {
+            Course::Holding => [(Part::First, &self.mutex), (Part::Second, &self.permit)],
+            _ => [(Part::Second, &self.permit), (Part::First, &self.mutex)],
+        };
+        order.into_iter().find(|(_, nominee)| nominee.has_command()).map(|(part, _)| part)
+    }
+
+    fn output<'a>(
+        &'a mut self,
+        notice: Option<LockNotice>,
+        discard: Option<Discard<'a>>,
+    ) -> Output<'a, LockNotice> {
+        let command = match (self.next_part(), discard) {
+            (Some(Part::First), _) => self.mutex.next_command(),
+            (Some(Part::Second), _) => self.permit.next_command(),
+            (None, Some(Discard { part: Part::First, name })) => self.mutex.discard(name),
+            (None, Some(Discard { part: Part::Second, name })) => self.permit.discard(name),
+            (None, None) => None,
+        };
+        Output { command, notice }
+    }
+}
+
+/// What the two parts say.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    mutex: Option<Notice>,
+    permit: Option<Notice>,
+}
+
+/// A znode of a part to be deleted that it does not wait for.
+struct Discard<'a> {
+    part: Part,
+    name: &'a str,
+}
+
+impl Recipe for Semaphore {
+    type Notice = LockNotice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, LockNotice> {
+        let (told, discard) = match event {
+            Event::Deadline => match self.hold() {
+                Hold::None => return self.give_up(GaveUp::TimedOut),
+                Hold::Active(_) | Hold::Suspended(_) => Default::default(),
+            },
+            Event::Connected { session } => (self.tell_both(|| Event::Connected { session }), None),
+            Event::Disconnected => (self.tell_both(|| Event::Disconnected), None),
+            Event::SessionExpired => (self.tell_both(|| Event::SessionExpired), None),
+            Event::Look => (self.tell_both(|| Event::Look), None),
+            // Nothing rests on the lease before a permit is held.
+            Event::LeaseLapsed => {
+                let permit = self.permit.take_in(Event::LeaseLapsed).notice;
+                (Told { permit, mutex: None }, None)
+            }
+            // The link is down, for both.
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) }
+                if self.mutex.awaits_reply_to(ticket) || self.permit.awaits_reply_to(ticket) =>
+            {
+                (self.tell_both(|| Event::Disconnected), None)
+            }
+            Event::Reply { ticket, result } => self.tell(ticket, Event::Reply { ticket, result }),
+            Event::Changed { ticket, change } => {
+                self.tell(ticket, Event::Changed { ticket, change })
+            }
+        };
+        let notice = self.proceed(told);
+        self.output(notice, discard)
+    }
+
+    /// Releases the permit, or gives up waiting for one. It is not held from this call on; all znodes are
+    /// deleted, after a reconnect if need be; then [`LockNotice::Ended`] follows.
+    fn withdraw(&mut self) -> Output<'_, LockNotice> {
+        self.give_up(GaveUp::Withdrawn)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.course {
+            Course::Queueing | Course::Entering | Course::Retreating | Course::Holding => {
+                Phase::Standing
+            }
+            Course::Leaving => Phase::Leaving,
+            Course::Ended(_) => match (self.mutex.phase(), self.permit.phase()) {
+                (Phase::Over, Phase::Over) => Phase::Over,
+                _ => Phase::CleaningUp,
+            },
+        }
+    }
+
+    fn hold(&self) -> Hold {
+        match self.course {
+            Course::Holding => self.permit.hold(),
+            _ => Hold::None,
+        }
+    }
+
+    /// The znode of the permit while that is held, or is the next to be.
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        match self.course {
+            Course::Holding | Course::Entering => self.permit.heartbeat(),
+            Course::Queueing | Course::Retreating | Course::Leaving | Course::Ended(_) => None,
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        match ticket.part() {
+            Some(Part::First) => self.mutex.awaits_change(ticket),
+            Some(Part::Second) => self.permit.awaits_change(ticket),
+            None => false,
+        }
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.mutex.waits_for_look() || self.permit.waits_for_look()
+    }
+}

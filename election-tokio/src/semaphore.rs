@@ -1,0 +1,150 @@
+//! Semaphores: a number of permits, each held by one client at a time.
+
+mod permit;
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+use bytes::Bytes;
+use election_core::{ElectionNode, SemaphoreOptions, WhenBusy};
+use election_session::AclList;
+use tokio::time::{Instant, timeout_at};
+use zk_session::ZnodePath;
+
+pub use permit::Permit;
+
+use crate::acl::Acls;
+use crate::client::Client;
+use crate::lock::{Acquisition, LockError};
+use crate::site::site;
+
+/// A semaphore at a path, with a number of permits; made by [`Client::semaphore`].
+///
+/// Clients that wait for a permit get one in the order in which they asked. Dropping the future that
+/// waits gives the place up.
+///
+/// Each permit is an acquisition of its own, also where one client holds several.
+///
+/// ```no_run
+/// # async fn sweep() {}
+/// # async fn example(client: election_tokio::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use core::num::NonZeroU32;
+///
+/// let three = NonZeroU32::new(3).unwrap();
+/// let permit = client.semaphore("/jobs/sweep", three).acquire().await?;
+/// permit.guard(sweep()).await?;
+/// permit.release().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a semaphore does nothing until it is asked for a permit"]
+pub struct Semaphore {
+    client: Client,
+    path: String,
+    data: Bytes,
+    acls: Acls,
+    options: SemaphoreOptions,
+}
+
+impl Client {
+    /// A semaphore with this number of permits, in the layout of Curator's `InterProcessSemaphoreV2`. The
+    /// number is not kept at the path: all clients of a semaphore have to say the same one.
+    pub fn semaphore(&self, path: &str, permits: NonZeroU32) -> Semaphore {
+        Semaphore {
+            client: self.clone(),
+            path: path.to_owned(),
+            data: Bytes::new(),
+            acls: Acls::open(),
+            options: SemaphoreOptions::new(permits),
+        }
+    }
+}
+
+impl Semaphore {
+    /// The data of the contender's znodes, for others to see: by convention its name.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// The access list of the contender's znodes, and of the semaphore's node, its ancestors and the two
+    /// nodes below it where they have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// What follows when the semaphore's node does not exist (default: it is created as a persistent
+    /// znode). What is below it, `locks` and `leases`, is created in any case, with the same kind.
+    pub fn node(mut self, node: ElectionNode) -> Self {
+        self.options.node = node;
+        self
+    }
+
+    /// Waits until a permit is held. Lost connections and expired sessions do not end the wait; after an
+    /// expired session it goes on at the end of the queue.
+    ///
+    /// Cancel safe: dropping the future gives the place in the queue up, or the permit.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]: what waiting does not repair.
+    pub async fn acquire(&self) -> Result<Permit, LockError> {
+        loop {
+            if let Some(permit) = self.contend(WhenBusy::Wait).await? {
+                return Ok(permit);
+            }
+        }
+    }
+
+    /// Waits until a permit is held, or the deadline has passed: then `None`. The place in the queue is
+    /// given up by then, and its znodes deleted in the background.
+    ///
+    /// Cancel safe, as [`Semaphore::acquire`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Semaphore::acquire`].
+    pub async fn acquire_until(&self, deadline: Instant) -> Result<Option<Permit>, LockError> {
+        match timeout_at(deadline, self.acquire()).await {
+            Ok(permit) => permit.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Takes a permit if one is free and no other client is taking or waiting for one; `None` otherwise,
+    /// with nothing left of the attempt. So of clients that try at one moment some may find none although
+    /// there are enough. Without a connection this waits for one.
+    ///
+    /// Cancel safe, as [`Semaphore::acquire`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Semaphore::acquire`].
+    pub async fn try_acquire(&self) -> Result<Option<Permit>, LockError> {
+        self.contend(WhenBusy::GiveUp).await
+    }
+
+    async fn contend(&self, when_busy: WhenBusy) -> Result<Option<Permit>, LockError> {
+        let path = self.path.parse();
+        let path: ZnodePath =
+            path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
+        let options = SemaphoreOptions { when_busy, ..self.options };
+        let contender = |id| Ok(election_core::Semaphore::new(id, options));
+        let held = Acquisition::complete(&self.client, &site, contender).await?;
+        Ok(held.map(|(acquisition, tenure)| Permit::new(acquisition, &site, tenure)))
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, options, .. } = self;
+        f.debug_struct("Semaphore")
+            .field("path", path)
+            .field("options", options)
+            .finish_non_exhaustive()
+    }
+}
