@@ -394,7 +394,8 @@ impl Client {
             || due.any(
                 |due| matches!(due.answer, Answer::Read(name, _) if name.client == self.index),
             );
-        !ticket.is_cleanup() && !(self.nominee.role() == Role::Leaving && is_own_read)
+        let is_abandoned = self.nominee.role() == Role::Leaving && is_own_read;
+        !(ticket.is_cleanup() || is_abandoned)
     }
 
     fn compare_role_with_notices(&self) -> Result<(), String> {
