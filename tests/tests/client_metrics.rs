@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use core::future::Future;
+use core::num::NonZeroU32;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Waker};
@@ -28,6 +29,7 @@ on_both_servers! {
     bytes_are_those_on_the_wire,
     connections_and_watches_are_counted,
     elections_are_counted,
+    locks_are_counted,
     a_recorder_may_call_the_client;
 }
 
@@ -182,7 +184,38 @@ async fn elections_are_counted(server: ServerKind) -> TestResult {
         ("zk_election_leading{}", -1.0),
         ("zk_election_lost_total{reason=evicted}", 1.0),
         ("zk_election_lost_total{reason=resigned}", 1.0),
-        ("zk_election_requests_total{step=delete,outcome=answered}", 1.0),
+        ("zk_recipe_requests_total{step=delete,outcome=answered}", 1.0),
+    ]);
+    Ok(())
+}
+
+async fn locks_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot("metrics")?;
+    let connect_string = format!("{}{chroot}", server.connect_string());
+    let client = Client::builder(&connect_string).connect().await?;
+    let writer = client.write_lock("/shared").lock().await?;
+    assert!(client.read_lock("/shared").try_lock().await?.is_none());
+    let permit = client.semaphore("/permits", NonZeroU32::MIN).acquire().await?;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_lock_acquired_total{kind=exclusive}", 1.0),
+        ("zk_lock_acquired_total{kind=permit}", 1.0),
+        ("zk_lock_given_up_total{kind=shared,reason=busy}", 1.0),
+        ("zk_lock_held{kind=exclusive}", 1.0),
+        ("zk_lock_held{kind=permit}", 1.0),
+        ("zk_lock_wait_duration_seconds{kind=exclusive}", 1.0),
+    ]);
+    client.delete(&format!("/shared/{}", writer.znode()), Version::ANY).await?;
+    writer.lost().await;
+    permit.release().await?;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_lock_held{kind=exclusive}", -1.0),
+        ("zk_lock_held{kind=permit}", -1.0),
+        ("zk_lock_lost_total{kind=exclusive,reason=broken}", 1.0),
+        ("zk_lock_lost_total{kind=permit,reason=released}", 1.0),
+        ("zk_lock_held_duration_seconds{kind=permit}", 1.0),
     ]);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use election_core::{
-    CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Semaphore,
+    Access, CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Semaphore,
     SemaphoreState,
 };
 
@@ -20,6 +20,9 @@ pub(crate) trait Contending:
     fn behind(&self) -> Option<&CandidateName>;
 
     fn end(&self) -> Option<LockEnd>;
+
+    /// What it contends for, as metrics call it.
+    fn kind(&self) -> &'static str;
 }
 
 impl Contending for Lock {
@@ -42,6 +45,13 @@ impl Contending for Lock {
         match self.state() {
             LockState::Ended(end) => Some(end),
             _ => None,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.access() {
+            Access::Exclusive => "exclusive",
+            Access::Shared => "shared",
         }
     }
 }
@@ -67,5 +77,9 @@ impl Contending for Semaphore {
             SemaphoreState::Ended(end) => Some(end),
             _ => None,
         }
+    }
+
+    fn kind(&self) -> &'static str {
+        "permit"
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use election_core::{LockEnd, LockNotice, Phase};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
+use tokio::time::Instant;
 use zk_session::SessionEnd;
 
 use super::contending::Contending;
@@ -21,6 +22,7 @@ pub(super) struct LockFace<C> {
     contender: PhantomData<fn() -> C>,
     clock: Clock,
     site: Arc<Site>,
+    began: Instant,
     shown: Sender<Shown>,
     /// Of what a connection that comes and goes makes a holder say.
     doubts: RepeatLimit,
@@ -40,7 +42,8 @@ impl<C: Contending> LockFace<C> {
         let shown = Sender::new(Shown::Contending);
         let receiver = shown.subscribe();
         let doubts = RepeatLimit::new(clock.now());
-        (Self { contender: PhantomData, clock, site, shown, doubts }, receiver)
+        let began = Instant::now();
+        (Self { contender: PhantomData, clock, site, began, shown, doubts }, receiver)
     }
 
     fn entry(&self, contender: &C, what: OnLock) -> Entry {
@@ -49,17 +52,20 @@ impl<C: Contending> LockFace<C> {
             id: contender.id(),
             znode: contender.znode().cloned(),
             behind: contender.behind().cloned(),
+            kind: contender.kind(),
             what,
         }))
     }
 
-    fn end_tenure(&self, lost: LockLost, unlocked: &mut Unlocked) {
+    fn end_tenure(&self, contender: &C, reason: LockLost, unlocked: &mut Unlocked) {
         let tenure = self.shown.read(|shown| match shown {
             Shown::Held(tenure) => Some(Arc::clone(tenure)),
             Shown::Contending | Shown::Ended(_) | Shown::ClientEnded(_) => None,
         });
-        if let Some(tenure) = tenure {
-            tenure.end(lost, &mut unlocked.wakers);
+        if let Some(tenure) = tenure
+            && let Some(held) = tenure.end(reason, &mut unlocked.wakers)
+        {
+            unlocked.journal.note(self.entry(contender, OnLock::Lost { reason, held }));
         }
     }
 }
@@ -89,12 +95,13 @@ impl<C: Contending> Face for LockFace<C> {
             Some(GrantChange::Announced { token, .. }) => {
                 if let Some(znode) = contender.znode() {
                     let tenure = Arc::new(Tenure::new(token, znode.clone()));
+                    let waited = self.began.elapsed();
                     self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
-                    unlocked.journal.note(self.entry(contender, OnLock::Held(token)));
+                    unlocked.journal.note(self.entry(contender, OnLock::Held { token, waited }));
                 }
             }
             Some(GrantChange::Ended { by, .. }) => {
-                self.end_tenure(lost(by, step.notice), unlocked);
+                self.end_tenure(contender, lost(by, step.notice), unlocked);
             }
             Some(GrantChange::AwaitsLease(outlook)) => {
                 unlocked.journal.note(self.entry(contender, OnLock::AwaitsLease(outlook)));
@@ -117,7 +124,7 @@ impl<C: Contending> Face for LockFace<C> {
         if let Phase::CleaningUp | Phase::Over = contender.phase() {
             return;
         }
-        self.end_tenure(LockLost::ClientClosed(end), unlocked);
+        self.end_tenure(contender, LockLost::ClientClosed(end), unlocked);
         self.shown.set(Shown::ClientEnded(end), &mut unlocked.wakers);
         self.shown.end(&mut unlocked.wakers);
     }

@@ -168,7 +168,7 @@ impl Entry {
             Self::SessionExpired => metrics::session_expired(),
             Self::WatchFired(kind) => metrics::watch_event(kind),
             Self::RecipeRequest { kind, outcome } => {
-                metrics::election_request(kind.name(), outcome);
+                metrics::recipe_request(kind.name(), outcome);
             }
             Self::Election(entry) => entry.tell(),
             Self::Lock(entry) => entry.tell(),

@@ -1,13 +1,15 @@
 //! What locks have to tell to subscribers.
 
+use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, LockNotice, NomineeId, Token};
+use election_core::{CandidateName, LockEnd, LockNotice, NomineeId, Token};
 use election_session::Site;
 use tracing::{debug, info, warn};
 use zk_session::LeaseOutlook;
 
-use super::LOCK;
+use super::{LOCK, metrics};
+use crate::lock::LockLost;
 
 /// Something that happened to a contender for a lock.
 #[derive(Debug)]
@@ -16,24 +18,31 @@ pub(crate) struct LockEntry {
     pub(crate) id: NomineeId,
     pub(crate) znode: Option<CandidateName>,
     pub(crate) behind: Option<CandidateName>,
+    /// What it contends for, as metrics call it.
+    pub(crate) kind: &'static str,
     pub(crate) what: OnLock,
 }
 
 #[derive(Debug)]
 pub(crate) enum OnLock {
     Noticed(LockNotice),
-    Held(Token),
+    Held { token: Token, waited: Duration },
+    Lost { reason: LockLost, held: Duration },
     AwaitsLease(LeaseOutlook),
 }
 
 impl LockEntry {
     pub(super) fn tell(self) {
-        let Self { site, id, znode, behind, what } = self;
+        let Self { site, id, znode, behind, kind, what } = self;
         let lock = site.path();
         let znode = znode.as_ref().map(CandidateName::as_str);
         let behind = behind.as_ref().map(CandidateName::as_str);
         match what {
-            OnLock::Held(token) => info!(target: LOCK, lock, %id, znode, %token, "held"),
+            OnLock::Held { token, waited } => {
+                metrics::lock_acquired(kind, waited);
+                info!(target: LOCK, lock, %id, znode, %token, ?waited, "held");
+            }
+            OnLock::Lost { reason, held } => metrics::lock_lost(kind, reason, held),
             OnLock::AwaitsLease(LeaseOutlook::RoundTripTooLong {
                 round_trip,
                 timeout,
@@ -73,7 +82,12 @@ impl LockEntry {
                 LockNotice::PlaceLost(cause) => {
                     warn!(target: LOCK, lock, %id, %cause, "place in the queue lost");
                 }
-                LockNotice::Ended(end) => debug!(target: LOCK, lock, %id, ?end, "ended"),
+                LockNotice::Ended(end) => {
+                    if let LockEnd::NotAcquired(reason, _) = end {
+                        metrics::lock_given_up(kind, reason);
+                    }
+                    debug!(target: LOCK, lock, %id, ?end, "ended");
+                }
             },
         }
     }

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use election_core::GaveUp;
 use election_session::LostReason;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
@@ -9,6 +10,7 @@ use zk_jute::records::EventType;
 use zk_jute::{Frame, OpCode};
 
 use super::Outcome;
+use crate::lock::LockLost;
 
 const REQUESTS: &str = "zk_client_requests_total";
 const REQUEST_DURATION: &str = "zk_client_request_duration_seconds";
@@ -21,11 +23,17 @@ const CONNECTION_LOSSES: &str = "zk_client_connection_losses_total";
 const RECONNECTS: &str = "zk_client_reconnects_total";
 const SESSIONS: &str = "zk_client_sessions_total";
 const EXPIRED_SESSIONS: &str = "zk_client_expired_sessions_total";
-const ELECTION_REQUESTS: &str = "zk_election_requests_total";
+const RECIPE_REQUESTS: &str = "zk_recipe_requests_total";
 const ELECTED: &str = "zk_election_elected_total";
 const LOST: &str = "zk_election_lost_total";
 const LEADING: &str = "zk_election_leading";
 const LEADERSHIP_DURATION: &str = "zk_election_leadership_duration_seconds";
+const ACQUIRED: &str = "zk_lock_acquired_total";
+const GIVEN_UP: &str = "zk_lock_given_up_total";
+const LOCK_LOST: &str = "zk_lock_lost_total";
+const HELD: &str = "zk_lock_held";
+const WAIT_DURATION: &str = "zk_lock_wait_duration_seconds";
+const HELD_DURATION: &str = "zk_lock_held_duration_seconds";
 
 /// Tells the recorder of this process what each metric of this crate means, and its unit. For
 /// recorders that show descriptions; call it once, after the recorder is installed.
@@ -42,21 +50,35 @@ pub fn describe_metrics() {
         (RECONNECTS, Unit::Count, "Connections that went on with the session before"),
         (SESSIONS, Unit::Count, "Sessions that servers granted"),
         (EXPIRED_SESSIONS, Unit::Count, "Sessions that expired"),
-        (ELECTION_REQUESTS, Unit::Count, "Requests of nominations that have come to an end"),
+        (RECIPE_REQUESTS, Unit::Count, "Requests of recipes that have come to an end"),
         (ELECTED, Unit::Count, "Leaderships that began"),
         (LOST, Unit::Count, "Leaderships that ended"),
+        (ACQUIRED, Unit::Count, "Locks and permits that were got"),
+        (GIVEN_UP, Unit::Count, "Locks and permits that were not got"),
+        (LOCK_LOST, Unit::Count, "Locks and permits that are held no longer"),
     ];
     for (name, unit, description) in counters {
         metrics::describe_counter!(name, unit, description);
     }
     metrics::describe_gauge!(CONNECTIONS, Unit::Count, "Clients whose connection is in a state");
     metrics::describe_gauge!(LEADING, Unit::Count, "Leaderships that are held");
+    metrics::describe_gauge!(HELD, Unit::Count, "Locks and permits that are held");
     metrics::describe_histogram!(
         REQUEST_DURATION,
         Unit::Seconds,
         "From the making of a request to its answer, the wait for room included"
     );
     metrics::describe_histogram!(LEADERSHIP_DURATION, Unit::Seconds, "How long leaderships lasted");
+    metrics::describe_histogram!(
+        WAIT_DURATION,
+        Unit::Seconds,
+        "From asking for a lock or a permit until it was got"
+    );
+    metrics::describe_histogram!(
+        HELD_DURATION,
+        Unit::Seconds,
+        "How long locks and permits were held"
+    );
 }
 
 /// Counts one request of a caller, and takes its time.
@@ -117,9 +139,38 @@ pub(crate) fn tenure_ended(reason: LostReason, lasted: Duration) {
     histogram!(LEADERSHIP_DURATION).record(lasted);
 }
 
-pub(crate) fn election_request(step: &'static str, outcome: Outcome) {
+pub(crate) fn lock_acquired(kind: &'static str, waited: Duration) {
+    counter!(ACQUIRED, "kind" => kind).increment(1);
+    gauge!(HELD, "kind" => kind).increment(1);
+    histogram!(WAIT_DURATION, "kind" => kind).record(waited);
+}
+
+pub(crate) fn lock_given_up(kind: &'static str, reason: GaveUp) {
+    let reason = match reason {
+        GaveUp::Withdrawn => "withdrawn",
+        GaveUp::Busy => "busy",
+        GaveUp::TimedOut => "timed_out",
+    };
+    counter!(GIVEN_UP, "kind" => kind, "reason" => reason).increment(1);
+}
+
+pub(crate) fn lock_lost(kind: &'static str, reason: LockLost, lasted: Duration) {
+    let reason = match reason {
+        LockLost::Released => "released",
+        LockLost::SessionExpired => "session_expired",
+        LockLost::LeaseLapsed => "lease_lapsed",
+        LockLost::Broken => "broken",
+        LockLost::Failed(_) => "failed",
+        LockLost::ClientClosed(_) => "client_closed",
+    };
+    counter!(LOCK_LOST, "kind" => kind, "reason" => reason).increment(1);
+    gauge!(HELD, "kind" => kind).decrement(1);
+    histogram!(HELD_DURATION, "kind" => kind).record(lasted);
+}
+
+pub(crate) fn recipe_request(step: &'static str, outcome: Outcome) {
     let outcome = outcome_name(outcome);
-    counter!(ELECTION_REQUESTS, "step" => step, "outcome" => outcome).increment(1);
+    counter!(RECIPE_REQUESTS, "step" => step, "outcome" => outcome).increment(1);
 }
 
 pub(crate) fn sent(bytes: usize) {

@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
+use election_core::GaveUp;
 use election_session::LostReason;
 use zk_jute::records::EventType;
 use zk_jute::{Frame, OpCode};
 
 use super::Outcome;
+use crate::lock::LockLost;
 
 #[derive(Debug)]
 pub(crate) struct RequestMeter;
@@ -30,7 +32,13 @@ pub(crate) const fn tenure_began() {}
 
 pub(crate) const fn tenure_ended(_: LostReason, _: Duration) {}
 
-pub(crate) const fn election_request(_: &'static str, _: Outcome) {}
+pub(crate) const fn lock_acquired(_: &'static str, _: Duration) {}
+
+pub(crate) const fn lock_given_up(_: &'static str, _: GaveUp) {}
+
+pub(crate) const fn lock_lost(_: &'static str, _: LockLost, _: Duration) {}
+
+pub(crate) const fn recipe_request(_: &'static str, _: Outcome) {}
 
 pub(crate) const fn sent(_: usize) {}
 
