@@ -3,7 +3,7 @@
 use core::fmt;
 
 use election_core::{
-    CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Semaphore,
+    CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Recovery, Semaphore,
     SemaphoreState,
 };
 
@@ -20,6 +20,14 @@ pub(crate) trait Contending:
     fn behind(&self) -> Option<&CandidateName>;
 
     fn end(&self) -> Option<LockEnd>;
+
+    /// How a create in doubt is cleared up: without an id in the names, a client has one at a node.
+    fn recovery(&self) -> Recovery {
+        Recovery::Id
+    }
+
+    /// The sequential znode of another format that it told of last.
+    fn foreign_child(&self) -> Option<&str>;
 }
 
 impl Contending for Lock {
@@ -44,6 +52,14 @@ impl Contending for Lock {
             _ => None,
         }
     }
+
+    fn recovery(&self) -> Recovery {
+        self.format().recovery()
+    }
+
+    fn foreign_child(&self) -> Option<&str> {
+        self.foreign_child()
+    }
 }
 
 impl Contending for Semaphore {
@@ -67,5 +83,9 @@ impl Contending for Semaphore {
             SemaphoreState::Ended(end) => Some(end),
             _ => None,
         }
+    }
+
+    fn foreign_child(&self) -> Option<&str> {
+        self.foreign_child()
     }
 }

@@ -49,6 +49,7 @@ impl<C: Contending> LockFace<C> {
             id: contender.id(),
             znode: contender.znode().cloned(),
             behind: contender.behind().cloned(),
+            foreign: contender.foreign_child().map(Box::from),
             what,
         }))
     }
