@@ -71,6 +71,14 @@ impl<'a> Children<'a> {
         Self(Source::Indexed { index, next: 0 })
     }
 
+    /// Where the names are in order: for another pass.
+    pub(crate) fn index(&self) -> Option<&'a dyn Index> {
+        match &self.0 {
+            Source::Listed(_) => None,
+            Source::Indexed { index, .. } => Some(*index),
+        }
+    }
+
     /// The names on which it can depend what [`place`](crate::place::place) answers for the znode
     /// called `own`, and all that a contender with this id can [own](Format::owns) in this format.
     /// Others may be among them.

@@ -13,7 +13,7 @@ use core::fmt::{self, Write as _};
 use heapless::String;
 
 use crate::access::Access;
-use crate::id::NomineeId;
+use crate::id::{NomineeId, SessionId};
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
 pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError};
 
@@ -54,10 +54,11 @@ pub enum Child {
 pub enum Recovery {
     /// By the id of the contender in the name.
     Id,
-    /// By the session in the name: a session has one contender in each place.
+    /// By the session in the name, and the znode's owner: a session has one contender in each place.
     SessionInName,
-    /// By the znode's owner, its data, and a `czxid` later than all that were known before: a session
-    /// has one contender in each place.
+    /// By the znode's owner, and a `czxid` later than those of the contender's earlier znodes: a session
+    /// has one contender in each place. The data is not compared: all that the session owns there is the
+    /// contender's, also what an operator has written to since.
     Owner,
 }
 
@@ -158,9 +159,26 @@ impl Format {
         attempt: u32,
     ) -> Option<CandidatePrefix> {
         match (self.recovery(), self.offers(access)) {
-            (Recovery::Id, true) => Some(CandidatePrefix::new(self, access, id, attempt)),
+            (Recovery::Id, true) => {
+                Some(CandidatePrefix { format: self, access, mark: Mark::Id(id.plus(attempt)) })
+            }
             _ => None,
         }
+    }
+
+    /// What a driver appends to the node's path to create a contender with this access in this session.
+    /// `None` if the format has ids of contenders in its names, or does not offer the access.
+    pub const fn session_prefix(
+        self,
+        access: Access,
+        session: SessionId,
+    ) -> Option<CandidatePrefix> {
+        let mark = match (self.recovery(), self.offers(access)) {
+            (Recovery::SessionInName, true) => Mark::Session(session),
+            (Recovery::Owner, true) => Mark::None,
+            _ => return None,
+        };
+        Some(CandidatePrefix { format: self, access, mark })
     }
 
     /// Whether `name` was created under this id, by any attempt, in this session or another; also
@@ -225,27 +243,61 @@ impl fmt::Debug for Format {
 /// What a driver appends to a node's path to create a contender, and the server then completes with
 /// the sequence: displays as `_c_<uuid>-latch-`, say.
 ///
-/// The id is the contender's with the number of the attempt added to its last four bytes, so that
-/// no two znodes of a contender ever have one name, also where the node is deleted and counts from
+/// Where a format has ids, that is the contender's with the number of the attempt added to its last four
+/// bytes, so that no two znodes of a contender ever have one name, also where the node is deleted and counts from
 /// zero again: a write that is guarded by the name of one is not let through by another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CandidatePrefix {
     format: Format,
     access: Access,
-    id: NomineeId,
+    mark: Mark,
+}
+
+/// What stands in a name at the place of the id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mark {
+    Id(NomineeId),
+    Session(SessionId),
+    None,
 }
 
 impl CandidatePrefix {
-    /// Of a format that has ids in its names, and offers the access.
-    pub(crate) const fn new(format: Format, access: Access, id: NomineeId, attempt: u32) -> Self {
-        Self { format, access, id: id.plus(attempt) }
+    /// Of a format that offers the access.
+    pub(crate) const fn new(
+        format: Format,
+        access: Access,
+        (id, attempt): (NomineeId, u32),
+        session: SessionId,
+    ) -> Self {
+        let mark = match format.recovery() {
+            Recovery::Id => Mark::Id(id.plus(attempt)),
+            Recovery::SessionInName => Mark::Session(session),
+            Recovery::Owner => Mark::None,
+        };
+        Self { format, access, mark }
     }
 
-    /// Whether the server made `name` of this prefix.
+    /// Whether the server made `name` of this prefix, or can have: without an id there is no telling it
+    /// from that of another contender.
     pub(crate) fn begins(self, name: &str) -> bool {
-        self.format.id_text(name).is_some_and(|(id, access)| {
-            access == self.access && self.format.0.id.read(id) == Some(self.id)
+        if let Mark::Id(own) = self.mark {
+            return self.format.id_text(name).is_some_and(|(id, access)| {
+                access == self.access && self.format.0.id.read(id) == Some(own)
+            });
+        }
+        let mut prefix: String<CAPACITY, u8> = String::new();
+        let number = write!(prefix, "{self}").ok().and_then(|()| name.strip_prefix(&*prefix));
+        number.is_some_and(|number| {
+            let digits = number.strip_prefix('-').unwrap_or(number);
+            number.len() >= DIGITS
+                && name.len() <= CAPACITY
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
         })
+    }
+
+    /// The data that the format prescribes.
+    pub(crate) const fn prescribed_data(self) -> Option<&'static [u8]> {
+        self.format.0.data
     }
 }
 
@@ -253,7 +305,11 @@ impl fmt::Display for CandidatePrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Layout { start, id, separator, .. } = self.format.0;
         f.write_str(start)?;
-        id.write(self.id, f)?;
+        match self.mark {
+            Mark::Id(own) => id.write(own, f)?,
+            Mark::Session(session) => write!(f, "{}", session.get())?,
+            Mark::None => {}
+        }
         f.write_str(separator)?;
         f.write_str(self.format.0.label(self.access).unwrap_or_default())
     }
@@ -267,7 +323,8 @@ impl IdPrefix {
     /// In a format without ids nothing is owned, and all names begin so.
     pub(crate) fn new(format: Format, id: NomineeId) -> Self {
         let mut prefix: String<CAPACITY, u8> = String::new();
-        let whole = CandidatePrefix::new(format, Access::Exclusive, id, 0);
+        let (access, mark) = (Access::Exclusive, Mark::Id(id));
+        let whole = CandidatePrefix { format, access, mark };
         if let Some(length) = format.0.id.fixed_length()
             && write!(prefix, "{whole}").is_ok()
         {
@@ -295,7 +352,8 @@ impl NomineeId {
     /// The start of the name of the znode that a nominee's create number `attempt` makes, in the format
     /// of Curator's leader latch.
     pub const fn candidate_prefix(self, attempt: u32) -> CandidatePrefix {
-        CandidatePrefix::new(Format::curator_latch(), Access::Exclusive, self, attempt)
+        let (format, access) = (Format::curator_latch(), Access::Exclusive);
+        CandidatePrefix { format, access, mark: Mark::Id(self.plus(attempt)) }
     }
 
     /// Whether `name` was created under this id, by any attempt, in this session or another, in the

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::access::Access;
 use crate::command::{Output, Znode};
 use crate::event::Event;
-use crate::format::{Format, Recovery};
+use crate::format::Format;
 use crate::id::NomineeId;
 use crate::name::CandidateName;
 use crate::nominee::{Contest, Nominee, Patience};
@@ -29,7 +29,8 @@ pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
 ///
 /// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. The lock is
 /// released by [`withdraw`](Recipe::withdraw), which a contender that waits gives up with. Two
-/// acquisitions, of one session or of several, are two contenders with two ids: it is not reentrant.
+/// acquisitions, of one session or of several, are two contenders with two ids: it is not reentrant. In a
+/// format without ids a session has one contender at a node, as [`Nominee::in_format`] says.
 ///
 /// A contender whose znode is lost while it waits contends again, at the end of the queue. One that
 /// has held the lock does not: what it protected may have changed.
@@ -67,10 +68,6 @@ pub enum WhenBusy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum LockFormatError {
-    /// Its names hold no id of the contender, so that a create whose reply was lost cannot be told from
-    /// that of another contender of the session.
-    #[error("{0:?} has no id of the contender in its names")]
-    NoId(Format),
     /// Its contenders do not share.
     #[error("{0:?} has no readers")]
     NotShared(Format),
@@ -107,9 +104,6 @@ impl Lock {
     /// What the format lacks.
     pub fn new(id: NomineeId, options: LockOptions) -> Result<Self, LockFormatError> {
         let LockOptions { format, access, when_busy, node } = options;
-        if format.recovery() != Recovery::Id {
-            return Err(LockFormatError::NoId(format));
-        }
         if !format.offers(access) {
             return Err(LockFormatError::NotShared(format));
         }
@@ -138,6 +132,11 @@ impl Lock {
     /// The own znode, from the reply to its creation until it is deleted or lost.
     pub fn znode(&self) -> Option<&CandidateName> {
         self.contender.candidate()
+    }
+
+    /// The sequential znode of another format that [`LockNotice::ForeignChild`] told of last.
+    pub fn foreign_child(&self) -> Option<&str> {
+        self.contender.foreign_child()
     }
 
     /// The id that was given at the start.

@@ -10,6 +10,7 @@ mod contest;
 mod crowd;
 mod ending;
 mod entering;
+mod foreign;
 mod home;
 mod link;
 mod request;
@@ -17,12 +18,13 @@ mod stage;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
 use crate::event::{Event, Failure, Reply, Stat};
-use crate::format::CandidatePrefix;
-use crate::id::{NomineeId, SessionId};
-use crate::name::CandidateName;
+use crate::format::{CandidatePrefix, Format};
+use crate::id::{NomineeId, SessionId, Token};
+use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Departure, End, NominationError, Notice, Role};
 use crate::policy::Policy;
 use crate::recipe::{Hold, Phase, Recipe};
@@ -54,6 +56,10 @@ pub struct Nominee {
     attempts: u32,
     link: Link,
     stage: Stage,
+    /// The token of its last znode, in formats whose names do not tell it from others.
+    newest: Option<Token>,
+    /// The sequential child of another format that was told of last.
+    foreign: Option<ChildName>,
 }
 
 impl Nominee {
@@ -87,7 +93,33 @@ impl Nominee {
             attempts,
             link: Link::Unconnected,
             stage: Stage::Entering(entering),
+            newest: None,
+            foreign: None,
         }
+    }
+
+    /// The same nominee, which has not been connected yet, in another format than that of Curator's leader
+    /// latch. All participants of an election have to use one.
+    ///
+    /// In a format whose names have no id ([`Recovery`](crate::Recovery)), a session has one nomination at
+    /// an election node, and that owns all that the session has there: a znode that is not its candidate is
+    /// deleted as a ghost. It is for the driver to see to that, also while a nominee that has ended removes
+    /// its znode. A nominee that [returns](Self::returning) adopts the znode of its session, whatever id
+    /// the earlier one had.
+    #[must_use]
+    pub const fn in_format(mut self, format: Format) -> Self {
+        self.contest.format = format;
+        self
+    }
+
+    /// How the candidates are called.
+    pub const fn format(&self) -> Format {
+        self.contest.format
+    }
+
+    /// The sequential znode of another format that [`Notice::ForeignChild`] told of last.
+    pub fn foreign_child(&self) -> Option<&str> {
+        self.foreign.as_ref().map(ChildName::as_str)
     }
 
     /// What the nominee is at the moment.
@@ -205,8 +237,10 @@ impl Nominee {
     }
 
     /// Of the create that comes next.
-    const fn next_prefix(&self) -> CandidatePrefix {
-        self.contest.prefix(self.id, self.attempts)
+    fn next_prefix(&self) -> CandidatePrefix {
+        // Nothing is asked for before there is a session.
+        let session = self.link.session().unwrap_or(SessionId::new(0));
+        self.contest.prefix((self.id, self.attempts), session)
     }
 
     /// Whether the reply to the read with this ticket is awaited, and the watch that it leaves.
@@ -217,7 +251,7 @@ impl Nominee {
         let next = self.next_prefix();
         self.stage.demand(self.contest.home, next).is_some_and(|(wanted, op)| {
             let watch = match op {
-                Op::Read { watch, .. } | Op::List { watch, .. } => watch,
+                Op::Read { watch, .. } | Op::List { watch, .. } | Op::Exists { watch, .. } => watch,
                 _ => Watch::None,
             };
             wanted == request && watch != Watch::None
@@ -245,7 +279,7 @@ impl Nominee {
             return Reaction::default();
         }
         if matches!(self.stage, Stage::Ended(_)) {
-            self.cleanup_answered(result);
+            self.cleanup_answered(session, result);
             return Reaction::default();
         }
         match request {
@@ -253,14 +287,21 @@ impl Nominee {
             Request::CreateElectionNode => self.election_node_answered(&result).into(),
             Request::CreateHome => self.home_answered(&result).into(),
             Request::Barrier => self.barrier_answered(&result).into(),
-            Request::Search => self.search_answered(result).into(),
+            Request::Search => self.search_answered(session, result).into(),
+            Request::InspectFound => self.unnamed_inspected(session, &result).into(),
             Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
             Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
             Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
             Request::List | Request::Look => self.list_answered(None, result).into(),
             Request::WatchList => self.list_answered(Some(ticket), result).into(),
             Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
-            Request::ReadPredecessor => self.predecessor_read_answered(ticket, &result).into(),
+            Request::InspectForeign => {
+                self.foreign_inspection_answered(session, ticket, &result).into()
+            }
+            Request::LookForTombstone => self.tombstone_answered(ticket, &result).into(),
+            Request::ReadPredecessor => {
+                self.predecessor_read_answered(session, ticket, &result).into()
+            }
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
             // Only of a nominee that has ended.
             Request::CleanUp => Reaction::default(),
@@ -269,7 +310,8 @@ impl Nominee {
 
     /// The late reply to a create of an earlier incarnation can do nothing but clean up after
     /// itself: acting on it made two leaders in Curator (CURATOR-653, CURATOR-498). One of the
-    /// present incarnation is left to the search, which finds the same znode.
+    /// present incarnation is left to the search, which finds the same znode. A name without an id may be
+    /// another's by now, if the election node was deleted meanwhile: the search has seen to it.
     fn answered_too_late<'a>(
         &self,
         ticket: Ticket,
@@ -279,6 +321,7 @@ impl Nominee {
         match result {
             Ok(Reply::Created { name, .. })
                 if over
+                    && self.contest.has_ids()
                     && !ticket.is_cleanup()
                     && self.candidate().is_none_or(|own| own.as_str() != *name) =>
             {

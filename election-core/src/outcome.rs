@@ -56,6 +56,11 @@ pub enum Notice {
     /// The nominee waits: a znode is in its way that it can neither follow nor delete. It looks again at
     /// each [`Event::Look`](crate::Event::Look), and says so again where it is still there.
     Obstructed(Obstacle),
+    /// A sequential znode of another format stands in the election, the first by name of those that do:
+    /// [`Nominee::foreign_child`](crate::Nominee::foreign_child) names it. Participants of two formats do
+    /// not see each other, and one of each could lead. Reported by the nominee that is about to lead, or
+    /// waits for one predecessor only, and again when another one is the first.
+    ForeignChild,
     /// The nominee leads, with this token.
     Elected(Token),
     /// The link went down while leading.
@@ -70,8 +75,8 @@ pub enum Notice {
     Ended(End),
 }
 
-/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee
-/// makes such a znode: a participant forged it.
+/// A znode in the election that a nominee can neither pass over, nor follow, nor delete. No nominee of
+/// this election makes such a znode: a participant of another kind did, or forged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Obstacle {
     /// A candidate ahead whose name is longer than 64 bytes.
@@ -80,6 +85,17 @@ pub enum Obstacle {
     /// A znode with the nominee's own id that has children: no candidate has.
     #[error("a znode whose name has this nominee's own id has children: delete it with them")]
     OwnName,
+    /// An ephemeral sequential znode of another format, which another session owns: its participant may
+    /// lead without seeing those of this format. Its deletion is noticed.
+    #[error(
+        "a participant of another format stands in the node, and would not see this one: let all use one \
+         format"
+    )]
+    Foreign,
+    /// A sequential znode of another format whose name is longer than 64 bytes: whose it is cannot be
+    /// asked.
+    #[error("a sequential znode of another format has a name longer than 64 bytes: delete it")]
+    ForeignName,
 }
 
 /// Why a candidate was lost.
@@ -148,6 +164,10 @@ pub enum NominationError {
          at a fresh election node, or delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
+    /// The election is over for good: its node holds the znode by which its format says so. A leader
+    /// leads no longer, and its candidate is deleted.
+    #[error("the election was concluded: its node holds a znode that says so (`DONE`)")]
+    Concluded,
     /// The server named the created znode otherwise than it was asked to.
     #[error("the server gave the candidate znode a name that was not asked for")]
     UnexpectedName,

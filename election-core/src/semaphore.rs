@@ -117,6 +117,12 @@ impl Semaphore {
         self.mutex.candidate()
     }
 
+    /// The sequential znode of another format that [`LockNotice::ForeignChild`] told of last: it stands
+    /// among the contenders for the mutex.
+    pub fn foreign_child(&self) -> Option<&str> {
+        self.mutex.foreign_child()
+    }
+
     /// The id that was given at the start.
     pub fn id(&self) -> NomineeId {
         self.mutex.id()

@@ -11,7 +11,7 @@ mod status;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use election_core::{ElectionNode, Nominee, NomineeId, OnLoss, Policy};
+use election_core::{ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery};
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
@@ -33,7 +33,8 @@ use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
 ///
-/// One client may stand in any number of elections, and several times in one.
+/// One client may stand in any number of elections, and several times in one, but for what
+/// [`Election::format`] says.
 #[derive(Clone, Debug)]
 #[must_use = "an election does nothing until it is used"]
 pub struct Election {
@@ -42,6 +43,7 @@ pub struct Election {
     data: Bytes,
     acls: Acls,
     policy: Policy,
+    format: Format,
 }
 
 /// Why a nomination cannot be made.
@@ -60,6 +62,16 @@ pub enum ElectionError {
     /// The access list is one that no server would take.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
+    /// The names of the format have no id, and this client has a nomination or a lock at the path already,
+    /// or one that has ended and whose znode is not gone yet: nothing would tell their znodes apart.
+    #[error(
+        "this client stands at {path} already, and the names of its format do not tell one candidate of \
+         a session from another: wait until the first one's znode is gone, or use another client"
+    )]
+    AlreadyStanding {
+        /// The path of the election.
+        path: String,
+    },
     /// The operating system gave no random numbers for the nominee's id.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),
@@ -80,6 +92,7 @@ impl Election {
             data: Bytes::new(),
             acls: Acls::open(),
             policy: Policy::default(),
+            format: Format::curator_latch(),
         }
     }
 
@@ -109,17 +122,29 @@ impl Election {
         self
     }
 
+    /// How the candidates are called, for elections that other libraries take part in (default: as
+    /// Curator's `LeaderLatch` calls them). All participants of an election have to use one format.
+    ///
+    /// In [`Format::leader_election_support`], [`Format::go_leaderelection`] and
+    /// [`Format::zookeeper_write_lock`] no name tells one candidate of a session from another: a client
+    /// stands once at a path, and goes on to stand there after the end of a nomination once its znode is
+    /// gone. The data is the format's where it prescribes that.
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
     /// Stands for election. The nomination goes on in the background: it needs no waiting, and
     /// survives lost connections and, by the default policy, expired sessions.
     ///
     /// # Errors
     ///
-    /// [`ElectionError`] if the path or the access list is invalid. What goes wrong later is the
-    /// nomination's to tell.
+    /// [`ElectionError`] if the path or the access list is invalid, or the client stands there already in
+    /// a format without ids. What goes wrong later is the nomination's to tell.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
         let site = self.site()?;
         let id = random().map_err(ElectionError::Randomness)?;
-        Ok(self.stand(site, Nominee::new(NomineeId::from_bytes(id), self.policy)))
+        self.stand(site, Nominee::new(NomineeId::from_bytes(id), self.policy))
     }
 
     /// Goes on with a nomination that another process has given up together with its session, by
@@ -128,7 +153,8 @@ impl Election {
     /// [`Election::nominate`] under that id. Withdraw the nomination to delete what was left.
     ///
     /// The other process has to have given up: two nominations of one id in one session share a
-    /// candidate, and both lead by it.
+    /// candidate, and both lead by it. In a [format](Self::format) without ids the candidate is the znode
+    /// that the session has there, whatever the id is.
     ///
     /// # Errors
     ///
@@ -137,7 +163,7 @@ impl Election {
         let site = self.site()?;
         // No name of the earlier nominee's is to be used again; how many it has used is not known.
         let attempts = u32::from_ne_bytes(random().map_err(ElectionError::Randomness)?);
-        Ok(self.stand(site, Nominee::returning(id, attempts, self.policy)))
+        self.stand(site, Nominee::returning(id, attempts, self.policy))
     }
 
     fn site(&self) -> Result<Arc<Site>, ElectionError> {
@@ -148,13 +174,20 @@ impl Election {
         Ok(site(&self.client, &path, self.data.clone(), acl, self.policy.election_node))
     }
 
-    fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Nomination {
+    fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Result<Nomination, ElectionError> {
+        let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
         let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(nominee, face);
-        let key = shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
+        let key = match self.format.recovery() {
+            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
+            Recovery::SessionInName | Recovery::Owner => shared
+                .with(|hub, now| hub.stand_alone(now, seat, Arc::clone(&site)))
+                .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
+        };
         let client = self.client.clone();
-        Nomination::new(NominationInner { client, key, id, site, tenure }, Updates::new(status))
+        let inner = NominationInner { client, key, id, site, tenure };
+        Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -10,6 +10,7 @@ mod host;
 mod seat;
 mod servers;
 mod shared;
+mod sole;
 mod unlocked;
 mod watches;
 
@@ -28,6 +29,7 @@ pub(crate) use host::Host;
 pub(crate) use seat::{Face, Seat};
 pub(crate) use servers::Servers;
 pub(crate) use shared::Shared;
+use sole::SoleRecipes;
 pub(crate) use unlocked::Unlocked;
 pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watches};
 
@@ -51,6 +53,7 @@ pub(crate) struct Hub {
     connections: u64,
     driver: DriverState,
     unlocked: Unlocked,
+    sole: SoleRecipes,
 }
 
 /// What limits the lines of each kind.
@@ -102,6 +105,7 @@ impl Hub {
             connections: 0,
             driver: DriverState::Awake,
             unlocked: Unlocked::default(),
+            sole: SoleRecipes::default(),
         })
     }
 
@@ -161,6 +165,23 @@ impl Hub {
         site: Arc<Site>,
     ) -> RecipeKey {
         self.host.stand(now, seat, site)
+    }
+
+    /// Adds a recipe that a session can have one of at a node: its names do not tell its znode from that of
+    /// another. `None` while there is one, also while that removes its znode.
+    pub(crate) fn stand_alone(
+        &mut self,
+        now: Instant,
+        seat: Box<dyn Seat>,
+        site: Arc<Site>,
+    ) -> Option<RecipeKey> {
+        let path = Arc::clone(site.server_path());
+        if !self.sole.is_free(&self.host, &path) {
+            return None;
+        }
+        let key = self.stand(now, seat, site);
+        self.sole.insert(path, key);
+        Some(key)
     }
 
     /// Drops a watch of the caller's.

@@ -89,6 +89,11 @@ impl Lock {
     }
 
     /// How the contenders are called: all that contend for one lock have to have one format.
+    ///
+    /// In [`Format::zookeeper_write_lock`], [`Format::leader_election_support`] and
+    /// [`Format::go_leaderelection`] no name tells one contender of a session from another: a client has
+    /// one at a path, and asks again once the znode of the one before is gone, which
+    /// [`LockGuard::release`] waits for. The data is the format's where it prescribes that.
     pub fn format(mut self, format: Format) -> Self {
         self.options.format = format;
         self

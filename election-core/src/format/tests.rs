@@ -225,7 +225,75 @@ fn each_format_makes_the_names_that_its_library_makes() {
         let prefix = format.prefix(access, ID, 0).map(|prefix| prefix.to_string());
         assert_eq!(prefix, expected.map(expand), "{format:?}, {access:?}");
     }
-    assert_eq!(Format::zookeeper_write_lock().layout().data, Some(&[0x12, 0x34][..]));
+}
+
+/// Without an id of the contender; a session's id may have a sign.
+#[test]
+fn each_format_without_ids_makes_the_names_that_its_library_makes() {
+    let session = SessionId::new(0x0100_0000_0000_0000);
+    let negative = SessionId::new(-8_646_911_284_551_352_320);
+    for (format, made) in [
+        (Format::leader_election_support(), ["n_", "n_"]),
+        (Format::go_leaderelection(), ["le_", "le_"]),
+        (Format::zookeeper_write_lock(), ["x-72057594037927936-", "x--8646911284551352320-"]),
+    ] {
+        for (session, made) in [session, negative].into_iter().zip(made) {
+            let prefix = format.session_prefix(Exclusive, session).unwrap();
+            assert_eq!(prefix.to_string(), made);
+            for number in ["0000000003", "2147483647", "-2147483648", "-000000005"] {
+                let name = format!("{made}{number}");
+                assert!(prefix.begins(&name) && !format.owns(ID, &name), "{name}");
+            }
+            for other in ["", "3", "-", "x000000003", "00000000x3"] {
+                assert!(!prefix.begins(&format!("{made}{other}")), "{made}{other}");
+            }
+            assert!(!prefix.begins(&format!("y{made}0000000003")));
+        }
+        assert_eq!(format.session_prefix(Shared, session), None);
+    }
+    let own = Format::zookeeper_write_lock().session_prefix(Exclusive, session).unwrap();
+    assert!(!own.begins("x--8646911284551352320-0000000003"), "of another session");
+    for (_, format) in ALL.into_iter().filter(|(_, format)| format.recovery() == Recovery::Id) {
+        assert_eq!(format.session_prefix(Exclusive, session), None, "{format:?}");
+    }
+}
+
+#[test]
+fn one_format_prescribes_the_data() {
+    for (_, format) in ALL {
+        let is_prescribed = format == Format::zookeeper_write_lock();
+        let expected = is_prescribed.then_some(&[0x12, 0x34][..]);
+        assert_eq!(format.layout().data, expected, "{format:?}");
+    }
+}
+
+/// Which contenders of one library those of another see, and which are told as foreign. Seen in one
+/// direction only, or in none, is a mix that holds twice.
+#[test]
+fn contenders_of_other_formats_are_told_as_foreign_unless_they_are_seen() {
+    let session = SessionId::new(7);
+    let name = |format: Format| {
+        let prefix = format.prefix(Exclusive, ID, 0);
+        let prefix = prefix.or_else(|| format.session_prefix(Exclusive, session));
+        format!("{}0000000003", prefix.expect("either"))
+    };
+    let seen =
+        |by: Format, theirs: Format| matches!(by.child(&name(theirs)), Child::Contender { .. });
+    let mut both = Vec::new();
+    for (_, by) in ALL {
+        for (_, theirs) in ALL.into_iter().filter(|(_, theirs)| *theirs != by) {
+            let child = by.child(&name(theirs));
+            assert!(seen(by, theirs) || child == Child::Foreign, "{by:?}, {theirs:?}: {child:?}");
+            if seen(by, theirs) && seen(theirs, by) {
+                both.push((by, theirs));
+            }
+        }
+    }
+    let (curator, go) = (Format::curator_lock(), Format::go_zookeeper());
+    assert_eq!(both, [(curator, go), (go, curator)]);
+    let reader =
+        format!("{}0000000003", Format::curator_read_write().prefix(Shared, ID, 0).unwrap());
+    assert_eq!(curator.child(&reader), Child::Foreign, "Curator's lock beside its reader");
 }
 
 /// A name with an id of the format is the contender's own whatever it wanted; one without is never.

@@ -268,7 +268,7 @@ fn a_writer_looks_again_where_a_writer_has_gone() {
 }
 
 #[test]
-fn a_lock_stands_in_any_format_that_has_ids() {
+fn a_lock_stands_in_any_format() {
     let with = |format| LockOptions { format, ..LOCK };
     for format in [
         Format::curator_latch(),
@@ -283,11 +283,13 @@ fn a_lock_stands_in_any_format_that_has_ids() {
         assert_eq!(script.asked, format!("create {prefix}"));
         assert_eq!((script.lock.format(), script.lock.access()), (format, Access::Exclusive));
     }
-    let without = Format::leader_election_support();
-    assert_eq!(Lock::new(ID, with(without)), Err(LockFormatError::NoId(without)));
-    let without = Format::zookeeper_write_lock();
-    let error = Lock::new(ID, with(without)).unwrap_err();
-    assert_eq!(error.to_string(), "Format(x-<session>-#) has no id of the contender in its names");
+    for (format, prefix) in [
+        (Format::leader_election_support(), "n_"),
+        (Format::go_leaderelection(), "le_"),
+        (Format::zookeeper_write_lock(), "x-1-"),
+    ] {
+        assert_eq!(Script::connected(with(format)).asked, format!("create {prefix}"));
+    }
     let options = LockOptions { access: Access::Shared, ..LOCK };
     assert_eq!(Lock::new(ID, options), Err(LockFormatError::NotShared(LOCK.format)));
     let kazoo = LockOptions { format: Format::kazoo(), access: Access::Shared, ..LOCK };

@@ -53,6 +53,11 @@ pub enum LockNotice {
     /// It waits: a znode is in its way that it can neither wait for nor delete. It looks again at each
     /// [`Event::Look`](crate::Event::Look), and says so again where it is still there.
     Obstructed(Obstacle),
+    /// A sequential znode of another format stands in the lock's node, the first by name of those that do:
+    /// [`Lock::foreign_child`](super::Lock::foreign_child) names it. Contenders of two formats do not see
+    /// each other. Reported by the contender that is about to hold, or waits for one other only, and again
+    /// when another one is the first.
+    ForeignChild,
     /// The lock is held. The token is greater than that of every earlier holder that did not share it.
     Acquired(Token),
     /// The link went down while the lock was held.
@@ -109,6 +114,12 @@ pub enum LockFailure {
          delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
+    /// There is nothing to contend for any more: the lock's node holds the znode by which its format says
+    /// so.
+    #[error(
+        "there is nothing to hold any more: the lock's node holds a znode that says so (`DONE`)"
+    )]
+    Concluded,
     /// The server named the created znode otherwise than it was asked to.
     #[error("the server gave the contender's znode a name that was not asked for")]
     UnexpectedName,
@@ -130,6 +141,7 @@ impl LockNotice {
             Notice::FollowingUnwatched => Self::WaitingUnwatched,
             Notice::FollowingPersistent => Self::WaitingForPersistent,
             Notice::Obstructed(obstacle) => Self::Obstructed(obstacle),
+            Notice::ForeignChild => Self::ForeignChild,
             Notice::Elected(token) => Self::Acquired(token),
             Notice::Suspended => Self::Suspended,
             Notice::Resumed(token) => Self::Resumed(token),
@@ -156,6 +168,7 @@ impl LockFailure {
         match error {
             NominationError::NoElectionNode => Self::NoNode,
             NominationError::SequenceExhausted => Self::SequenceExhausted,
+            NominationError::Concluded => Self::Concluded,
             NominationError::UnexpectedName => Self::UnexpectedName,
             NominationError::Rejected(code) => Self::Rejected(code),
             NominationError::UnreadableReply => Self::UnreadableReply,

@@ -2,12 +2,13 @@
 
 use core::num::NonZeroU32;
 
+use super::foreign::{Others, Strangers};
 use super::home::Home;
 use super::stage::{Ahead, Behind, PredecessorWatch};
 use crate::access::Access;
 use crate::command::CreateMode;
-use crate::format::{CandidatePrefix, Format};
-use crate::id::NomineeId;
+use crate::format::{CandidatePrefix, Format, Recovery};
+use crate::id::{NomineeId, SessionId};
 use crate::name::{CandidateName, Sequence};
 use crate::outcome::Obstacle;
 use crate::place::Remaining;
@@ -17,7 +18,7 @@ use crate::ticket::Part;
 /// What a nominee stands for, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Contest {
-    /// One with an id in its names, which offers the access.
+    /// One that offers the access.
     pub(crate) format: Format,
     pub(crate) access: Access,
     pub(crate) patience: Patience,
@@ -53,8 +54,14 @@ impl Contest {
         part: Part::First,
     };
 
-    pub(super) const fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
-        CandidatePrefix::new(self.format, self.access, id, attempt)
+    pub(super) const fn prefix(self, by: (NomineeId, u32), session: SessionId) -> CandidatePrefix {
+        CandidatePrefix::new(self.format, self.access, by, session)
+    }
+
+    /// Whether the names tell the own znodes from all others. Where they do not, a session has one
+    /// contender at the node, and all that it owns there is that one's.
+    pub(super) const fn has_ids(self) -> bool {
+        matches!(self.format.recovery(), Recovery::Id)
     }
 
     pub(super) fn rival(self, name: &str) -> Option<Sequence> {
@@ -66,13 +73,23 @@ impl Contest {
         by: &str,
         lowest: &str,
         remaining: Remaining,
+        strangers: Strangers,
     ) -> Result<Behind, Obstacle> {
         let kept = |name| self.format.parse(name).map_err(|_| self.obstacle(name));
-        let ahead = match remaining {
-            Remaining::Last => Ahead::Nobody,
-            Remaining::More => Ahead::Others { leader: kept(lowest)? },
+        let ahead = match (remaining, strangers) {
+            (Remaining::Last, Strangers::None) => Ahead::Nobody,
+            (Remaining::Last, Strangers::Possible) => Ahead::Strangers,
+            (Remaining::More, _) => Ahead::Others { leader: kept(lowest)? },
         };
         Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
+    }
+
+    /// Whether the end of the predecessor is enough to lead by.
+    pub(super) const fn strangers(self, others: Others<'_>) -> Strangers {
+        match (others.first, self.format.layout().tombstone) {
+            (None, None) => Strangers::None,
+            (Some(_), _) | (_, Some(_)) => Strangers::Possible,
+        }
     }
 
     /// How often what the contenders are below is created for one of them, or that which it is itself

@@ -4,9 +4,10 @@ use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
     Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leading, Leaving, Stage, Standing,
 };
-use super::{Nominee, mismatch};
+use super::unnamed::Found;
+use super::{Nominee, is_owned, mismatch};
 use crate::event::{Failure, Reply};
-use crate::name::ChildName;
+use crate::id::SessionId;
 use crate::outcome::{Cause, Departure, End, NominationError, Notice};
 use crate::policy::OnLoss;
 
@@ -25,7 +26,11 @@ impl Nominee {
                 Entry::Create | Entry::CreateElectionNode | Entry::CreateHome(_) => {
                     Some(self.end(End::Withdrawn(Departure::NeverCreated)))
                 }
-                Entry::Barrier | Entry::Search | Entry::Suspect(_) => {
+                Entry::Barrier
+                | Entry::Search
+                | Entry::SearchBelow(_)
+                | Entry::Unnamed(_)
+                | Entry::Suspect(_) => {
                     *intent = Intent::Leave;
                     None
                 }
@@ -122,24 +127,46 @@ impl Nominee {
     /// Any answer to the deletion of the own candidate settles it. Where there may be others, a search
     /// goes on until a list shows none; what is refused on the way is asked again at the next look, or
     /// on the next connection.
-    pub(super) fn cleanup_answered(&mut self, result: Result<Reply<'_>, Failure>) {
-        let (id, format) = (self.id, self.contest.format);
+    pub(super) fn cleanup_answered(
+        &mut self,
+        session: SessionId,
+        result: Result<Reply<'_>, Failure>,
+    ) {
+        let search = self.search(session);
         let Stage::Ended(Ended { cleanup, .. }) = &mut self.stage else {
             return;
         };
         *cleanup = match (core::mem::take(cleanup), result) {
             (Cleanup::Nothing | Cleanup::Delete(_), _)
-            | (Cleanup::Find(Find::List), Err(Failure::NoNode)) => Cleanup::Nothing,
+            | (Cleanup::Find(Find::List) | Cleanup::FindBelow(_), Err(Failure::NoNode)) => {
+                Cleanup::Nothing
+            }
             (Cleanup::Find(Find::Barrier), Ok(Reply::BarrierPassed)) => Cleanup::Find(Find::List),
             (Cleanup::Find(Find::List), Ok(Reply::Children(children))) => {
-                let owned = children.of(format, id).filter(|name| format.owns(id, name));
-                let found = owned.min().and_then(ChildName::new);
-                found.map_or(Cleanup::Nothing, Cleanup::DeleteFound)
+                search.first(children).map_or(Cleanup::Nothing, |found| match found {
+                    Found::Own(name) => Cleanup::DeleteFound(name),
+                    Found::Unnamed(name) => Cleanup::Inspect(name),
+                })
+            }
+            (Cleanup::FindBelow(name), Ok(Reply::Children(children))) => {
+                search.below(&name, children).map_or(Cleanup::Nothing, Cleanup::Inspect)
+            }
+            (Cleanup::Inspect(name), Ok(Reply::Exists(stat))) if is_owned(&stat, session) => {
+                Cleanup::DeleteFound(name)
+            }
+            (Cleanup::Inspect(name), Ok(Reply::Exists(_)) | Err(Failure::NoNode)) => {
+                Cleanup::FindBelow(name)
             }
             (Cleanup::DeleteFound(_), Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 Cleanup::Find(Find::Barrier)
             }
-            (Cleanup::DeleteFound(_) | Cleanup::Find(_), _) => Cleanup::Find(Find::Refused),
+            (
+                Cleanup::DeleteFound(_)
+                | Cleanup::Find(_)
+                | Cleanup::FindBelow(_)
+                | Cleanup::Inspect(_),
+                _,
+            ) => Cleanup::Find(Find::Refused),
         };
     }
 

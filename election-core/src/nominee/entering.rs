@@ -4,6 +4,7 @@ use super::stage::{
     Afterwards, Cleanup, Entering, Entry, Intent, Leaving, Look, OwnWatch, Position, Stage,
     Standing, Suspect,
 };
+use super::unnamed::Found;
 use super::{Nominee, Patience, Reaction, is_owned, mismatch};
 use crate::command::ExpectedVersion;
 use crate::event::{Failure, Reply, Stat};
@@ -28,7 +29,7 @@ impl Nominee {
         match (result, *intent) {
             (Ok(Reply::Created { name, stat }), intent) => {
                 let stat = stat.filter(|stat| is_owned(stat, session));
-                self.created(name, stat, intent)
+                self.created(session, name, stat, intent)
             }
             // There is a znode, and only a list tells its name.
             (Err(Failure::Unreadable), _) => self.step(Entry::Barrier).into(),
@@ -42,8 +43,14 @@ impl Nominee {
         }
     }
 
-    fn created<'a>(&mut self, name: &'a str, stat: Option<Stat>, intent: Intent) -> Reaction<'a> {
-        let last = self.contest.prefix(self.id, self.attempts.wrapping_sub(1));
+    fn created<'a>(
+        &mut self,
+        session: SessionId,
+        name: &'a str,
+        stat: Option<Stat>,
+        intent: Intent,
+    ) -> Reaction<'a> {
+        let last = self.contest.prefix((self.id, self.attempts.wrapping_sub(1)), session);
         let error = match self.contest.format.parse(name) {
             Ok(own) if last.begins(name) => {
                 let own_watch = match stat {
@@ -125,23 +132,38 @@ impl Nominee {
         }
     }
 
-    pub(super) fn search_answered(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
-        let found = match result {
-            Ok(Reply::Children(children)) => {
-                let (id, format) = (self.id, self.contest.format);
-                let owned = children.of(format, id).filter(|name| format.owns(id, name));
-                owned.min().and_then(ChildName::new)
-            }
-            Err(Failure::NoNode) => None,
-            other => return Some(self.fail(mismatch(&other))),
-        };
-        let Stage::Entering(Entering { intent, .. }) = &self.stage else {
+    pub(super) fn search_answered(
+        &mut self,
+        session: SessionId,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        let Stage::Entering(Entering { step, .. }) = &self.stage else {
             return None;
         };
-        match (found, intent) {
-            (Some(name), _) => self.step(Entry::Suspect(Suspect::Found { name })),
-            (None, Intent::Stand) => self.step(Entry::Create),
-            (None, Intent::Leave) => Some(self.end(End::Withdrawn(Departure::NeverCreated))),
+        let search = self.search(session);
+        let found = match (result, step) {
+            (Ok(Reply::Children(children)), Entry::SearchBelow(name)) => {
+                search.below(name, children).map(Found::Unnamed)
+            }
+            (Ok(Reply::Children(children)), _) => search.first(children),
+            (Err(Failure::NoNode), _) => None,
+            (other, _) => return Some(self.fail(mismatch(&other))),
+        };
+        match found {
+            Some(Found::Own(name)) => self.step(Entry::Suspect(Suspect::Found { name })),
+            Some(Found::Unnamed(name)) => self.step(Entry::Unnamed(name)),
+            None => self.found_none(),
+        }
+    }
+
+    /// There is no own znode in this session.
+    pub(super) fn found_none(&mut self) -> Option<Notice> {
+        match &self.stage {
+            Stage::Entering(Entering { intent: Intent::Stand, .. }) => self.step(Entry::Create),
+            Stage::Entering(Entering { intent: Intent::Leave, .. }) => {
+                Some(self.end(End::Withdrawn(Departure::NeverCreated)))
+            }
+            _ => None,
         }
     }
 
@@ -234,7 +256,10 @@ impl Nominee {
         Some(Notice::Obstructed(Obstacle::OwnName))
     }
 
-    fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {
+    pub(super) fn adopt(&mut self, own: CandidateName, own_watch: OwnWatch, intent: Intent) {
+        if let OwnWatch::Armed { token, .. } | OwnWatch::Unset { token } = own_watch {
+            self.knows(token);
+        }
         self.stage = match intent {
             Intent::Stand => {
                 let (position, look) = (Position::Unknown, Look::NotDue);
@@ -244,7 +269,7 @@ impl Nominee {
         };
     }
 
-    fn step(&mut self, step: Entry) -> Option<Notice> {
+    pub(super) fn step(&mut self, step: Entry) -> Option<Notice> {
         if let Stage::Entering(entering) = &mut self.stage {
             entering.step = step;
         }

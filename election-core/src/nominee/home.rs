@@ -38,7 +38,11 @@ impl Home {
             Self::Child(child) => NewZnode::Grandchild { child, prefix },
         };
         let mode = CreateMode::EphemeralSequential;
-        (Request::Create, Op::Create(Create { znode, mode, data: CONTENDER_DATA }))
+        let data = match prefix.prescribed_data() {
+            Some(data) => Payload::Bytes(data),
+            None => CONTENDER_DATA,
+        };
+        (Request::Create, Op::Create(Create { znode, mode, data }))
     }
 
     /// Creates it, below the recipe's node.
@@ -54,6 +58,16 @@ impl Home {
     /// With `getData` and not `exists`, which leaves a watch on a missing znode too.
     pub(super) const fn read(self, name: &str, watch: Watch) -> Op<'_> {
         Op::Read { znode: self.znode(name), watch }
+    }
+
+    /// Shows whose it is without permission to read it.
+    pub(super) const fn exists(self, name: &str, watch: Watch) -> Op<'_> {
+        Op::Exists { znode: self.znode(name), watch }
+    }
+
+    /// Of a contender that may be the own one.
+    pub(super) fn inspect(self, name: &ChildName) -> (Request, Op<'_>) {
+        (Request::InspectFound, self.exists(name.as_str(), Watch::None))
     }
 
     pub(super) fn read_own(self, own: &CandidateName) -> (Request, Op<'_>) {

@@ -45,6 +45,7 @@ impl Nominee {
             }
             Stage::Leading(leading) => {
                 leading.watch = LeaderWatch::Due;
+                leading.tombstone.renew();
                 match core::mem::replace(&mut leading.tenure, Tenure::Suspended) {
                     Tenure::Active => Some(Notice::Suspended),
                     Tenure::Suspended => None,
@@ -105,6 +106,11 @@ fn after_loss(step: &Entry, awaits: Awaits) -> Entry {
             Awaits::Answer(_) | Awaits::Nothing | Awaits::Look => Entry::Create,
         },
         Entry::CreateElectionNode | Entry::CreateHome(_) => Entry::Create,
-        Entry::Barrier | Entry::Search | Entry::Suspect(_) | Entry::Obstructed => Entry::Barrier,
+        Entry::Barrier
+        | Entry::Search
+        | Entry::SearchBelow(_)
+        | Entry::Unnamed(_)
+        | Entry::Suspect(_)
+        | Entry::Obstructed => Entry::Barrier,
     }
 }

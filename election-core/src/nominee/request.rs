@@ -12,12 +12,16 @@ pub(super) enum Request {
     Barrier,
     Search,
     ReadFound,
+    /// Of a contender that may be the own znode: its name does not tell.
+    InspectFound,
     DeleteGhost,
     ReadOwn,
     List,
     Look,
     WatchList,
     InspectGhost,
+    InspectForeign,
+    LookForTombstone,
     ReadPredecessor,
     DeleteOwn,
     CleanUp,
@@ -54,6 +58,14 @@ pub(super) enum Link {
 impl Link {
     pub(super) fn is_up(self) -> bool {
         matches!(self, Self::Up { .. })
+    }
+
+    /// The session, once there is one.
+    pub(super) fn session(self) -> Option<SessionId> {
+        match self {
+            Self::Unconnected => None,
+            Self::Up { session, .. } | Self::Down { session } => Some(session),
+        }
     }
 
     /// Lets a request be sent again that the server did not look at.

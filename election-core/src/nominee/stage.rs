@@ -1,6 +1,7 @@
 //! The states of a nomination. Each holds what it needs and nothing else, and says what it asks
 //! for: the command is a function of the state, so a retry is entering the state again.
 
+use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::home::Home;
 use super::request::Request;
 use crate::command::{CreateMode, ExpectedVersion, Op, Watch};
@@ -44,6 +45,10 @@ pub(super) enum Entry {
     Search,
     /// A znode with the own id: from the lost create, or a ghost of an earlier session.
     Suspect(Suspect),
+    /// Without ids in the names: a contender that is the own one if this session owns it.
+    Unnamed(ChildName),
+    /// That one is another's: the search goes on with the next lower one.
+    SearchBelow(ChildName),
     /// A znode with the own id cannot be deleted: it is looked for again at the next look.
     Obstructed,
 }
@@ -108,6 +113,8 @@ pub(super) enum Position {
     Haunted(Suspect),
     /// To be listed again at the next look.
     Obstructed(Obstacle),
+    /// Nothing is in the way but a sequential child of another format.
+    Foreign(ForeignChild),
     Behind(Behind),
     /// There is no room: more stand than may.
     Crowded(ListWatch),
@@ -144,6 +151,8 @@ pub(super) enum PredecessorWatch {
 pub(super) enum Ahead {
     /// None: once the predecessor is gone, the nominee leads.
     Nobody,
+    /// None either, but what is no candidate may keep the nominee from leading: it lists again first.
+    Strangers,
     Others {
         leader: CandidateName,
     },
@@ -154,6 +163,7 @@ pub(super) struct Leading {
     pub(super) own: CandidateName,
     pub(super) token: Token,
     pub(super) watch: LeaderWatch,
+    pub(super) tombstone: TombstoneWatch,
     pub(super) tenure: Tenure,
 }
 
@@ -201,6 +211,10 @@ pub(super) enum Cleanup {
     DeleteFound(ChildName),
     /// A create is in doubt, or was a former nominee's: it is to be found.
     Find(Find),
+    /// Without ids in the names: it is this one if this session owns it.
+    Inspect(ChildName),
+    /// That one is another's.
+    FindBelow(ChildName),
 }
 
 /// How far the search for a znode has come that a failure may have left behind.
@@ -215,8 +229,8 @@ pub(super) enum Find {
 impl Cleanup {
     /// A search begins anew.
     pub(super) fn look_again(&mut self) {
-        if let Self::Find(find) = self {
-            *find = Find::Barrier;
+        if let Self::Find(_) | Self::Inspect(_) | Self::FindBelow(_) = self {
+            *self = Self::Find(Find::Barrier);
         }
     }
 
@@ -227,7 +241,10 @@ impl Cleanup {
                 Some((Request::CleanUp, home.delete(name.as_str(), ExpectedVersion::Any)))
             }
             Self::Find(Find::Barrier) => Some((Request::Barrier, Op::Barrier)),
-            Self::Find(Find::List) => Some((Request::Search, home.list(Watch::None))),
+            Self::Find(Find::List) | Self::FindBelow(_) => {
+                Some((Request::Search, home.list(Watch::None)))
+            }
+            Self::Inspect(name) => Some(home.inspect(name)),
         }
     }
 }
@@ -246,11 +263,11 @@ impl Stage {
             Self::Entering(entering) => entering.step.demand(home, next),
             Self::Standing(standing) => standing.demand(home),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(home.read_own(own)),
+            Self::Leading(Leading { tombstone, .. }) => tombstone.demand(home),
             Self::Leaving(Leaving { own, .. }) => {
                 Some((Request::DeleteOwn, home.delete(own.as_str(), ExpectedVersion::Any)))
             }
             Self::Ended(Ended { cleanup, .. }) => cleanup.demand(home),
-            Self::Leading(Leading { watch: LeaderWatch::Armed(_), .. }) => None,
         }
     }
 
@@ -288,7 +305,11 @@ impl Stage {
             Self::Entering(Entering { step, .. }) => match step {
                 Entry::Suspect(suspect) => Cleanup::DeleteFound(suspect.name().clone()),
                 // The server has just refused.
-                Entry::Barrier | Entry::Search | Entry::Obstructed => Cleanup::Find(Find::Refused),
+                Entry::Barrier
+                | Entry::Search
+                | Entry::SearchBelow(_)
+                | Entry::Unnamed(_)
+                | Entry::Obstructed => Cleanup::Find(Find::Refused),
                 Entry::Create | Entry::CreateElectionNode | Entry::CreateHome(_) => {
                     Cleanup::Nothing
                 }
@@ -309,12 +330,15 @@ impl Stage {
                     || matches!(
                         standing.position,
                         Position::Behind(Behind { watch: PredecessorWatch::Armed(theirs), .. })
+                        | Position::Foreign(ForeignChild { watch: ForeignWatch::Armed(theirs), .. })
                         | Position::Crowded(ListWatch::Armed(theirs))
                             if theirs == ticket
                     )
             }
-            Self::Leading(Leading { watch: LeaderWatch::Armed(own), .. }) => *own == ticket,
-            Self::Leading(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
+            Self::Leading(Leading { watch, tombstone, .. }) => {
+                *watch == LeaderWatch::Armed(ticket) || tombstone.is_armed(ticket)
+            }
+            Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
         }
     }
 }
@@ -334,6 +358,8 @@ impl Entry {
             Self::Suspect(Suspect::Condemned { name, version }) => {
                 home.delete_ghost(name, *version)
             }
+            Self::Unnamed(name) => home.inspect(name),
+            Self::SearchBelow(_) => (Request::Search, home.list(Watch::None)),
             Self::Obstructed => return None,
         })
     }
@@ -351,6 +377,7 @@ impl Standing {
                 _,
                 Position::Behind(_)
                 | Position::Obstructed(_)
+                | Position::Foreign(_)
                 | Position::Crowded(ListWatch::Armed(_)),
                 Look::Due,
             ) => Some((Request::Look, home.list(Watch::None))),
@@ -365,7 +392,7 @@ impl Standing {
         match &self.position {
             Position::First => true,
             Position::Behind(behind) => self.look == Look::Due || behind.is_settled_heir(),
-            Position::Obstructed(_) => self.look == Look::Due,
+            Position::Obstructed(_) | Position::Foreign(_) => self.look == Look::Due,
             // Its deletion is a change among the contenders, which the watch on them tells of.
             Position::Unknown | Position::Haunted(_) | Position::Crowded(_) => false,
         }
@@ -384,6 +411,7 @@ impl Position {
                 Some(home.delete_ghost(name, *version))
             }
             Self::Obstructed(_) | Self::First | Self::Crowded(ListWatch::Armed(_)) => None,
+            Self::Foreign(foreign) => foreign.demand(home),
             Self::Behind(Behind { predecessor, watch, .. }) => match watch {
                 PredecessorWatch::Unset | PredecessorWatch::Due => {
                     Some((Request::ReadPredecessor, home.read(predecessor.as_str(), Watch::Other)))
@@ -400,13 +428,13 @@ impl Behind {
         match (&self.ahead, self.watch) {
             (Ahead::Nobody, PredecessorWatch::Armed(_) | PredecessorWatch::Barred) => true,
             (Ahead::Nobody, PredecessorWatch::Unset | PredecessorWatch::Due)
-            | (Ahead::Others { .. }, _) => false,
+            | (Ahead::Strangers | Ahead::Others { .. }, _) => false,
         }
     }
 
     pub(super) fn leader(&self) -> &CandidateName {
         match &self.ahead {
-            Ahead::Nobody => &self.predecessor,
+            Ahead::Nobody | Ahead::Strangers => &self.predecessor,
             Ahead::Others { leader } => leader,
         }
     }

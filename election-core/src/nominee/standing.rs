@@ -1,8 +1,9 @@
 //! The own znode's place in the queue, and its watch.
 
+use super::foreign::{ForeignChild, ForeignWatch, Others, TombstoneWatch};
 use super::stage::{
-    Afterwards, Ahead, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look, OwnWatch,
-    Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
+    Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,
+    OwnWatch, Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
 use super::{Nominee, Patience, Rule, is_owned, mismatch};
 use crate::children::Children;
@@ -11,7 +12,7 @@ use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
 use crate::name::ChildName;
 use crate::outcome::{Cause, Notice};
-use crate::place::{Place, place};
+use crate::place::{Place, Remaining, place};
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -46,6 +47,7 @@ impl Nominee {
     }
 
     fn verified(&mut self, token: Token, ticket: Ticket) -> Option<Notice> {
+        self.knows(token);
         match &mut self.stage {
             Stage::Standing(standing) => {
                 standing.own_watch = OwnWatch::Armed { token, ticket };
@@ -54,6 +56,7 @@ impl Nominee {
                     Position::Unknown
                     | Position::Haunted(_)
                     | Position::Obstructed(_)
+                    | Position::Foreign(_)
                     | Position::Behind(_)
                     | Position::Crowded(_) => None,
                 }
@@ -87,16 +90,24 @@ impl Nominee {
     }
 
     fn take_place(&mut self, children: Children<'_>) -> Option<Notice> {
-        let Stage::Standing(Standing { own, position, look, .. }) = &mut self.stage else {
+        let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
+        let passed = standing.passed().and_then(ChildName::new);
+        let passed = passed.as_ref().map(ChildName::as_str);
+        let Standing { own, position, look, .. } = standing;
         *look = Look::NotDue;
         let (id, contest) = (self.id, self.contest);
         let (name, sequence) = (own.as_str(), own.sequence());
+        let all = children.index();
         let rival = |name: &str| contest.rival(name);
         let mut ghost: Option<&str> = None;
+        let mut others = Others::default();
         let names =
             children.around((name, sequence), (contest.format, id), rival).inspect(|found| {
+                if all.is_none() {
+                    others.take_in(contest, passed, found);
+                }
                 // Always the same one of several, in whatever order they come.
                 let is_ghost = *found != name && contest.format.owns(id, found);
                 if is_ghost && ghost.is_none_or(|known| *found < known) {
@@ -110,34 +121,52 @@ impl Nominee {
             *position = Position::Haunted(Suspect::Found { name });
             return None;
         }
+        let is_near =
+            matches!(found, Place::Free | Place::Blocked { remaining: Remaining::Last, .. });
+        if let Some(index) = all.filter(|_| is_near) {
+            Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
+        }
+        if others.is_over && found != Place::Missing {
+            return Some(self.conclude());
+        }
         match found {
             Place::Missing => self.lose(Cause::Evicted),
-            Place::Free => {
-                *position = Position::First;
-                self.lead()
-            }
+            Place::Free => match others.next {
+                None => {
+                    *position = Position::First;
+                    if others.first.is_none() {
+                        self.foreign = None;
+                    }
+                    self.lead()
+                }
+                Some(name) => {
+                    let report = self.report_foreign(others.first);
+                    self.meet_foreign(name, report)
+                }
+            },
             Place::Blocked { .. } if contest.patience == Patience::Leaves => {
                 let own = own.clone();
                 self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
                 None
             }
-            Place::Blocked { by, lowest, remaining } => match contest.behind(by, lowest, remaining)
-            {
-                Ok(next) => {
-                    match position {
-                        // Its watch stands; how many are ahead of it may have changed.
-                        Position::Behind(behind) if behind.predecessor == next.predecessor => {
-                            behind.ahead = next.ahead;
+            Place::Blocked { by, lowest, remaining } => {
+                match contest.behind(by, lowest, remaining, contest.strangers(others)) {
+                    Ok(next) => {
+                        match position {
+                            // Its watch stands; how many are ahead of it may have changed.
+                            Position::Behind(behind) if behind.predecessor == next.predecessor => {
+                                behind.ahead = next.ahead;
+                            }
+                            _ => *position = Position::Behind(next),
                         }
-                        _ => *position = Position::Behind(next),
+                        is_near.then(|| self.report_foreign(others.first)).flatten()
                     }
-                    None
+                    Err(obstacle) => {
+                        *position = Position::Obstructed(obstacle);
+                        Some(Notice::Obstructed(obstacle))
+                    }
                 }
-                Err(obstacle) => {
-                    *position = Position::Obstructed(obstacle);
-                    Some(Notice::Obstructed(obstacle))
-                }
-            },
+            }
         }
     }
 
@@ -153,7 +182,8 @@ impl Nominee {
             OwnWatch::Unread | OwnWatch::Due { .. } => return None,
         };
         let (own, tenure) = (own.clone(), Tenure::Active);
-        self.stage = Stage::Leading(Leading { own, token, watch, tenure });
+        let tombstone = TombstoneWatch::new(self.contest);
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure });
         Some(Notice::Elected(token))
     }
 
@@ -186,10 +216,23 @@ impl Nominee {
 
     pub(super) fn predecessor_read_answered(
         &mut self,
+        session: SessionId,
         ticket: Ticket,
         result: &Result<Reply<'_>, Failure>,
     ) -> Option<Notice> {
         match (&mut self.stage, result) {
+            // A session has one contender in such a format, and this is another znode of it.
+            (
+                Stage::Standing(Standing { position: position @ Position::Behind(_), .. }),
+                Ok(Reply::Read { stat, .. }),
+            ) if is_owned(stat, session) && !self.contest.has_ids() => {
+                if let Position::Behind(Behind { predecessor, .. }) = position {
+                    let name = ChildName::from(&*predecessor);
+                    let version = ExpectedVersion::Exactly(stat.version);
+                    *position = Position::Haunted(Suspect::Condemned { name, version });
+                }
+                None
+            }
             (
                 Stage::Standing(Standing { position: Position::Behind(behind), .. }),
                 Ok(Reply::Read { stat, .. }),
@@ -230,12 +273,13 @@ impl Nominee {
                 }
             }
             Stage::Standing(Standing {
-                position: Position::Obstructed(_) | Position::Crowded(_),
+                position:
+                    Position::Obstructed(_)
+                    | Position::Foreign(ForeignChild { watch: ForeignWatch::Armed(_), .. })
+                    | Position::Crowded(_),
                 look,
                 ..
-            }) => {
-                *look = Look::Due;
-            }
+            }) => *look = Look::Due,
             Stage::Leading(Leading { watch, tenure: Tenure::Active, .. }) => {
                 *watch = LeaderWatch::Due;
             }
@@ -259,16 +303,8 @@ impl Nominee {
                 },
                 _ => self.predecessor_changed(ticket, change),
             },
-            Stage::Leading(leading) if leading.watch == LeaderWatch::Armed(ticket) => {
-                match change {
-                    Change::Deleted => self.lose(Cause::Evicted),
-                    Change::Created | Change::Data | Change::Children | Change::Lost => {
-                        leading.watch = LeaderWatch::Due;
-                        None
-                    }
-                }
-            }
-            Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+            Stage::Leading(_) => self.leader_changed(ticket, change),
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
         }
     }
 
@@ -278,6 +314,12 @@ impl Nominee {
         };
         let behind = match position {
             Position::Behind(behind) => behind,
+            Position::Foreign(ForeignChild { watch: ForeignWatch::Armed(armed), .. })
+                if *armed == ticket =>
+            {
+                *position = Position::Unknown;
+                return None;
+            }
             Position::Crowded(watch) if *watch == ListWatch::Armed(ticket) => {
                 *position = Position::Unknown;
                 return None;

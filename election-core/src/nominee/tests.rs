@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 mod blocked;
 mod cleaning_up;
 mod driven;
+mod formats;
 mod looking;
 mod watching;
 
@@ -105,11 +106,13 @@ fn describe(op: &Op<'_>) -> String {
         Op::Create(Create {
             znode: NewZnode::Child(_),
             mode: CreateMode::EphemeralSequential,
-            data: Payload::Kept(0),
+            data: Payload::Kept(0) | Payload::Bytes(_),
         }) => "create".to_string(),
         Op::CreateNode => "create election node".to_string(),
         Op::Barrier => "barrier".to_string(),
         Op::List { parent: Znode::Node, watch: Watch::None } => "list".to_string(),
+        Op::Exists { znode: Znode::Child(name), watch: Watch::None } => format!("exists {name}"),
+        Op::Exists { znode: Znode::Child(name), .. } => format!("exists {name}, watched"),
         Op::Read { znode: Znode::Child(name), watch: Watch::None } => format!("inspect {name}"),
         Op::Read { znode: Znode::Child(name), .. } => format!("read {name}"),
         Op::Delete(Delete { znode: Znode::Child(name), version }) => match version {

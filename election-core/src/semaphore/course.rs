@@ -135,6 +135,7 @@ const fn of_mutex(notice: Notice) -> Option<LockNotice> {
         Notice::FollowingUnwatched => LockNotice::WaitingUnwatched,
         Notice::FollowingPersistent => LockNotice::WaitingForPersistent,
         Notice::Obstructed(obstacle) => LockNotice::Obstructed(obstacle),
+        Notice::ForeignChild => LockNotice::ForeignChild,
         Notice::Lost(cause) | Notice::CandidateLost(cause) => LockNotice::PlaceLost(cause),
         Notice::Elected(_) | Notice::Suspended | Notice::Resumed(_) | Notice::Ended(_) => {
             return None;
@@ -153,6 +154,7 @@ const fn of_permit(notice: Notice) -> Option<LockNotice> {
         Notice::Elected(_)
         | Notice::FollowingUnwatched
         | Notice::FollowingPersistent
+        | Notice::ForeignChild
         | Notice::Ended(_) => return None,
     })
 }

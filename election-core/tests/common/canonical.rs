@@ -12,7 +12,7 @@ use election_core::{Role, SessionId, Stat, Ticket, Token};
 use super::World;
 use super::client::{Client, Delivery};
 use super::fields::{Field, Fields, Mix};
-use super::server::{Answer, Entry, Name, Request, Tree};
+use super::server::{Answer, Entry, Name, Request, Tree, UNTOLD};
 
 impl World {
     /// Worlds with the same fingerprint take the same steps to worlds with the same fingerprints.
@@ -99,6 +99,8 @@ impl Ranks {
             if let Request::Read(name)
             | Request::ReadUnwatched(name)
             | Request::Inspect(name)
+            | Request::Exists(name)
+            | Request::LookAt(name)
             | Request::Delete(name, _) = request
             {
                 self.sequences.push(name.sequence);
@@ -114,7 +116,7 @@ impl Ranks {
                     self.sequences.push(name.sequence);
                     self.tokens.extend(stat.map(|stat| stat.token.get()));
                 }
-                Answer::Read(name, stat) => {
+                Answer::Read(name, stat) | Answer::Exists(name, stat) => {
                     self.sequences.push(name.sequence);
                     self.tokens.push(stat.token.get());
                 }
@@ -136,7 +138,7 @@ impl Ranks {
         } else {
             rank(&self.sequences, &name.sequence)
         };
-        number << 2 | name.kind as i64
+        number << 3 | name.kind as i64
     }
 
     fn tree(&self, tree: &Tree, mix: &mut Mix) {
@@ -197,7 +199,7 @@ impl Ranks {
             _ => None,
         });
         for znode in world.server.base.znodes.iter().chain(created) {
-            if znode.name.client == client.index {
+            if client.has_had(znode.owner) {
                 mix.number(self.name(znode.name));
                 mix.number(age(client, znode.owner));
             }
@@ -214,7 +216,8 @@ impl Ranks {
         if let Role::Leading { token } | Role::Suspended { token } = client.nominee.role() {
             evicted(token).hash(mix);
         }
-        for (name, _) in world.evicted.iter().filter(|(name, _)| name.client == client.index) {
+        let may_be_its = |name: &Name| [client.index, UNTOLD].contains(&name.client);
+        for (name, _) in world.evicted.iter().filter(|(name, _)| may_be_its(name)) {
             mix.number(self.name(*name));
         }
     }
@@ -270,7 +273,11 @@ impl Ranks {
     fn request(&self, request: Request, mix: &mut Mix) {
         core::mem::discriminant(&request).hash(mix);
         match request {
-            Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
+            Request::Read(name)
+            | Request::ReadUnwatched(name)
+            | Request::Inspect(name)
+            | Request::Exists(name)
+            | Request::LookAt(name) => {
                 mix.number(self.name(name));
             }
             Request::Delete(name, version) => {
@@ -287,7 +294,9 @@ impl Ranks {
         core::mem::discriminant(answer).hash(mix);
         match answer {
             Answer::Created(name, None) => mix.number(self.name(*name)),
-            Answer::Created(name, Some(stat)) | Answer::Read(name, stat) => {
+            Answer::Created(name, Some(stat))
+            | Answer::Read(name, stat)
+            | Answer::Exists(name, stat) => {
                 let Stat { owner, token, version } = stat;
                 mix.number(self.name(*name));
                 owner.map(|owner| age(client, owner)).hash(mix);

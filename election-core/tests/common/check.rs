@@ -4,7 +4,7 @@ use election_core::{CandidateName, End, NominationError, Recipe, Role};
 
 use super::World;
 use super::client::Client;
-use super::server::{Kind, Name, Znode};
+use super::server::{Kind, Name, PERSISTENT, Znode};
 
 const NO_AUTH: i32 = -102;
 
@@ -29,7 +29,8 @@ impl World {
         let contenders: Vec<&Client> =
             self.clients.iter().filter(|client| !client.is_ended()).collect();
         if contenders.is_empty() {
-            let left = self.server.tip.znodes.len();
+            let is_left = |znode: &&Znode| znode.owner != PERSISTENT;
+            let left = self.server.tip.znodes.iter().filter(is_left).count();
             return if left == 0 { Ok(()) } else { Err(format!("all ended, {left} znodes left")) };
         }
         self.check_progress()?;
@@ -41,7 +42,9 @@ impl World {
                 return Err(format!("{}: {:?} at rest", client.index, client.nominee.role()));
             }
         }
-        let mut queue: Vec<Name> = self.server.tip.znodes.iter().map(|znode| znode.name).collect();
+        let znodes = self.server.tip.znodes.iter();
+        let mut queue: Vec<Name> =
+            znodes.filter(|znode| znode.owner != PERSISTENT).map(|znode| znode.name).collect();
         let mut candidates: Vec<Name> = contenders.iter().filter_map(|it| it.candidate()).collect();
         queue.sort_unstable();
         candidates.sort_unstable();
@@ -63,6 +66,9 @@ impl World {
                     znode.name.sequence < own.sequence && znode.name.kind.excludes(own.kind)
                 })
             };
+            if self.is_foreign_to(&self.clients[*leader]) {
+                return Err(format!("{leader} leads beside one of another format"));
+            }
             if let Some(znode) = self.server.tip.znodes.iter().find(is_before) {
                 return Err(format!("{leader} leads before {:?}", znode.name));
             }
@@ -82,7 +88,7 @@ impl World {
             let is_free = !znodes.iter().any(|znode| {
                 znode.name.sequence < own.sequence && znode.name.kind.excludes(own.kind)
             });
-            if is_free && !leaders.contains(&client.index) {
+            if is_free && !self.is_foreign_to(client) && !leaders.contains(&client.index) {
                 return Err(format!(
                     "{}: its way is free, and nothing is on its way",
                     client.index
@@ -105,6 +111,14 @@ impl World {
         self.clients.iter().filter(leads).map(|client| client.index).collect()
     }
 
+    /// Whether a contender of another format stands in the node, which does not see this client's.
+    fn is_foreign_to(&self, client: &Client) -> bool {
+        self.server.tip.znodes.iter().any(|znode| {
+            znode.name.kind.format() != client.kind().format()
+                && ![PERSISTENT, client.session].contains(&znode.owner)
+        })
+    }
+
     fn stands(&self, client: &Client) -> bool {
         let is_own = |znode: &Znode| znode.owner == client.session;
         client.candidate().is_some_and(|name| self.server.find(name).is_some_and(is_own))
@@ -112,8 +126,7 @@ impl World {
 
     fn check_client(&self, client: &Client, leads: bool) -> Result<(), String> {
         let znodes = &self.server.tip.znodes;
-        let is_own =
-            |znode: &&Znode| znode.name.client == client.index && znode.owner == client.session;
+        let is_own = |znode: &&Znode| znode.owner == client.session;
         let own = znodes.iter().filter(is_own).count();
         if own > 1 {
             return Err(format!("{own} znodes in one session"));
@@ -145,7 +158,13 @@ impl World {
             Role::Leading { .. } if !client.is_up() => {
                 return Err("leads without a link".into());
             }
-            Role::Following { predecessor, .. } if client.nominee.owns(predecessor.as_str()) => {
+            Role::Following { predecessor, .. }
+                if client.nominee.owns(predecessor.as_str())
+                    || self
+                        .server
+                        .find(Name::parse(predecessor.as_str()))
+                        .is_some_and(|znode| znode.owner == client.session) =>
+            {
                 return Err("follows a ghost of its own".into());
             }
             _ => {}
@@ -168,6 +187,8 @@ impl World {
             {
                 Err("follows a znode that is gone".into())
             }
+            // It waits for the end of a contender that is of another format.
+            Role::Standing if self.is_foreign_to(client) => Ok(()),
             Role::Standing | Role::Suspended { .. } | Role::Leaving => {
                 Err("is on its way, and nothing is on its way".into())
             }
@@ -175,13 +196,13 @@ impl World {
         }
     }
 
-    /// A deletion wakes one follower at most; that of a writer wakes one writer, and the readers behind
-    /// it, which are to wake together.
+    /// A deletion wakes one follower at most; that of a writer, or of a contender of another format,
+    /// wakes one writer, and the readers behind it, which are to wake together.
     fn check_herd(&self) -> Result<(), String> {
         for znode in &self.server.tip.znodes {
             let follows = |client: &&Client| {
-                client.index != znode.name.client
-                    && (client.kind(), znode.name.kind) != (Kind::Read, Kind::Write)
+                !client.has_had(znode.owner)
+                    && !(client.kind() == Kind::Read && znode.name.kind != Kind::Read)
                     && self.stands(client)
                     && client.watchers.iter().any(|watcher| watcher.name == znode.name)
             };
@@ -193,7 +214,7 @@ impl World {
                 client.kind() == Kind::Read
                     && client.watchers.iter().any(|watcher| watcher.name == znode.name)
             };
-            let readers = self.clients.iter().filter(|client| client.index != znode.name.client);
+            let readers = self.clients.iter().filter(|client| !client.has_had(znode.owner));
             if znode.name.kind == Kind::Read && readers.filter(reads).count() > 0 {
                 return Err(format!("a reader watches {:?}", znode.name));
             }

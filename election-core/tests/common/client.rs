@@ -8,7 +8,7 @@ use election_core::{
 };
 
 use super::machine::{Machine, Wish};
-use super::server::{Answer, Author, Kind, Name, Request};
+use super::server::{Answer, Author, Kind, Name, Request, UNTOLD};
 
 /// Sessions are numbered by client, so that they are told from tokens at a glance.
 pub const FIRST_SESSION: i64 = 1_000_000;
@@ -76,6 +76,7 @@ impl Told {
                 | Notice::FollowingUnwatched
                 | Notice::FollowingPersistent
                 | Notice::Obstructed(_)
+                | Notice::ForeignChild
                 | Notice::CandidateLost(_),
             ) => Ok(Self::NotLeading),
             (Self::NotLeading, Notice::Elected(token))
@@ -232,6 +233,11 @@ impl Client {
         self.feed(Event::Deadline)
     }
 
+    /// Whether it is a session of this client, now or before.
+    pub fn has_had(&self, session: SessionId) -> bool {
+        session.get() / SESSIONS == self.session.get() / SESSIONS
+    }
+
     pub fn kind(&self) -> Kind {
         self.wish.kind()
     }
@@ -247,9 +253,9 @@ impl Client {
         ticket: Ticket,
         answer: Answer,
     ) -> Result<Option<Notice>, String> {
-        if let Answer::Read(name, stat) = &answer
-            && name.client == self.index
+        if let Answer::Read(name, stat) | Answer::Exists(name, stat) = &answer
             && stat.owner == Some(self.session)
+            && self.candidate().is_none_or(|own| own == *name)
         {
             self.verified = Some(stat.token);
         }
@@ -277,6 +283,7 @@ impl Client {
                 self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
             }
             Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read { stat, data: &[] })),
+            Answer::Exists(_, stat) => self.reply(ticket, Ok(Reply::Exists(stat))),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
             Answer::Failed(failure) => self.reply(ticket, Err(failure)),
         }
@@ -299,10 +306,11 @@ impl Client {
         }
         self.watchers.retain(awaited);
         for (ticket, request) in &mut self.requests {
-            if let Request::Read(name) = *request
-                && !nominee.awaits_change(*ticket)
-            {
-                *request = Request::ReadUnwatched(name);
+            match *request {
+                _ if nominee.awaits_change(*ticket) => {}
+                Request::Read(name) => *request = Request::ReadUnwatched(name),
+                Request::Exists(name) => *request = Request::LookAt(name),
+                _ => {}
             }
         }
         Ok(())
@@ -386,13 +394,13 @@ impl Client {
     pub fn is_awaited(&self, ticket: Ticket) -> bool {
         let reads_own = |request: &Request| {
             matches!(request, Request::Read(name) | Request::ReadUnwatched(name)
-                if name.client == self.index)
+                if [self.index, UNTOLD].contains(&name.client))
         };
         let mut sent = self.requests.iter().filter(|(sent, _)| *sent == ticket);
         let mut due = self.due.iter().filter(|due| due.ticket == ticket);
         let is_own_read = sent.any(|(_, request)| reads_own(request))
             || due.any(
-                |due| matches!(due.answer, Answer::Read(name, _) if name.client == self.index),
+                |due| matches!(due.answer, Answer::Read(name, _) if [self.index, UNTOLD].contains(&name.client)),
             );
         let is_abandoned = self.nominee.role() == Role::Leaving && is_own_read;
         !(ticket.is_cleanup() || is_abandoned)

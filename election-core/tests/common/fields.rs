@@ -46,8 +46,7 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
     fn write(&mut self, bytes: &[u8]) {
         self.is_after_variant = false;
         if let Ok(text) = core::str::from_utf8(bytes)
-            && text.starts_with("_c_")
-            && text.len() > "_c_".len()
+            && ["_c_", "n_", "x-"].iter().any(|it| text.starts_with(it) && text.len() > it.len())
         {
             (self.sink)(Field::Name(quick_parse(text)));
             self.is_after_name = true;

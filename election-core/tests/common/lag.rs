@@ -86,11 +86,13 @@ impl World {
     fn forget_evictions(&mut self) {
         let (clients, log) = (&self.clients, &self.server.log);
         self.evicted.retain(|(name, _)| {
-            log.contains(&Entry::Deleted(*name))
-                || clients[name.client].candidate() == Some(*name)
-                || clients[name.client].due.iter().any(
-                    |due| matches!(due.answer, Answer::Created(created, _) if created == *name),
-                )
+            let knows_not = |client: &Client| {
+                client.candidate() == Some(*name)
+                    || client.due.iter().any(
+                        |due| matches!(due.answer, Answer::Created(created, _) if created == *name),
+                    )
+            };
+            log.contains(&Entry::Deleted(*name)) || clients.iter().any(knows_not)
         });
     }
 }

@@ -12,6 +12,7 @@ use super::server::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
     Leadership(Policy),
+    LeadershipIn(Format),
     Lock(LockOptions),
 }
 
@@ -19,9 +20,8 @@ impl Wish {
     pub fn kind(self) -> Kind {
         match self {
             Self::Leadership(_) => Kind::Latch,
-            Self::Lock(options) if options.format == Format::curator_lock() => Kind::Lock,
-            Self::Lock(LockOptions { access: Access::Exclusive, .. }) => Kind::Write,
-            Self::Lock(LockOptions { access: Access::Shared, .. }) => Kind::Read,
+            Self::LeadershipIn(format) => Kind::of(format, Access::Exclusive),
+            Self::Lock(LockOptions { format, access, .. }) => Kind::of(format, access),
         }
     }
 
@@ -41,7 +41,10 @@ impl Machine {
     pub fn new(id: NomineeId, wish: Wish) -> Self {
         match wish {
             Wish::Leadership(policy) => Self::Nominee(Nominee::new(id, policy)),
-            Wish::Lock(options) => Self::Lock(Lock::new(id, options).expect("a format with ids")),
+            Wish::LeadershipIn(format) => {
+                Self::Nominee(Nominee::new(id, Policy::default()).in_format(format))
+            }
+            Wish::Lock(options) => Self::Lock(Lock::new(id, options).expect("an access it offers")),
         }
     }
 
@@ -50,6 +53,10 @@ impl Machine {
         match (self, wish) {
             (Self::Nominee(nominee), Wish::Leadership(policy)) => {
                 Self::Nominee(Nominee::returning(nominee.id(), nominee.attempts(), policy))
+            }
+            (Self::Nominee(nominee), Wish::LeadershipIn(format)) => {
+                let (id, attempts) = (nominee.id(), nominee.attempts());
+                Self::Nominee(Nominee::returning(id, attempts, Policy::default()).in_format(format))
             }
             _ => panic!("a lock is not handed over"),
         }
@@ -96,8 +103,15 @@ impl Machine {
 
     pub fn owns(&self, name: &str) -> bool {
         match self {
-            Self::Nominee(nominee) => nominee.id().owns(name),
+            Self::Nominee(nominee) => nominee.format().owns(nominee.id(), name),
             Self::Lock(lock) => lock.format().owns(lock.id(), name),
+        }
+    }
+
+    pub fn foreign_child(&self) -> Option<&str> {
+        match self {
+            Self::Nominee(nominee) => nominee.foreign_child(),
+            Self::Lock(lock) => lock.foreign_child(),
         }
     }
 
@@ -181,6 +195,7 @@ fn notice_of(notice: LockNotice) -> Notice {
         LockNotice::WaitingUnwatched => Notice::FollowingUnwatched,
         LockNotice::WaitingForPersistent => Notice::FollowingPersistent,
         LockNotice::Obstructed(obstacle) => Notice::Obstructed(obstacle),
+        LockNotice::ForeignChild => Notice::ForeignChild,
         LockNotice::Acquired(token) => Notice::Elected(token),
         LockNotice::Suspended => Notice::Suspended,
         LockNotice::Resumed(token) => Notice::Resumed(token),
@@ -199,6 +214,7 @@ fn end_of(end: LockEnd) -> election_core::End {
         LockEnd::Failed(failure) => End::Failed(match failure {
             LockFailure::NoNode => NominationError::NoElectionNode,
             LockFailure::SequenceExhausted => NominationError::SequenceExhausted,
+            LockFailure::Concluded => NominationError::Concluded,
             LockFailure::UnexpectedName => NominationError::UnexpectedName,
             LockFailure::Rejected(code) => NominationError::Rejected(code),
             LockFailure::UnreadableReply => NominationError::UnreadableReply,

@@ -21,7 +21,7 @@ pub mod step;
 mod take;
 
 use client::Client;
-use election_core::{LockOptions, Notice, Policy, Role, Token};
+use election_core::{Format, LockOptions, Notice, Policy, Role, Token};
 use machine::Wish;
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
@@ -98,6 +98,11 @@ impl World {
 
     pub fn with_policy(clients: usize, budget: Budget, policy: Policy) -> Self {
         Self::of(&vec![Wish::Leadership(policy); clients], budget)
+    }
+
+    /// Nominees in a format of another library.
+    pub fn in_format(clients: usize, format: Format, budget: Budget) -> Self {
+        Self::of(&vec![Wish::LeadershipIn(format); clients], budget)
     }
 
     /// Contenders for one lock.

@@ -9,7 +9,7 @@ use election_core::{
     Format, NewZnode, NomineeId, Op, Payload, SessionId, Stat, Token, Version, Watch,
 };
 
-use super::client::nominee_id;
+use super::client::{FIRST_SESSION, SESSIONS, nominee_id};
 
 /// What a znode's name says that its contender wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +18,10 @@ pub enum Kind {
     Lock,
     Write,
     Read,
+    /// `n_#`: no name tells whose it is.
+    Plain,
+    /// `x-<session>-#`.
+    Session,
 }
 
 impl Kind {
@@ -28,21 +32,41 @@ impl Kind {
         (Self::Read, "-__READ__"),
     ];
 
-    fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
-        let (format, access) = match self {
-            Self::Latch => (Format::curator_latch(), Wanted::Exclusive),
-            Self::Lock => (Format::curator_lock(), Wanted::Exclusive),
-            Self::Write => (Format::curator_read_write(), Wanted::Exclusive),
-            Self::Read => (Format::curator_read_write(), Wanted::Shared),
-        };
-        format.prefix(access, id, attempt).expect("a format with ids")
+    /// Of a format and an access.
+    pub fn of(format: Format, access: Wanted) -> Self {
+        let all = [Self::Latch, Self::Lock, Self::Write, Self::Read, Self::Plain, Self::Session];
+        let is_of = |kind: &Self| (kind.format(), kind.access()) == (format, access);
+        all.into_iter().find(is_of).expect("a kind that is modelled")
     }
 
-    /// Whether contenders of the two kinds cannot hold at the same time.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Latch => Format::curator_latch(),
+            Self::Lock => Format::curator_lock(),
+            Self::Write | Self::Read => Format::curator_read_write(),
+            Self::Plain => Format::leader_election_support(),
+            Self::Session => Format::zookeeper_write_lock(),
+        }
+    }
+
+    fn access(self) -> Wanted {
+        if self == Self::Read { Wanted::Shared } else { Wanted::Exclusive }
+    }
+
+    fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
+        self.format().prefix(self.access(), id, attempt).expect("a format with ids")
+    }
+
+    /// Whether contenders of the two kinds cannot hold at the same time, and know it.
     pub fn excludes(self, other: Self) -> bool {
-        (self, other) != (Self::Read, Self::Read)
+        self.format() == other.format() && (self, other) != (Self::Read, Self::Read)
     }
 }
+
+/// In the place of a client: its name does not tell whose it is.
+pub const UNTOLD: usize = 99;
+/// The owner of a znode that is not ephemeral.
+pub const PERSISTENT: SessionId = SessionId::new(0);
 
 /// A candidate's name, kept small: which client's id it carries, by which create, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +79,14 @@ pub struct Name {
 
 impl Name {
     pub fn text(self) -> String {
+        match self.kind {
+            Kind::Plain => return format!("n_{:010}", self.sequence),
+            Kind::Session => {
+                let session = session_of(self.client, self.attempt);
+                return format!("x-{}-{:010}", session.get(), self.sequence);
+            }
+            Kind::Latch | Kind::Lock | Kind::Write | Kind::Read => {}
+        }
         let prefix = self.kind.prefix(nominee_id(self.client), self.attempt);
         format!("{prefix}{:010}", self.sequence)
     }
@@ -67,6 +99,13 @@ impl Name {
 
 /// The id of a client repeats its number; the attempt is added to the last four of its bytes.
 pub fn split(text: &str) -> (usize, u32, Kind, &str) {
+    if let Some(digits) = text.strip_prefix("n_") {
+        return (UNTOLD, 0, Kind::Plain, digits);
+    }
+    if let Some((session, digits)) = text.strip_prefix("x-").and_then(|it| it.split_once('-')) {
+        let (client, number) = client_of(SessionId::new(session.parse().expect("a session")));
+        return (client, number, Kind::Session, digits);
+    }
     let client = usize::from(text.as_bytes()[4] - b'0');
     let (uuid, digits) = text["_c_".len()..].split_at(36);
     let last = u32::from_str_radix(&uuid[28..], 16).expect("a uuid");
@@ -75,6 +114,18 @@ pub fn split(text: &str) -> (usize, u32, Kind, &str) {
     let number = |(kind, label): (Kind, &str)| Some((kind, digits.strip_prefix(label)?));
     let (kind, digits) = kinds.find_map(number).expect("a kind");
     (client, last.wrapping_sub(first), kind, digits)
+}
+
+/// The client of a session, and which of its sessions it is.
+pub fn client_of(session: SessionId) -> (usize, u32) {
+    let number = session.get() - FIRST_SESSION;
+    let small = |number: i64| u32::try_from(number).unwrap_or_default();
+    (usize::try_from(number / SESSIONS).unwrap_or(UNTOLD), small(number % SESSIONS))
+}
+
+fn session_of(client: usize, number: u32) -> SessionId {
+    let client = i64::try_from(client).expect("few clients");
+    SessionId::new(client * SESSIONS + FIRST_SESSION + i64::from(number))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,7 +147,8 @@ pub enum Access {
 
 impl Znode {
     fn stat(&self) -> Stat {
-        Stat { owner: Some(self.owner), token: self.token, version: Version::new(self.version) }
+        let owner = Some(self.owner).filter(|owner| *owner != PERSISTENT);
+        Stat { owner, token: self.token, version: Version::new(self.version) }
     }
 }
 
@@ -113,6 +165,10 @@ pub enum Request {
     ReadUnwatched(Name),
     /// A read that leaves no watch.
     Inspect(Name),
+    /// Which needs no permission, and leaves a watch, if the znode exists.
+    Exists(Name),
+    /// The same without a watch.
+    LookAt(Name),
     /// Which version, or any.
     Delete(Name, Option<Version>),
 }
@@ -123,7 +179,7 @@ impl Request {
             Op::Create(Create {
                 znode: NewZnode::Child(prefix),
                 mode: CreateMode::EphemeralSequential,
-                data: Payload::Kept(0),
+                data: Payload::Kept(0) | Payload::Bytes([0x12, 0x34]),
             }) => Self::Create(attempt(prefix)),
             Op::CreateNode => Self::CreateElectionNode,
             Op::Barrier => Self::Barrier,
@@ -134,6 +190,12 @@ impl Request {
             } => Self::Read(Name::parse(name)),
             Op::Read { znode: election_core::Znode::Child(name), watch: Watch::None } => {
                 Self::Inspect(Name::parse(name))
+            }
+            Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::Other } => {
+                Self::Exists(Name::parse(name))
+            }
+            Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::None } => {
+                Self::LookAt(Name::parse(name))
             }
             Op::Delete(Delete { znode: election_core::Znode::Child(name), version }) => {
                 let version = match version {
@@ -152,13 +214,13 @@ impl Request {
 
     /// Whether the session's own server answers it, from what it has applied.
     pub fn reads(self) -> bool {
-        matches!(self, Self::List | Self::Read(_) | Self::ReadUnwatched(_) | Self::Inspect(_))
+        !self.writes() && self != Self::Barrier
     }
 }
 
 fn attempt(prefix: CandidatePrefix) -> u32 {
-    let (_, attempt, _, _) = split(&format!("{prefix}"));
-    attempt
+    let (_, attempt, kind, _) = split(&format!("{prefix}"));
+    if matches!(kind, Kind::Plain | Kind::Session) { 0 } else { attempt }
 }
 
 /// Of a write.
@@ -177,6 +239,7 @@ pub enum Answer {
     /// The candidates, and the children that are none.
     Children(Vec<Name>, &'static [&'static str]),
     Read(Name, Stat),
+    Exists(Name, Stat),
     Deleted,
     Failed(Failure),
 }
@@ -323,6 +386,11 @@ impl Server {
             Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
                 tree.find(name)
             }
+            Request::Exists(name) | Request::LookAt(name) => {
+                return tree.find(name).map_or(Answer::Failed(Failure::NoNode), |znode| {
+                    Answer::Exists(name, znode.stat())
+                });
+            }
             _ => None,
         };
         match found {
@@ -361,6 +429,8 @@ impl Server {
             | Request::List
             | Request::Read(_)
             | Request::ReadUnwatched(_)
+            | Request::Exists(_)
+            | Request::LookAt(_)
             | Request::Inspect(_) => Answer::BarrierPassed,
         }
     }
@@ -373,6 +443,11 @@ impl Server {
         if !self.tip.has_election_node {
             return Answer::Failed(Failure::NoNode);
         }
+        let (client, attempt) = match kind {
+            Kind::Plain => (UNTOLD, 0),
+            Kind::Session => client_of(owner),
+            Kind::Latch | Kind::Lock | Kind::Write | Kind::Read => (client, attempt),
+        };
         let name = Name { client, attempt, kind, sequence: self.next };
         self.next = self.next.saturating_add(1);
         self.zxid += 1;

@@ -258,7 +258,8 @@ impl World {
                 !client.watchers.iter().any(|watcher| watcher.name == own)
                     && self.server.find(own).is_none()
             });
-        let mut awaited = predecessor.into_iter().chain(client.candidate());
+        let foreign = client.nominee.foreign_child().map(Name::parse);
+        let mut awaited = predecessor.into_iter().chain(client.candidate()).chain(foreign);
         is_evicted_unheard || awaited.any(|name| self.server.unheard.contains(&name))
     }
 

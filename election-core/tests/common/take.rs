@@ -204,7 +204,9 @@ impl World {
             client.applied = self.server.end() - behind;
             client.seen = client.applied;
             let answer = self.server.read(client.applied, request);
-            if let (Request::Read(name), Answer::Read(..)) = (request, &answer) {
+            if let (Request::Read(name), Answer::Read(..))
+            | (Request::Exists(name), Answer::Exists(..)) = (request, &answer)
+            {
                 client.watchers.push(Watcher { ticket, name });
             }
             self.tell(i, |client| client.deliver_read(ticket, answer));

@@ -38,6 +38,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod formats;
 mod locks;
 mod long;
 #[expect(unreachable_pub, reason = "a module of a test binary")]

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod creating;
+mod formats;
 mod handing_over;
 mod leaving;
 mod link;

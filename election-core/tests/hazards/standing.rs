@@ -114,8 +114,7 @@ fn election_node_is_deleted_under_the_nominees() {
 #[test]
 fn election_node_has_children_that_are_no_candidates() {
     let mut world = World::new(2, Budget::default());
-    world.server.foreign =
-        &["DONE", "0000000000", "_c_x-lock-0000000000", "latch-", "n_0000000001"];
+    world.server.foreign = &["DONE", "000000000", "_c_x-lock-", "latch-", "n_1", "leader"];
     for client in 0..2 {
         world.take(Step::Connect(client));
         world.requests_until_rest(client);

@@ -1,7 +1,7 @@
 //! Who stands in an election.
 
 use bytes::Bytes;
-use election_core::{CandidateName, Sequence, Token};
+use election_core::{Access, Sequence, Token};
 use zk_jute::SessionId;
 
 use super::Election;
@@ -14,7 +14,7 @@ use crate::ordered_children::{OrderedChild, OrderedChildren};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Its name. One above 64 bytes is no [`CandidateName`], and no nominee made it.
+    /// Its name. One above 64 bytes is no [`CandidateName`](crate::CandidateName), and no nominee made it.
     pub name: String,
     /// Its place in the queue.
     pub sequence: Sequence,
@@ -76,7 +76,7 @@ impl Election {
     /// Those of [`Client::get_children`](crate::Client::get_children), but for an election node that
     /// does not exist.
     pub async fn read_candidates(&self) -> Result<Candidates, Error> {
-        let placed = |name: &str| Some((CandidateName::sequence_of(name)?, ()));
+        let placed = |name: &str| Some((self.format.rival(Access::Exclusive, name)?, ()));
         OrderedChildren::list(&self.client, &self.path, placed).await.map(Candidates)
     }
 

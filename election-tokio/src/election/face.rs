@@ -96,6 +96,7 @@ impl NomineeFace {
                 election_core::Role::Following { predecessor, .. } => Some(predecessor.clone()),
                 _ => None,
             },
+            foreign: nominee.foreign_child().map(Box::from),
             session,
             zxid,
             what,
@@ -118,7 +119,10 @@ impl Face for NomineeFace {
         if let Some(notice) = step.notice {
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
             match notice {
-                Notice::Suspended | Notice::Resumed(_) | Notice::Obstructed(_) => {
+                Notice::Suspended
+                | Notice::Resumed(_)
+                | Notice::Obstructed(_)
+                | Notice::ForeignChild => {
                     self.doubts.note(now, entry, &mut unlocked.journal);
                 }
                 _ => unlocked.journal.note(entry),

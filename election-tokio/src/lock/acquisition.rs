@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use election_core::{Departure, LockEnd, NomineeId};
+use election_core::{Departure, LockEnd, NomineeId, Recovery};
 use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
@@ -41,7 +41,8 @@ impl Acquisition {
     ) -> Result<Option<(Self, Arc<Tenure<LockLost>>)>, LockError> {
         loop {
             let id = NomineeId::from_bytes(random().map_err(LockError::Randomness)?);
-            let mut acquisition = Self::begin(client, Arc::clone(site), contender(id)?);
+            let mut acquisition = Self::begin(client, Arc::clone(site), contender(id)?)
+                .ok_or_else(|| LockError::AlreadyContending { path: site.path().to_owned() })?;
             match acquisition.outcome().await {
                 Outcome::Held(tenure) => return Ok(Some((acquisition, tenure))),
                 Outcome::NotAcquired => return Ok(None),
@@ -52,12 +53,19 @@ impl Acquisition {
         }
     }
 
-    fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Self {
+    /// `None` if the format has no ids, and the client has a contender at the node.
+    fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Option<Self> {
         let shared = client.shared();
+        let recovery = contender.recovery();
         let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(contender, face);
-        let key = shared.with(|hub, now| hub.stand(now, seat, site));
-        Self { client: client.clone(), key, shown: Updates::new(shown) }
+        let key = match recovery {
+            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
+            Recovery::SessionInName | Recovery::Owner => {
+                shared.with(|hub, now| hub.stand_alone(now, seat, site))?
+            }
+        };
+        Some(Self { client: client.clone(), key, shown: Updates::new(shown) })
     }
 
     /// Waits until it holds or is over. Cancel safe.

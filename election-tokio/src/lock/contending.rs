@@ -3,8 +3,8 @@
 use core::fmt;
 
 use election_core::{
-    Access, CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Semaphore,
-    SemaphoreState,
+    Access, CandidateName, Lock, LockEnd, LockNotice, LockState, NomineeId, Recipe, Recovery,
+    Semaphore, SemaphoreState,
 };
 
 /// A machine that contends for something that it then holds until it lets go of it, or loses it.
@@ -23,6 +23,14 @@ pub(crate) trait Contending:
 
     /// What it contends for, as metrics call it.
     fn kind(&self) -> &'static str;
+
+    /// How a create in doubt is cleared up: without an id in the names, a client has one at a node.
+    fn recovery(&self) -> Recovery {
+        Recovery::Id
+    }
+
+    /// The sequential znode of another format that it told of last.
+    fn foreign_child(&self) -> Option<&str>;
 }
 
 impl Contending for Lock {
@@ -54,6 +62,14 @@ impl Contending for Lock {
             Access::Shared => "shared",
         }
     }
+
+    fn recovery(&self) -> Recovery {
+        self.format().recovery()
+    }
+
+    fn foreign_child(&self) -> Option<&str> {
+        self.foreign_child()
+    }
 }
 
 impl Contending for Semaphore {
@@ -81,5 +97,9 @@ impl Contending for Semaphore {
 
     fn kind(&self) -> &'static str {
         "permit"
+    }
+
+    fn foreign_child(&self) -> Option<&str> {
+        self.foreign_child()
     }
 }

@@ -26,6 +26,17 @@ pub enum LockError {
     /// The access list is one that no server would take.
     #[error("invalid access list: {0}")]
     InvalidAcl(#[from] AclError),
+    /// The names of the format have no id, and this client contends at the path already, or has a
+    /// contender there that has given up or let go, and whose znode is not gone yet: nothing would tell
+    /// their znodes apart.
+    #[error(
+        "this client contends at {path} already, and the names of its format do not tell one contender \
+         of a session from another: wait until the first one's znode is gone, or use another client"
+    )]
+    AlreadyContending {
+        /// The path of the lock.
+        path: String,
+    },
     /// The operating system gave no random numbers for the contender's id.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),

@@ -53,6 +53,7 @@ impl<C: Contending> LockFace<C> {
             znode: contender.znode().cloned(),
             behind: contender.behind().cloned(),
             kind: contender.kind(),
+            foreign: contender.foreign_child().map(Box::from),
             what,
         }))
     }

@@ -104,6 +104,8 @@ pub(crate) struct ElectionEntry {
     pub(crate) nominee: NomineeId,
     pub(crate) candidate: Option<CandidateName>,
     pub(crate) predecessor: Option<CandidateName>,
+    /// A sequential child of another format.
+    pub(crate) foreign: Option<Box<str>>,
     pub(crate) session: Option<SessionId>,
     pub(crate) zxid: Zxid,
     pub(crate) what: InElection,
@@ -214,7 +216,7 @@ impl ElectionEntry {
     }
 
     fn tell_notice(&self, notice: Notice) {
-        let Self { site, nominee, candidate, predecessor, session, zxid, .. } = self;
+        let Self { site, nominee, candidate, predecessor, foreign, session, zxid, .. } = self;
         let election = site.path();
         let candidate = candidate.as_ref().map(CandidateName::as_str);
         let session = session.map(display::<SessionId>);
@@ -236,7 +238,14 @@ impl ElectionEntry {
             ),
             Notice::Obstructed(obstacle) => warn!(
                 target: BLOCKED, election, %nominee, candidate, session, %zxid, %obstacle,
+                foreign = foreign.as_deref(),
                 "blocked: a znode is in the way that no nominee makes"
+            ),
+            Notice::ForeignChild => warn!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                foreign = foreign.as_deref(),
+                "a sequential znode of another format stands in the election: all participants have to \
+                 use one format"
             ),
             Notice::Suspended => warn!(
                 target: ELECTION, election, %nominee, candidate, session, %zxid, "suspended"

@@ -20,6 +20,8 @@ pub(crate) struct LockEntry {
     pub(crate) behind: Option<CandidateName>,
     /// What it contends for, as metrics call it.
     pub(crate) kind: &'static str,
+    /// A sequential child of another format.
+    pub(crate) foreign: Option<Box<str>>,
     pub(crate) what: OnLock,
 }
 
@@ -33,7 +35,7 @@ pub(crate) enum OnLock {
 
 impl LockEntry {
     pub(super) fn tell(self) {
-        let Self { site, id, znode, behind, kind, what } = self;
+        let Self { site, id, znode, behind, kind, foreign, what } = self;
         let lock = site.path();
         let znode = znode.as_ref().map(CandidateName::as_str);
         let behind = behind.as_ref().map(CandidateName::as_str);
@@ -70,8 +72,13 @@ impl LockEntry {
                     "blocked: the contender ahead is not ephemeral, so that no session's end removes \
                      it; delete it if no participant needs it"
                 ),
+                LockNotice::ForeignChild => warn!(
+                    target: LOCK, lock, %id, znode, foreign = foreign.as_deref(),
+                    "a sequential znode of another format stands in the lock's node: all contenders have \
+                     to use one format"
+                ),
                 LockNotice::Obstructed(obstacle) => warn!(
-                    target: LOCK, lock, %id, znode, %obstacle,
+                    target: LOCK, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),
                     "blocked: a znode is in the way that no contender makes"
                 ),
                 LockNotice::Suspended => warn!(target: LOCK, lock, %id, znode, "suspended"),

@@ -287,8 +287,8 @@ async fn what_waiting_does_not_repair_is_told() {
     let strict = lock(&client).node(ElectionNode::MustExist);
     assert_eq!(strict.lock().await.map(drop), Err(LockError::Failed(LockFailure::NoNode)));
     let format = Format::leader_election_support();
-    let error = LockError::Format(LockFormatError::NoId(format));
-    assert_eq!(lock(&client).format(format).lock().await.map(drop), Err(error));
+    let error = LockError::Format(LockFormatError::NotShared(format));
+    assert_eq!(client.read_lock(LOCK).format(format).lock().await.map(drop), Err(error));
     let guard = lock(&client).format(Format::kazoo()).data("me").lock().await.unwrap();
     assert!(guard.znode().as_str().contains("__lock__"));
     let path = format!("{LOCK}/{}", guard.znode());

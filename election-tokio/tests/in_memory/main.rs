@@ -19,6 +19,7 @@ mod contenders;
 mod cost;
 mod errors;
 #[cfg(test)]
+mod formats;
 mod frames;
 #[cfg(test)]
 mod guarded;

@@ -1,0 +1,114 @@
+//! Finding the own znode by its owner, in formats whose names do not tell it from others.
+//!
+//! A session has one contender at the node, so the znode that this session owns is the own one. The
+//! contenders are looked at from the highest number down, since the own one was created last. Those that
+//! are no younger than a znode that the nominee had before end the search.
+
+use super::stage::{Cleanup, Entering, Entry, OwnWatch, Stage, Suspect};
+use super::{Contest, Nominee, is_owned, mismatch};
+use crate::children::Children;
+use crate::command::ExpectedVersion;
+use crate::event::{Failure, Reply};
+use crate::format::{CandidatePrefix, Child};
+use crate::id::{NomineeId, SessionId, Token};
+use crate::name::ChildName;
+use crate::outcome::{NominationError, Notice};
+
+/// What is looked for in a list.
+#[derive(Clone, Copy)]
+pub(super) struct Search {
+    id: NomineeId,
+    contest: Contest,
+    /// Of the nominee's creates in this session; with an id, of the next one.
+    prefix: CandidatePrefix,
+}
+
+/// What a list shows first.
+pub(super) enum Found {
+    /// The name has the own id.
+    Own(ChildName),
+    /// The name may be the own one.
+    Unnamed(ChildName),
+}
+
+impl Search {
+    pub(super) fn first(self, children: Children<'_>) -> Option<Found> {
+        let (id, format) = (self.id, self.contest.format);
+        if self.contest.has_ids() {
+            let owned = children.of(format, id).filter(|name| format.owns(id, name));
+            return owned.min().and_then(ChildName::new).map(Found::Own);
+        }
+        self.highest(children, |_| true).map(Found::Unnamed)
+    }
+
+    pub(super) fn below(self, last: &ChildName, children: Children<'_>) -> Option<ChildName> {
+        let last = self.rank(last.as_str());
+        self.highest(children, |name| self.rank(name) < last)
+    }
+
+    fn highest(
+        self,
+        children: Children<'_>,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Option<ChildName> {
+        let found = children.filter(|name| self.prefix.begins(name) && is_wanted(name));
+        found.max_by(|one, other| self.rank(one).cmp(&self.rank(other))).and_then(ChildName::new)
+    }
+
+    /// Numbers that recur were given last.
+    fn rank(self, name: &str) -> (u32, &str) {
+        match self.contest.format.child(name) {
+            Child::Contender { sequence, .. } => (sequence.get(), name),
+            _ => (u32::MAX, name),
+        }
+    }
+}
+
+impl Nominee {
+    pub(super) fn search(&self, session: SessionId) -> Search {
+        let (id, contest) = (self.id, self.contest);
+        Search { id, contest, prefix: contest.prefix((id, self.attempts), session) }
+    }
+
+    /// The nominee has, or had, a znode with this token.
+    pub(super) fn knows(&mut self, token: Token) {
+        if !self.contest.has_ids() {
+            self.newest = Some(token);
+        }
+    }
+
+    pub(super) fn unnamed_inspected(
+        &mut self,
+        session: SessionId,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        let Stage::Entering(Entering { step: Entry::Unnamed(name), intent, .. }) = &self.stage
+        else {
+            return None;
+        };
+        let (name, intent) = (name.clone(), *intent);
+        let is_new = |token| self.newest.is_none_or(|newest| newest < token);
+        match result {
+            Ok(Reply::Exists(stat)) if is_owned(stat, session) && is_new(stat.token) => {
+                match self.contest.format.parse(name.as_str()) {
+                    Ok(own) => {
+                        self.adopt(own, OwnWatch::Unset { token: stat.token }, intent);
+                        None
+                    }
+                    Err(_) => {
+                        let error = NominationError::SequenceExhausted;
+                        Some(self.fail_owing(error, Cleanup::DeleteFound(name)))
+                    }
+                }
+            }
+            Ok(Reply::Exists(stat)) if is_owned(stat, session) => {
+                let version = ExpectedVersion::Exactly(stat.version);
+                self.step(Entry::Suspect(Suspect::Condemned { name, version }))
+            }
+            Ok(Reply::Exists(stat)) if is_new(stat.token) => self.step(Entry::SearchBelow(name)),
+            Ok(Reply::Exists(_)) => self.found_none(),
+            Err(Failure::NoNode) => self.step(Entry::SearchBelow(name)),
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+}
