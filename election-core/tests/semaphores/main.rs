@@ -14,6 +14,7 @@
 )]
 #![allow(unreachable_pub, reason = "modules of a test binary")]
 
+mod anything;
 mod common;
 mod laws;
 #[path = "../explore/search.rs"]
