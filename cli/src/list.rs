@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use core::future::Future;
 use core::time::Duration;
 
-use election_tokio::{Candidate, CandidateName, Error, error::Escaped};
+use election_tokio::{Candidate, CandidateName, ElectionError, Error, error::Escaped};
 use serde::Serialize;
 
 use crate::args::ListArgs;
@@ -15,10 +15,11 @@ use crate::{connection, console};
 /// Prints the candidates in their order. The data of one is kept at a time: others decide how much they
 /// write.
 pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
-    let servers = &args.election.servers;
-    let path = &args.election.election;
-    connection::check_path(path)?;
-    let builder = args.election.client()?;
+    let servers = &args.servers.servers;
+    let path = &args.election;
+    connection::check_path(path)
+        .map_err(|error| ElectionError::InvalidPath { path: path.clone(), error })?;
+    let builder = args.servers.client()?;
     let client = connection::connect(builder, servers, *args.timeout).await?;
     let election = client.election(path);
     let mut listing =

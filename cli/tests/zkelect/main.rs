@@ -23,6 +23,12 @@ mod hostile;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
+mod lock;
+#[cfg(test)]
+mod lock_doubt;
+#[cfg(test)]
+mod lock_hand_over;
+#[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
 mod other_users;
