@@ -37,8 +37,8 @@ fn next_holder(runs: &[Run], previous: i64) -> (usize, Value) {
 }
 
 fn last_beat(run: &Run, held_with: i64) -> core::time::Duration {
-    let beats = beats(&run.log()).into_iter();
-    beats.filter(|(token, _)| *token == held_with).last().expect("it worked").1
+    let mut beats = beats(&run.log()).into_iter();
+    beats.rfind(|(token, _)| *token == held_with).expect("it worked").1
 }
 
 #[tokio::test]
