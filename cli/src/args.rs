@@ -21,10 +21,10 @@ use election_tokio::{Client, ClientBuilder};
 
 pub(crate) use command::CommandArgs;
 pub(crate) use demo::DemoArgs;
-pub(crate) use format::FormatName;
+pub(crate) use format::{FormatName, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
-pub(crate) use list::ListArgs;
+pub(crate) use list::{ListArgs, Reading};
 pub(crate) use lock::{LockArgs, PatienceArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use server::ServerArgs;

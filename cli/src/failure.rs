@@ -13,7 +13,7 @@ use election_tokio::{
     NominationError, SessionEnd,
 };
 
-use crate::args::FormatName;
+use crate::args::LockFormat;
 use crate::exit::Exit;
 
 /// Why `zkelect` ends without having done its work.
@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Lock(#[from] LockError),
     #[error("a lock in the format {0} cannot be shared")]
-    NotShared(FormatName),
+    NotShared(LockFormat),
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
     Forbidden { parent: String, path: String },
     #[error("not elected within {}", humantime::format_duration(*.0))]

@@ -1,9 +1,9 @@
 //! `zkelect lock`: runs COMMAND once, while it holds a lock.
 
-use election_tokio::{CandidateName, Lock, LockError, LockGuard, ReleaseError, Token};
+use election_tokio::{Access, CandidateName, Lock, LockError, LockGuard, ReleaseError, Token};
 use tokio::time::Instant;
 
-use crate::args::LockArgs;
+use crate::args::{LockArgs, LockFormat};
 use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
@@ -13,7 +13,8 @@ use crate::holding::{Goal, Guard, Plan, WhenBusy, hold};
 /// Waits for the lock, and holds it until COMMAND has ended.
 pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
     let LockArgs { servers, path, shared, patience, format, command } = &args;
-    if *shared && !format.has_readers() {
+    let LockFormat(name) = *format;
+    if *shared && !name.format().offers(Access::Shared) {
         return Err(Failure::NotShared(*format));
     }
     connection::check_path(path)
@@ -22,7 +23,7 @@ pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
     let plan = Plan { subject, servers, patience, command };
     hold(plan, |client, id| {
         let lock = if *shared { client.read_lock(path) } else { client.write_lock(path) };
-        lock.format(format.format()).data(id)
+        lock.format(name.format()).data(id)
     })
     .await
 }

@@ -1,39 +1,63 @@
-//! The formats of locks, by name.
+//! The formats of contenders' names, by names of their own.
 
 use core::fmt;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use election_tokio::Format;
 
 /// How the znodes of contenders are called. Contenders of two formats do not see each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
+    /// Curator's `LeaderLatch`, and the elections of `zkelect run` and election-tokio.
+    CuratorLatch,
     /// Curator's `InterProcessReadWriteLock`; `Client::read_lock` and `write_lock` of election-tokio.
     CuratorReadWrite,
-    /// Curator's `InterProcessMutex` and `LeaderSelector`; `Client::lock` of election-tokio. Nothing is
+    /// Curator's `InterProcessMutex` and `LeaderSelector`; `Client::lock` of election-tokio. Not to be
     /// shared.
     CuratorLock,
-    /// kazoo's `WriteLock` and `ReadLock`, and, as long as nothing is shared, `Lock` and `Election`.
+    /// kazoo's `WriteLock` and `ReadLock`, and, where nothing is shared, `Lock` and `Election`.
     Kazoo,
-    /// `Lock` of go-zookeeper. Nothing is shared.
+    /// `Lock` of go-zookeeper. Not to be shared.
     GoZookeeper,
+    /// `LeaderElectionSupport` of ZooKeeper's own recipes.
+    LeaderElectionSupport,
+    /// Comcast's go-leaderelection.
+    #[value(name = "go-leaderelection")]
+    GoLeaderElection,
+    /// zkElection.
+    ZkElection,
+    /// `WriteLock` of ZooKeeper's own recipes.
+    ZookeeperWriteLock,
 }
 
 impl FormatName {
     pub(crate) const fn format(self) -> Format {
         match self {
+            Self::CuratorLatch => Format::curator_latch(),
             Self::CuratorReadWrite => Format::curator_read_write(),
             Self::CuratorLock => Format::curator_lock(),
             Self::Kazoo => Format::kazoo(),
             Self::GoZookeeper => Format::go_zookeeper(),
+            Self::LeaderElectionSupport => Format::leader_election_support(),
+            Self::GoLeaderElection => Format::go_leaderelection(),
+            Self::ZkElection => Format::zk_election(),
+            Self::ZookeeperWriteLock => Format::zookeeper_write_lock(),
         }
     }
 
-    /// Whether there are contenders that share.
-    pub(crate) const fn has_readers(self) -> bool {
+    /// Whether it is that of elections and of nothing else.
+    pub(crate) const fn is_of_elections(self) -> bool {
         match self {
-            Self::CuratorReadWrite | Self::Kazoo => true,
-            Self::CuratorLock | Self::GoZookeeper => false,
+            Self::CuratorLatch
+            | Self::LeaderElectionSupport
+            | Self::GoLeaderElection
+            | Self::ZkElection => true,
+            Self::CuratorReadWrite
+            | Self::CuratorLock
+            | Self::Kazoo
+            | Self::GoZookeeper
+            | Self::ZookeeperWriteLock => false,
         }
     }
 }
@@ -41,6 +65,35 @@ impl FormatName {
 impl fmt::Display for FormatName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.to_possible_value();
-        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+        f.write_str(value.as_ref().map_or("", PossibleValue::get_name))
+    }
+}
+
+/// A format that `zkelect lock` holds locks in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LockFormat(pub(crate) FormatName);
+
+impl LockFormat {
+    pub(crate) const DEFAULT: Self = Self(FormatName::CuratorReadWrite);
+}
+
+impl ValueEnum for LockFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::DEFAULT,
+            Self(FormatName::CuratorLock),
+            Self(FormatName::Kazoo),
+            Self(FormatName::GoZookeeper),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        self.0.to_possible_value()
+    }
+}
+
+impl fmt::Display for LockFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, FormatName, ServersArgs};
+use super::{CommandArgs, LockFormat, ServersArgs};
 
 const LOCK_HELP: &str = "\
 Examples:
@@ -52,8 +52,8 @@ pub(crate) struct LockArgs {
     #[command(flatten)]
     pub(crate) patience: PatienceArgs,
     /// How the znodes of contenders are called: all that contend for a lock have to have one format.
-    #[arg(long, value_name = "NAME", default_value_t = FormatName::CuratorReadWrite)]
-    pub(crate) format: FormatName,
+    #[arg(long, value_name = "NAME", default_value_t = LockFormat::DEFAULT)]
+    pub(crate) format: LockFormat,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }

@@ -23,6 +23,8 @@ mod hostile;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
+mod list_locks;
+#[cfg(test)]
 mod lock;
 #[cfg(test)]
 mod lock_doubt;
