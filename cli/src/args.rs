@@ -9,6 +9,7 @@ mod internal;
 mod list;
 mod lock;
 mod run;
+mod semaphore;
 mod server;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
@@ -21,12 +22,13 @@ use election_tokio::{Client, ClientBuilder};
 
 pub(crate) use command::CommandArgs;
 pub(crate) use demo::DemoArgs;
-pub(crate) use format::{FormatName, LockFormat};
+pub(crate) use format::{FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use list::{ListArgs, Reading};
 pub(crate) use lock::{LockArgs, PatienceArgs};
 pub(crate) use run::RunArgs;
+pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
@@ -48,7 +50,8 @@ To try it on one machine, without an installed ZooKeeper:
 ///
 /// Every machine runs `zkelect run` with the same servers and the same election. One of them is
 /// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
-/// stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds a lock.
+/// stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds
+/// a lock, and `zkelect semaphore` on no more than so many machines at a time.
 #[derive(Debug, Parser)]
 #[command(
     name = "zkelect",
@@ -71,6 +74,8 @@ pub(crate) enum Subcommand {
     Run(RunArgs),
     #[cfg(target_os = "linux")]
     Lock(LockArgs),
+    #[cfg(target_os = "linux")]
+    Semaphore(SemaphoreArgs),
     List(ListArgs),
     Demo(DemoArgs),
     Server(ServerArgs),

@@ -26,12 +26,13 @@ pub(crate) trait Event: Serialize {
 pub(crate) enum Subject {
     Election(String),
     Lock(String),
+    Semaphore(String),
 }
 
 impl Subject {
     pub(crate) fn path(&self) -> &str {
         match self {
-            Self::Election(path) | Self::Lock(path) => path,
+            Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => path,
         }
     }
 
@@ -40,6 +41,7 @@ impl Subject {
         match self {
             Self::Election(_) => "ZKELECT_ELECTION",
             Self::Lock(_) => "ZKELECT_LOCK",
+            Self::Semaphore(_) => "ZKELECT_SEMAPHORE",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `zkelect list`: which contenders lead an election or hold a lock, and which wait.
 
+mod contest;
 mod kind;
 mod lookup;
 mod queue;

@@ -3,7 +3,10 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 // `run` keeps COMMAND in check by means that only Linux has.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "it is for `run` and `lock`"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "it is for `run`, `lock` and `semaphore`")
+)]
 
 mod args;
 mod connection;
@@ -34,6 +37,8 @@ mod outlet;
 mod run;
 #[cfg(target_os = "linux")]
 mod secrets;
+#[cfg(target_os = "linux")]
+mod semaphore;
 mod server;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
@@ -75,6 +80,8 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Run(args) => on_runtime(run::run(args)),
         #[cfg(target_os = "linux")]
         Subcommand::Lock(args) => on_runtime(lock::lock(args)),
+        #[cfg(target_os = "linux")]
+        Subcommand::Semaphore(args) => on_runtime(semaphore::semaphore(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),

@@ -29,6 +29,8 @@ pub(crate) enum FormatName {
     ZkElection,
     /// `WriteLock` of ZooKeeper's own recipes.
     ZookeeperWriteLock,
+    /// Curator's `InterProcessSemaphoreV2`; `zkelect semaphore` and `Client::semaphore` of election-tokio.
+    CuratorSemaphore,
 }
 
 impl FormatName {
@@ -43,22 +45,43 @@ impl FormatName {
             Self::GoLeaderElection => Format::go_leaderelection(),
             Self::ZkElection => Format::zk_election(),
             Self::ZookeeperWriteLock => Format::zookeeper_write_lock(),
+            Self::CuratorSemaphore => Format::curator_semaphore(),
         }
     }
 
-    /// Whether it is that of elections and of nothing else.
-    pub(crate) const fn is_of_elections(self) -> bool {
+    /// What is contended for in it.
+    pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::CuratorLatch
             | Self::LeaderElectionSupport
             | Self::GoLeaderElection
-            | Self::ZkElection => true,
+            | Self::ZkElection => Kind::Election,
             Self::CuratorReadWrite
             | Self::CuratorLock
             | Self::Kazoo
             | Self::GoZookeeper
-            | Self::ZookeeperWriteLock => false,
+            | Self::ZookeeperWriteLock => Kind::Lock,
+            Self::CuratorSemaphore => Kind::Semaphore,
         }
+    }
+}
+
+/// What is contended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Election,
+    Lock,
+    /// Its znodes are below two children of its node.
+    Semaphore,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Election => "election",
+            Self::Lock => "lock",
+            Self::Semaphore => "semaphore",
+        })
     }
 }
 

@@ -4,12 +4,26 @@ use clap::ValueEnum as _;
 use election_tokio::format::{Child, IdInName};
 use election_tokio::{Format, NomineeId};
 
-use crate::args::FormatName;
+use crate::args::{FormatName, Kind};
+
+/// The children of a semaphore's node: below the one the contenders for the turn to take a permit stand,
+/// below the other the permits.
+pub(super) const LOCKS: &str = "locks";
+pub(super) const LEASES: &str = "leases";
 
 /// The format that most of the names were made in; where none was, that which the most could be of.
 pub(super) fn recognised(names: &[String]) -> Option<FormatName> {
+    recognised_by_number(names).or_else(|| {
+        let is_semaphore = names.iter().any(|name| name == LOCKS || name == LEASES);
+        is_semaphore.then_some(FormatName::CuratorSemaphore)
+    })
+}
+
+fn recognised_by_number(names: &[String]) -> Option<FormatName> {
     let count = |is_one: &dyn Fn(&str) -> bool| names.iter().filter(|name| is_one(name)).count();
-    let ranked = FormatName::value_variants().iter().map(|name| {
+    let of_queues =
+        FormatName::value_variants().iter().filter(|name| name.kind() != Kind::Semaphore);
+    let ranked = of_queues.map(|name| {
         let format = name.format();
         let made = count(&|child| is_made_in(format, child));
         let read = count(&|child| is_read_in(format, child));
@@ -102,6 +116,14 @@ mod tests {
         assert_eq!(of(&["a-latch-0000000000"]), Some(FormatName::CuratorLatch));
         let read = ["a-latch-0000000001", "b-latch-0000000002", &lock(3)];
         assert_eq!(of(&read), Some(FormatName::CuratorLock));
+    }
+
+    #[test]
+    fn a_semaphore_is_recognised_by_what_its_znodes_are_below() {
+        assert_eq!(of(&["leases", "locks"]), Some(FormatName::CuratorSemaphore));
+        assert_eq!(of(&["locks"]), Some(FormatName::CuratorSemaphore));
+        let lock = format!("_c_{UUID}-lock-0000000001");
+        assert_eq!(of(&["locks", &lock]), Some(FormatName::CuratorLock));
     }
 
     #[test]

@@ -27,8 +27,8 @@ struct Placed {
 }
 
 impl Queue {
-    /// Adds the next contender. Gives its place, and that of the nearest earlier one that is in its way.
-    pub(super) fn add(&mut self, contender: Contender) -> (usize, Option<usize>) {
+    /// Adds the next contender, and gives the place of the nearest earlier one that is in its way.
+    pub(super) fn add(&mut self, contender: Contender) -> Option<usize> {
         self.count += 1;
         let placed = Placed { place: self.count, contender };
         let [nearest, farther] = self.writers;
@@ -46,7 +46,7 @@ impl Queue {
             self.writers = [Some(placed), nearest];
         }
         self.last = Some(placed);
-        (self.count, in_the_way.map(|earlier| earlier.place))
+        in_the_way.map(|earlier| earlier.place)
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
         let mut queue = Queue::default();
         let add = |&(access, number, session): &(Access, u32, i64)| {
             let sequence = Sequence::new(number).expect("a number");
-            queue.add(Contender { access, sequence, session: SessionId::new(session) }).1
+            queue.add(Contender { access, sequence, session: SessionId::new(session) })
         };
         contenders.iter().map(add).collect()
     }

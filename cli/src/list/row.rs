@@ -36,6 +36,8 @@ pub(super) enum Role {
     Follower,
     Holder,
     Waits,
+    /// Has its turn, and waits for a permit.
+    Next,
     /// A contender that no client of this library makes, and that others wait for.
     Blocks,
     /// A sequential znode of another format.
@@ -53,6 +55,7 @@ impl Role {
             Self::Follower => "follower",
             Self::Holder => "holder",
             Self::Waits => "waits",
+            Self::Next => "next",
             Self::Blocks => "blocks",
             Self::Foreign => "foreign",
             Self::Exhausted => "exhausted",
@@ -142,6 +145,11 @@ impl Row {
             blocks: None,
             data,
         }
+    }
+
+    /// The role of a contender, unless it keeps others waiting.
+    pub(super) fn with_role(self, role: Role) -> Self {
+        Self { role: if self.blocks.is_some() { Role::Blocks } else { role }, ..self }
     }
 }
 

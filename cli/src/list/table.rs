@@ -51,22 +51,36 @@ pub(super) const LOCK: &[Column] = &[
     Column::Data,
 ];
 
+/// Of what is not shared, in two queues.
+pub(super) const SEMAPHORE: &[Column] = &[
+    Column::Place,
+    Column::Role,
+    Column::Behind,
+    Column::Id,
+    Column::Znode,
+    Column::Session,
+    Column::Token,
+    Column::Data,
+];
+
 impl Listing {
     pub(super) fn table(title: Option<String>, columns: &'static [Column]) -> Self {
         Self::Table(Table { title, columns, lines: Vec::new() })
     }
 
-    pub(super) fn add(&mut self, row: &Row) -> Result<(), Failure> {
+    /// Gives its place, counted from 1.
+    pub(super) fn add(&mut self, row: &Row) -> Result<usize, Failure> {
         match self {
             Self::Json { shown } => {
                 let json = serde_json::to_string_pretty(row).unwrap_or_default();
                 let before = if *shown == 0 { "[\n  " } else { ",\n  " };
                 *shown += 1;
-                console::print(&console::for_terminal(&format!("{before}{}", indented(&json))))
+                let text = console::for_terminal(&format!("{before}{}", indented(&json)));
+                console::print(&text).map(|()| *shown)
             }
             Self::Table(table) => {
                 table.add(row);
-                Ok(())
+                Ok(table.lines.len())
             }
         }
     }

@@ -3,9 +3,9 @@
 use election_tokio::{Client, CreateMode};
 use serde_json::Value;
 
-use crate::lock::{HOLDING, contend};
+use crate::lock::{HOLDING, contend, stand};
 use crate::served::Served;
-use crate::support::{Folder, LOCK, Plan, Run, output, text};
+use crate::support::{Folder, LOCK, Plan, Run, SEMAPHORE, output, text};
 use crate::terminal::is_fit;
 
 fn list(servers: &str, options: &[&str]) -> String {
@@ -189,6 +189,68 @@ async fn however_much_contenders_write_they_are_listed() {
     }
     assert_eq!(list(server.address(), &[LOCK]).lines().count(), 2 + COUNT);
     assert_eq!(rows(server.address(), &[LOCK]).len(), COUNT);
+}
+
+#[tokio::test]
+async fn permits_are_listed_before_the_contenders_that_wait_for_one() {
+    let server = Served::start("list-semaphore", &[]);
+    let servers = server.address();
+    let folder = Folder::new("list-semaphore-runs");
+    let start = |id| {
+        let plan = Plan { servers, id, options: &[], script: HOLDING };
+        Run::semaphore(&folder, &plan)
+    };
+    let holders = ["a", "b"].map(|id| {
+        let run = start(id);
+        run.wait_for_log(&format!("up {id}"));
+        run
+    });
+    // The next one has its turn, and waits by a znode of its own among the permits.
+    let next = start("c");
+    stand(servers, "/semaphore/leases", 3).await;
+    let last = start("d");
+    stand(servers, "/semaphore/locks", 2).await;
+    let table = list(servers, &[SEMAPHORE]);
+    assert!(table.starts_with("semaphore, in the format curator-semaphore\n#  ROLE"), "{table}");
+    let expected: [&[&str]; 5] = [
+        &["1", "holder", "-", "a"],
+        &["2", "holder", "-", "b"],
+        &["3", "next", "-", "c"],
+        &["4", "next", "-", "c"],
+        &["5", "waits", "4", "d"],
+    ];
+    assert_eq!(words(&table, 4), expected, "{table}");
+    let rows = rows(servers, &[SEMAPHORE]);
+    assert_eq!(column(&rows, "role"), ["holder", "holder", "next", "next", "waits"]);
+    assert!(column(&rows, "format").iter().all(|format| *format == "curator-semaphore"));
+    assert_eq!(rows[4]["behind"], rows[3]["znode"]);
+    let acquired = holders[0].wait_for("acquired", 1);
+    let znode = acquired["znode"].as_str().expect("a name");
+    assert_eq!(rows[0]["znode"], format!("leases/{znode}"));
+    assert_eq!(rows[0]["token"], acquired["token"]);
+    drop((next, last));
+}
+
+#[tokio::test]
+async fn what_is_hostile_below_a_semaphore_is_shown_as_that() {
+    let server = Served::start("list-semaphore-hostile", &[]);
+    let client = Client::builder(server.address()).connect().await.expect("a session");
+    for node in [SEMAPHORE, "/semaphore/leases", "/semaphore/locks"] {
+        client.create(node, "", CreateMode::Persistent).await.expect("it is created");
+    }
+    for (name, mode) in [
+        ("leases/a\u{202e}-lease-0000000000", CreateMode::Persistent),
+        ("leases/b\u{202e}-other-0000000001", CreateMode::Ephemeral),
+        ("locks/c\u{202e}-lock-0000000000", CreateMode::Ephemeral),
+        ("locks/d\u{202e}", CreateMode::Ephemeral),
+    ] {
+        let path = format!("{SEMAPHORE}/{name}");
+        client.create(&path, "\u{9b}2J", mode).await.expect("it is created");
+    }
+    list(server.address(), &[SEMAPHORE]);
+    let rows = rows(server.address(), &[SEMAPHORE]);
+    assert_eq!(column(&rows, "role"), ["blocks", "next", "foreign"]);
+    assert_eq!(rows[2]["znode"], "leases/b\u{202e}-other-0000000001");
 }
 
 #[test]

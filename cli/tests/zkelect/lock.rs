@@ -1,5 +1,7 @@
 //! `zkelect lock`: what flock(1) does, on a server.
 
+use std::time::{Duration, Instant};
+
 use election_tokio::{Acls, Client, CreateMode};
 use rustix::process::Signal;
 use zk_tests::wait::{SOON, eventually};
@@ -15,19 +17,26 @@ pub(crate) const HOLDING: &str = r#"trap 'echo "told $ZKELECT_ID" >>"$LOG"; exit
 
 /// Waits until so many contend for the lock.
 pub(crate) async fn contend(servers: &str, count: usize) {
+    stand(servers, LOCK, count).await;
+}
+
+/// Waits until so many znodes are below a node.
+pub(crate) async fn stand(servers: &str, node: &str, count: usize) {
     let client = Client::builder(servers).connect().await.expect("a session");
-    let mut found = 0;
-    for _ in 0..2_000 {
-        match client.get_children(LOCK).await {
-            Ok(children) => found = children.iter().count(),
-            Err(error) => assert!(error.is_no_node(), "{error}"),
-        }
+    let deadline = Instant::now() + SOON;
+    loop {
+        let found = match client.get_children(node).await {
+            Ok(children) => children.iter().count(),
+            Err(error) if error.is_no_node() => 0,
+            Err(error) => panic!("{error}"),
+        };
         if found == count {
-            return;
+            break;
         }
-        tokio::time::sleep(core::time::Duration::from_millis(10)).await;
+        assert!(Instant::now() < deadline, "{found} are below {node}, and not {count}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{found} contend, and not {count}");
+    client.close().await.expect("it is closed");
 }
 
 fn plan<'a>(servers: &'a str, id: &'a str, options: &'a [&'a str]) -> Plan<'a> {

@@ -39,6 +39,8 @@ mod sasl;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod semaphore;
+#[cfg(test)]
 mod served;
 mod server;
 #[cfg(test)]

@@ -77,10 +77,13 @@ pub(crate) enum Subcommand {
     Run,
     /// At [`LOCK`].
     Lock,
+    /// At [`SEMAPHORE`], with two permits.
+    Semaphore,
 }
 
 pub(crate) const ELECTION: &str = "/leader";
 pub(crate) const LOCK: &str = "/lock";
+pub(crate) const SEMAPHORE: &str = "/semaphore";
 
 /// A `zkelect run`, or another subcommand with a COMMAND, at work. Dropped: killed, and what it runs with
 /// it.
@@ -99,6 +102,11 @@ impl Run {
     /// Starts `zkelect lock`.
     pub(crate) fn lock(folder: &Folder, plan: &Plan<'_>) -> Self {
         Self::start_subcommand(folder, plan, Subcommand::Lock, &[], Errors::ToFile)
+    }
+
+    /// Starts `zkelect semaphore`.
+    pub(crate) fn semaphore(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Semaphore, &[], Errors::ToFile)
     }
 
     /// Starts by a program and its arguments, which are to end with `exec "$@"` or the like.
@@ -121,6 +129,7 @@ impl Run {
         let subcommand = match subcommand {
             Subcommand::Run => ["run", "--election", ELECTION].as_slice(),
             Subcommand::Lock => &["lock", LOCK],
+            Subcommand::Semaphore => &["semaphore", "-n", "2", SEMAPHORE],
         };
         let events = folder.file(&format!("{}.events", plan.id));
         let stderr = folder.file(&format!("{}.stderr", plan.id));
