@@ -178,20 +178,6 @@ async fn names_and_data_of_contenders_for_a_lock_are_escaped() {
 }
 
 #[tokio::test]
-async fn however_much_contenders_write_they_are_listed() {
-    const COUNT: usize = 70;
-    let server = Served::start("list-lock-large", &[]);
-    let client = Client::builder(server.address()).connect().await.expect("a session");
-    client.create(LOCK, "", CreateMode::Persistent).await.expect("it is created");
-    for _ in 0..COUNT {
-        let (data, mode) = ("x".repeat(1_000_000), CreateMode::PersistentSequential);
-        client.create(&format!("{LOCK}/n-lock-"), data, mode).await.expect("it is created");
-    }
-    assert_eq!(list(server.address(), &[LOCK]).lines().count(), 2 + COUNT);
-    assert_eq!(rows(server.address(), &[LOCK]).len(), COUNT);
-}
-
-#[tokio::test]
 async fn permits_are_listed_before_the_contenders_that_wait_for_one() {
     let server = Served::start("list-semaphore", &[]);
     let servers = server.address();
