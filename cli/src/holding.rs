@@ -54,22 +54,29 @@ pub(crate) async fn hold<G: Goal>(
     let (when_busy, bound) = plan.patience();
     let mut contender = Contender::new(plan.servers, plan.command, bound)?;
     let client = contender.client().clone();
-    match contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await {
-        Waited::Until(checked) => checked?,
-        Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
-        Waited::OutOfTime(bound) => return Err(Failure::NoAnswer(bound)),
+    let grip = Grip::new(client.connection_updates(), recorder);
+    let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;
+    let too_early = match checked {
+        Waited::Until(Ok(())) => None,
+        Waited::Until(Err(failure)) => Some(Err(failure)),
+        Waited::Told(signal) => Some(Ok(Exit::Signal(signal.as_raw()))),
+        Waited::OutOfTime(bound) => Some(Err(Failure::NoAnswer(bound))),
+    };
+    if let Some(outcome) = too_early {
+        grip.let_go(LEAVE_BOUND, reason(&outcome)).await;
+        return outcome;
     }
     let goal = goal(&client, id.clone());
-    let grip = Grip::new(client.connection_updates(), recorder);
     let mut holder = Holder { plan, id, when_busy, contender, goal, grip };
     let outcome = holder.until_over().await;
     let Holder { contender, grip, .. } = holder;
-    let reason = match &outcome {
-        Err(failure) => Some(failure.to_string()),
-        Ok(_) => None,
-    };
-    contender.leave(grip.let_go(LEAVE_BOUND, reason)).await;
+    contender.leave(grip.let_go(LEAVE_BOUND, reason(&outcome))).await;
     outcome
+}
+
+/// Why it is over, if not in the course of things.
+fn reason(outcome: &Result<Exit, Failure>) -> Option<String> {
+    outcome.as_ref().err().map(ToString::to_string)
 }
 
 impl Plan<'_> {

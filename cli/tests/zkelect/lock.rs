@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use election_tokio::{Acls, Client, CreateMode};
 use rustix::process::Signal;
+use serde_json::Value;
 use zk_tests::wait::{SOON, eventually};
 
 use crate::served::Served;
@@ -185,11 +186,13 @@ fn what_cannot_be_used_is_refused_before_anything_is_done() {
 #[test]
 fn without_a_server_a_wait_ends_with_another_code() {
     for options in [&["--wait", "300ms"][..], &["--try", "--session-timeout", "300ms"]] {
-        let line = ["lock", "--servers=127.0.0.1:1", "/lock"];
+        let line = ["lock", "--servers=127.0.0.1:1", "/lock", "--events", "-"];
         let output = output(&[&line, options, &["--", "true"]].concat());
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(69), "{stderr}");
         assert!(stderr.contains("no answer within 300ms"), "{stderr}");
+        let event: Value = serde_json::from_slice(&output.stdout).expect("one event");
+        assert_eq!((&event["event"], &event["lock"]), (&"ended".into(), &LOCK.into()));
     }
 }
 

@@ -3,9 +3,10 @@
 use core::time::Duration;
 
 use election_tokio::{Client, Version};
+use rustix::process::Signal;
 use zk_tests::proxy::{Directions, Proxy};
 
-use crate::lock::HOLDING;
+use crate::lock::{HOLDING, contend};
 use crate::served::Served;
 use crate::support::{BEATING, Folder, LOCK, Plan, Run, at, beats, now};
 
@@ -52,6 +53,27 @@ fn a_stubborn_command_is_killed_by_the_lease_deadline() {
     let last = beats(&run.log()).last().expect("it worked").1;
     assert!(last < swallowed_at + Duration::from_secs(2));
     assert!(run.said().contains("no server confirmed the departure"), "{}", run.said());
+}
+
+#[tokio::test]
+async fn a_wait_outlasts_a_lost_connection() {
+    let server = Served::start("lock-wait-doubt", &[]);
+    let proxy = through_a_proxy(&server);
+    let folder = Folder::new("lock-wait-doubt-runs");
+    let plan = |servers, id| Plan { servers, id, options: &[], script: HOLDING };
+    let mut holder = Run::lock(&folder, &plan(server.address(), "a"));
+    holder.wait_for_log("up a");
+    let servers = proxy.connect_string();
+    let waiter = Run::lock(&folder, &plan(&servers, "b"));
+    contend(server.address(), 2).await;
+    proxy.refuse();
+    proxy.cut();
+    waiter.wait_until_said("no ZooKeeper server in reach");
+    proxy.accept().expect("the port is free");
+    holder.signal(Signal::TERM);
+    assert_eq!(holder.ended().code(), Some(3), "{}", holder.said());
+    waiter.wait_for_log("up b");
+    assert_eq!(waiter.names(), ["acquired"]);
 }
 
 /// An operator deletes the holder's znode.
