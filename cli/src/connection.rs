@@ -3,20 +3,17 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, ClientBuilder, ConnectError, ConnectionState, ElectionError, ErrorKind, NoMoreUpdates,
-    SessionEnd, SessionId, Updates, ZnodePath,
+    Client, ClientBuilder, ConnectError, ConnectionState, ErrorKind, NoMoreUpdates, SessionEnd,
+    SessionId, Updates, ZnodePath, error::PathError,
 };
 
 use crate::args::Servers;
 use crate::console;
 use crate::failure::Failure;
 
-/// Checks, without a server, that an election can be held at a path.
-pub(crate) fn check_path(path: &str) -> Result<(), ElectionError> {
-    match path.parse::<ZnodePath>() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(ElectionError::InvalidPath { path: path.to_owned(), error }),
-    }
+/// Checks, without a server, that a path can be that of an election or a lock.
+pub(crate) fn check_path(path: &str) -> Result<(), PathError> {
+    path.parse::<ZnodePath>().map(drop)
 }
 
 /// Connects within `timeout`, to a chroot that exists.

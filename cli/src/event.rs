@@ -1,6 +1,5 @@
 //! The events file: one JSON object a line.
 
-use core::time::Duration;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -12,117 +11,69 @@ use crate::console;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
 
-/// What happened to the nomination.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Event {
-    Following {
-        candidate: String,
-        predecessor: String,
-    },
-    /// First in the queue, and not elected: it has no lease that it could rely on.
-    AwaitingLease {
-        candidate: String,
-        reason: String,
-    },
-    Elected {
-        candidate: String,
-        token: i64,
-        valid_for_ms: u64,
-    },
-    Suspended {
-        candidate: String,
-        token: i64,
-        valid_for_ms: u64,
-    },
-    Resumed {
-        candidate: String,
-        token: i64,
-        valid_for_ms: u64,
-    },
-    Lost {
-        candidate: String,
-        token: i64,
-        reason: String,
-    },
-    /// The lead is given up; COMMAND has ended.
-    Resigned {
-        candidate: String,
-        token: i64,
-    },
-    /// The nomination is over. Always the last event, exactly once.
-    Ended {
-        reason: String,
-    },
+/// Something that happened to a contender.
+pub(crate) trait Event: Serialize {
+    /// What the event is called in the file.
+    fn name(&self) -> &'static str;
+
+    /// The event in words.
+    fn describe(&self) -> String;
 }
 
-impl Event {
-    fn name(&self) -> &'static str {
+/// What is contended for, by its path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Subject {
+    Election(String),
+    Lock(String),
+    Semaphore(String),
+}
+
+impl Subject {
+    pub(crate) fn path(&self) -> &str {
         match self {
-            Self::Following { .. } => "following",
-            Self::AwaitingLease { .. } => "awaiting_lease",
-            Self::Elected { .. } => "elected",
-            Self::Suspended { .. } => "suspended",
-            Self::Resumed { .. } => "resumed",
-            Self::Lost { .. } => "lost",
-            Self::Resigned { .. } => "resigned",
-            Self::Ended { .. } => "ended",
+            Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => path,
         }
     }
 
-    /// The event in words.
-    fn describe(&self) -> String {
+    /// What it is called in COMMAND's environment.
+    pub(crate) fn variable(&self) -> &'static str {
         match self {
-            Self::Following { candidate, predecessor } => {
-                format!("{candidate} follows {predecessor}")
-            }
-            Self::AwaitingLease { candidate, reason } => {
-                format!("{candidate} is the first, and waits to be elected: {reason}")
-            }
-            Self::Elected { candidate, token, .. } => {
-                format!("{candidate} is elected, with token {token}")
-            }
-            Self::Suspended { valid_for_ms, .. } => format!(
-                "connection lost: leadership is in doubt, and over in {}",
-                humantime::format_duration(Duration::from_millis(*valid_for_ms))
-            ),
-            Self::Resumed { token, .. } => {
-                format!("connected again: leadership goes on, with token {token}")
-            }
-            Self::Lost { reason, .. } => format!("leadership lost: {reason}"),
-            Self::Resigned { token, .. } => format!("resigns from the lead with token {token}"),
-            Self::Ended { reason } => format!("the nomination is over: {reason}"),
+            Self::Election(_) => "ZKELECT_ELECTION",
+            Self::Lock(_) => "ZKELECT_LOCK",
+            Self::Semaphore(_) => "ZKELECT_SEMAPHORE",
         }
     }
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line<'a, E> {
     at: String,
     event: &'static str,
-    election: &'a str,
+    #[serde(flatten)]
+    subject: &'a Subject,
     id: &'a str,
     #[serde(flatten)]
-    details: &'a Event,
+    details: &'a E,
 }
 
 /// Hands events to a thread that writes them where they were asked for, and says them in words on
 /// standard error. Waits for neither: an order to stop COMMAND must not come late.
 pub(crate) struct Recorder {
     file: Option<Outlet>,
-    election: String,
+    subject: Subject,
     id: String,
 }
 
 impl Recorder {
-    pub(crate) fn open(to: Option<EventsTo>, election: &str, id: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(to: Option<&EventsTo>, subject: Subject, id: &str) -> Result<Self, Failure> {
         let file: Option<Box<dyn Write + Send>> = match to {
             None => None,
             Some(EventsTo::StandardOutput) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
-                match OpenOptions::new().append(true).create(true).open(&path) {
+                match OpenOptions::new().append(true).create(true).open(path) {
                     Ok(file) => Some(Box::new(file)),
-                    Err(error) => return Err(Failure::EventsFile { path, error }),
+                    Err(error) => return Err(Failure::EventsFile { path: path.clone(), error }),
                 }
             }
         };
@@ -130,15 +81,15 @@ impl Recorder {
             .map(|file| Outlet::new(file, tell_of_missed))
             .transpose()
             .map_err(Failure::system("events cannot be written"))?;
-        Ok(Self { file, election: election.to_owned(), id: id.to_owned() })
+        Ok(Self { file, subject, id: id.to_owned() })
     }
 
-    /// The election goes on when an event cannot be written: the lead matters more than its record.
-    pub(crate) fn record(&mut self, event: &Event) {
+    /// The contender goes on when an event cannot be written: what it holds matters more than its record.
+    pub(crate) fn record(&mut self, event: &impl Event) {
         let line = Line {
             at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
             event: event.name(),
-            election: &self.election,
+            subject: &self.subject,
             id: &self.id,
             details: event,
         };
@@ -173,67 +124,20 @@ fn tell_of_missed(count: u64, error: Option<&io::Error>) -> Option<Vec<u8>> {
     None
 }
 
-fn to_json(line: &Line<'_>) -> serde_json::Result<Vec<u8>> {
+fn to_json(line: &Line<'_, impl Event>) -> serde_json::Result<Vec<u8>> {
     let mut text = console::for_terminal(&serde_json::to_string(line)?);
     text.push('\n');
     Ok(text.into_bytes())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn json(event: &Event) -> String {
-        let line = Line {
-            at: humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH).to_string(),
-            event: event.name(),
-            election: "/e",
-            id: "a \"b\"",
-            details: event,
-        };
-        String::from_utf8(to_json(&line).expect("it is JSON")).expect("JSON is UTF-8")
-    }
-
-    #[test]
-    fn each_event_has_the_fields_that_apply() {
-        let candidate = || "c-1".to_owned();
-        let cases = [
-            (
-                Event::Following { candidate: candidate(), predecessor: "c-0".into() },
-                r#""event":"following","election":"/e","id":"a \"b\"","candidate":"c-1","predecessor":"c-0""#,
-            ),
-            (
-                Event::AwaitingLease { candidate: candidate(), reason: "r".into() },
-                r#""event":"awaiting_lease","election":"/e","id":"a \"b\"","candidate":"c-1","reason":"r""#,
-            ),
-            (
-                Event::Elected { candidate: candidate(), token: 7, valid_for_ms: 9 },
-                r#""event":"elected","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":9"#,
-            ),
-            (
-                Event::Suspended { candidate: candidate(), token: 7, valid_for_ms: 0 },
-                r#""event":"suspended","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":0"#,
-            ),
-            (
-                Event::Resumed { candidate: candidate(), token: 7, valid_for_ms: 3 },
-                r#""event":"resumed","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":3"#,
-            ),
-            (
-                Event::Lost { candidate: candidate(), token: 7, reason: "r".into() },
-                r#""event":"lost","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"reason":"r""#,
-            ),
-            (
-                Event::Resigned { candidate: candidate(), token: 7 },
-                r#""event":"resigned","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
-            ),
-            (
-                Event::Ended { reason: "r".into() },
-                r#""event":"ended","election":"/e","id":"a \"b\"","reason":"r""#,
-            ),
-        ];
-        for (event, fields) in cases {
-            let expected = format!("{{\"at\":\"1970-01-01T00:00:00.000Z\",{fields}}}\n");
-            assert_eq!(json(&event), expected);
-        }
-    }
+pub(crate) fn json_of(subject: &Subject, event: &impl Event) -> String {
+    let line = Line {
+        at: humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH).to_string(),
+        event: event.name(),
+        subject,
+        id: "a \"b\"",
+        details: event,
+    };
+    String::from_utf8(to_json(&line).expect("it is JSON")).expect("JSON is UTF-8")
 }

@@ -23,8 +23,10 @@ pub(crate) enum Exit {
     System,
     /// The events file cannot be opened.
     EventsFile,
-    /// Leadership was in doubt or lost, and `--once` was given.
-    LeadLost,
+    /// What was held was in doubt or lost, and COMMAND is to run once.
+    HoldLost,
+    /// Others held what was to be had, for too long; with the code that was asked for.
+    Busy(u8),
     /// The server refused for lack of permission.
     NoPermission,
     /// What the server holds does not fit: no such chroot, say.
@@ -40,7 +42,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Command(CommandExit::Code(code)) => code,
+            Self::Command(CommandExit::Code(code)) | Self::Busy(code) => code,
             Self::Command(CommandExit::Signal(signal)) | Self::Signal(signal) => {
                 u8::try_from(128_i32.saturating_add(signal)).unwrap_or(u8::MAX)
             }
@@ -49,7 +51,7 @@ impl Exit {
             Self::Internal => 70,
             Self::System => 71,
             Self::EventsFile => 73,
-            Self::LeadLost => 75,
+            Self::HoldLost => 75,
             Self::NoPermission => 77,
             Self::WrongSetUp => 78,
             Self::NotExecutable => 126,
@@ -100,7 +102,8 @@ mod tests {
             Exit::Internal,
             Exit::System,
             Exit::EventsFile,
-            Exit::LeadLost,
+            Exit::HoldLost,
+            Exit::Busy(1),
             Exit::NoPermission,
             Exit::WrongSetUp,
             Exit::NotExecutable,

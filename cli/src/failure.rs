@@ -1,4 +1,6 @@
-//! What can go wrong, and what to do then.
+//! What can go wrong.
+
+mod advice;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -7,9 +9,11 @@ use std::io;
 use std::path::PathBuf;
 
 use election_tokio::{
-    ConnectError, ElectionError, EndReason, Error, ErrorCode, NominationError, SessionEnd,
+    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError, LockFailure,
+    NominationError, SessionEnd,
 };
 
+use crate::args::LockFormat;
 use crate::exit::Exit;
 
 /// Why `zkelect` ends without having done its work.
@@ -27,6 +31,10 @@ pub(crate) enum Failure {
     NoAnswer(Duration),
     #[error("the nomination ended: {0}")]
     Nomination(EndReason),
+    #[error("{0}")]
+    Lock(#[from] LockError),
+    #[error("a lock in the format {0} cannot be shared")]
+    NotShared(LockFormat),
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
     Forbidden { parent: String, path: String },
     #[error("not elected within {}", humantime::format_duration(*.0))]
@@ -35,7 +43,7 @@ pub(crate) enum Failure {
         "standard input is a terminal, which COMMAND, in a process group of its own, cannot read"
     )]
     TerminalInput,
-    #[error("the lead was lost, or given up, and COMMAND cannot be stopped")]
+    #[error("what was held was lost, or given up, and COMMAND cannot be stopped")]
     OutOfReach,
     #[error("the events file {} cannot be opened: {error}", path.display())]
     EventsFile { path: PathBuf, error: io::Error },
@@ -68,34 +76,39 @@ impl Failure {
             Self::Forbidden { .. } => Exit::NoPermission,
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
+            | Self::Lock(LockError::Randomness(_))
             | Self::System { .. }
             | Self::OutOfReach
             | Self::PasswordFile { .. }
             | Self::Listen { .. } => Exit::System,
             Self::Connect(ConnectError::Ended(end))
             | Self::Nomination(EndReason::ClientClosed(end))
+            | Self::Lock(LockError::ClientClosed(end))
                 if is_authentication(*end) =>
             {
                 Exit::NoPermission
             }
             Self::Connect(ConnectError::Ended(_))
             | Self::Nomination(EndReason::ClientClosed(_))
+            | Self::Lock(LockError::ClientClosed(_))
             | Self::Internal(_) => Exit::Internal,
-            Self::Connect(_) | Self::Election(_) | Self::TerminalInput => Exit::Usage,
-            Self::NoChroot(_) => Exit::WrongSetUp,
-            Self::Operation(error) => match error.kind() {
-                election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
-                    Exit::NoPermission
-                }
-                // Paths of arguments were looked at before: a server sent this name.
-                election_tokio::ErrorKind::InvalidPath(_)
-                | election_tokio::ErrorKind::Refused(_)
-                | election_tokio::ErrorKind::Unsupported { .. } => Exit::WrongSetUp,
-                _ => Exit::NoServer,
-            },
-            Self::Nomination(reason) => match rejected(reason) {
+            Self::Nomination(_) | Self::Lock(LockError::Failed(_)) => match self.refusal() {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
+            },
+            Self::Connect(_)
+            | Self::Election(_)
+            | Self::Lock(_)
+            | Self::NotShared(_)
+            | Self::TerminalInput => Exit::Usage,
+            Self::NoChroot(_) => Exit::WrongSetUp,
+            Self::Operation(error) => match error.kind() {
+                ErrorKind::Refused(code) if is_permission(code) => Exit::NoPermission,
+                // Paths of arguments were looked at before: a server sent this name.
+                ErrorKind::InvalidPath(_)
+                | ErrorKind::Refused(_)
+                | ErrorKind::Unsupported { .. } => Exit::WrongSetUp,
+                _ => Exit::NoServer,
             },
             Self::EventsFile { .. } => Exit::EventsFile,
             Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
@@ -105,68 +118,15 @@ impl Failure {
         }
     }
 
-    /// What to do about it, where that is known.
-    pub(crate) fn advice(&self) -> Option<String> {
-        Some(match self {
-            Self::Connect(ConnectError::NoServer { .. }) | Self::NoAnswer(_) => {
-                "check --servers, that ZooKeeper runs there (its client port is 2181 unless \
-                 configured otherwise), and that no firewall is in between"
-                    .to_owned()
+    /// With what error code a server refused a contender.
+    pub(crate) fn refusal(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
+            | Self::Lock(LockError::Failed(LockFailure::Rejected(code))) => {
+                Some(ErrorCode::new(*code))
             }
-            Self::Connect(ConnectError::ConnectString(_) | ConnectError::Chroot(_)) => {
-                "write --servers as HOST:PORT[,HOST:PORT...][/CHROOT]".to_owned()
-            }
-            Self::Election(ElectionError::InvalidPath { .. }) => {
-                "write --election as an absolute path, such as /services/reports/leader".to_owned()
-            }
-            Self::NoChroot(chroot) => format!(
-                "create it (`create {chroot}` in ZooKeeper's zkCli.sh), or leave the chroot out \
-                 of --servers"
-            ),
-            Self::Connect(ConnectError::Ended(end))
-            | Self::Nomination(EndReason::ClientClosed(end))
-                if is_authentication(*end) =>
-            {
-                AUTHENTICATION_ADVICE.to_owned()
-            }
-            Self::Operation(error) => return operation_advice(error),
-            Self::Nomination(reason) => return nomination_advice(reason),
-            Self::EventsFile { .. } => {
-                "give a file that can be written, in a folder that exists, or - for standard output"
-                    .to_owned()
-            }
-            Self::PasswordFile { .. } => {
-                "give a file that this user may read, and nobody else".to_owned()
-            }
-            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-                "check its name and PATH; a shell's own commands need `sh -c '...'`".to_owned()
-            }
-            Self::Listen { address, error } => return listen_advice(*address, error),
-            Self::Forbidden { parent, .. } => format!(
-                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
-                 below {parent} (`setAcl` in zkCli.sh), or create the election node for them"
-            ),
-            Self::NotElected(_) => {
-                "another one leads (`zkelect list` shows which), or no server is in reach; wait \
-                 longer with --wait, or without an end by leaving it out"
-                    .to_owned()
-            }
-            Self::TerminalInput => "give --stdin a file or a pipe".to_owned(),
-            Self::OutOfReach => {
-                "take --allow-new-privileges off, and start zkelect itself as the user that \
-                 COMMAND is to be"
-                    .to_owned()
-            }
-            Self::NoTakeOver(_) => {
-                "run again with -v; a server that is overloaded or out of reach is likely"
-                    .to_owned()
-            }
-            Self::Connect(_)
-            | Self::Election(_)
-            | Self::Command { .. }
-            | Self::System { .. }
-            | Self::Internal(_) => return None,
-        })
+            _ => None,
+        }
     }
 }
 
@@ -180,65 +140,4 @@ fn is_refused_identity(code: ErrorCode) -> bool {
 
 fn is_permission(code: ErrorCode) -> bool {
     code == ErrorCode::NO_AUTH || is_refused_identity(code)
-}
-
-pub(crate) fn rejected(reason: &EndReason) -> Option<ErrorCode> {
-    match reason {
-        EndReason::Failed(NominationError::Rejected(code)) => Some(ErrorCode::new(*code)),
-        _ => None,
-    }
-}
-
-const AUTHENTICATION_ADVICE: &str = "check --sasl-user and --sasl-password-file against the JAAS \
-     section `Server` of the servers";
-
-fn permission_advice(code: ErrorCode) -> &'static str {
-    if is_refused_identity(code) { AUTHENTICATION_ADVICE } else { PERMISSION_ADVICE }
-}
-
-const PERMISSION_ADVICE: &str = "the access list (ACL) of the election node must let everybody, \
-     or the user of --sasl-user or the subject of --tls-cert, create, read and delete here: look \
-     with `getAcl`, change with `setAcl` in zkCli.sh, or use another election node";
-
-fn operation_advice(error: &Error) -> Option<String> {
-    match error.kind() {
-        election_tokio::ErrorKind::InvalidPath(_) => Some(
-            "a server sent this name, which ZooKeeper lets no client create: check what \
-                 answers at --servers"
-                .into(),
-        ),
-        election_tokio::ErrorKind::Refused(code) if is_permission(code) => {
-            Some(permission_advice(code).into())
-        }
-        election_tokio::ErrorKind::ConnectionLoss | election_tokio::ErrorKind::NotConnected => {
-            Some("try again once the connection is stable".into())
-        }
-        _ => None,
-    }
-}
-
-fn nomination_advice(reason: &EndReason) -> Option<String> {
-    let code = rejected(reason)?;
-    is_permission(code).then(|| permission_advice(code).to_owned())
-}
-
-fn listen_advice(address: SocketAddr, error: &io::Error) -> Option<String> {
-    let (ip, port) = (address.ip(), address.port());
-    match error.kind() {
-        io::ErrorKind::AddrInUse => Some(format!(
-            "something listens there already (`ss -ltnp sport = :{port}` shows what): end it, use \
-             it if it is a ZooKeeper server, or take another port, such as --listen {}, which is \
-             any free one",
-            SocketAddr::new(ip, 0)
-        )),
-        io::ErrorKind::PermissionDenied => Some(format!(
-            "ports below 1024 are reserved: take a higher one, such as --listen {}",
-            SocketAddr::new(ip, 2181)
-        )),
-        io::ErrorKind::AddrNotAvailable => Some(format!(
-            "this machine has no such address: take --listen 127.0.0.1:{port} for this machine \
-             alone, or 0.0.0.0:{port} for all its interfaces"
-        )),
-        _ => None,
-    }
 }

@@ -1,14 +1,21 @@
-//! `zkelect`: leader election on Apache ZooKeeper, for people and for shell scripts.
+//! `zkelect`: leader election and locks on Apache ZooKeeper, for people and for shell scripts.
 //!
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 // `run` keeps COMMAND in check by means that only Linux has.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "it is for `run`"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "it is for `run`, `lock` and `semaphore`")
+)]
 
 mod args;
 mod connection;
 mod console;
+#[cfg(target_os = "linux")]
+mod contender;
 mod demo;
+#[cfg(target_os = "linux")]
+mod diagnosis;
 #[cfg(target_os = "linux")]
 mod event;
 #[cfg(target_os = "linux")]
@@ -16,17 +23,27 @@ mod exec;
 mod exit;
 mod failure;
 #[cfg(target_os = "linux")]
+mod future;
+#[cfg(target_os = "linux")]
 mod guard;
+#[cfg(target_os = "linux")]
+mod holding;
 mod identity;
 mod list;
+#[cfg(target_os = "linux")]
+mod lock;
 mod outlet;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod secrets;
+#[cfg(target_os = "linux")]
+mod semaphore;
 mod server;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
+#[cfg(target_os = "linux")]
+mod supervision;
 
 use std::process::ExitCode;
 
@@ -61,6 +78,10 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
     match cli.subcommand {
         #[cfg(target_os = "linux")]
         Subcommand::Run(args) => on_runtime(run::run(args)),
+        #[cfg(target_os = "linux")]
+        Subcommand::Lock(args) => on_runtime(lock::lock(args)),
+        #[cfg(target_os = "linux")]
+        Subcommand::Semaphore(args) => on_runtime(semaphore::semaphore(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),

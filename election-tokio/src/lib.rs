@@ -70,6 +70,11 @@ pub mod ensemble {
     };
 }
 
+/// What formats are made of, for one of your own, and what they make of the children of a node.
+pub mod format {
+    pub use election_core::{Child, Downgrade, IdInName, Label, Layout, LayoutError, Recovery};
+}
+
 /// Watches: those that fire once, and those that stay.
 pub mod watch {
     pub use zk_jute::records::{EventType, WatcherType};

@@ -1,10 +1,46 @@
-//! What a server in memory is told to do otherwise than by default.
+//! The command line of `zkelect server`.
 
 use core::str::FromStr;
 
 use clap::Args;
 
-/// The names are those of ZooKeeper's own settings, where they say the same in words.
+use super::exit_codes::SERVER_EXIT_CODES;
+use super::{ListenAddress, TickTime};
+
+const SERVER_HELP: &str = "\
+Examples:
+  zkelect server
+  zkelect server --tick-time 100ms                  # sessions that expire quickly
+  zkelect server --listen 127.0.0.1:0 >address &    # any free port
+  zkelect server --max-connections-per-address 0 --extended-types
+
+The first line of standard output is `listening on IP:PORT`; the server answers from then on.
+
+Session timeouts are brought between 2 and 20 ticks, and sessions expire in steps of a tick, as by
+Apache ZooKeeper. Any client of ZooKeeper can use it; it has no TLS, no SASL, and enforces no
+quotas. What it holds is gone when it ends, and fencing tokens begin anew with the next one: for anything that matters run an Apache ZooKeeper ensemble.";
+
+/// Runs a ZooKeeper server in memory, for development and tests.
+///
+/// One server, not an ensemble, with nothing on disk: it starts empty, in milliseconds, and needs
+/// no Java. Runs until SIGINT (Ctrl-C), SIGTERM, SIGQUIT or SIGHUP.
+#[derive(Debug, Args)]
+#[command(
+    after_help = SERVER_HELP,
+    after_long_help = format!("{SERVER_HELP}\n\n{SERVER_EXIT_CODES}")
+)]
+pub(crate) struct ServerArgs {
+    /// Where to listen; 0.0.0.0 is all interfaces of this machine, port 0 any free port.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:2181")]
+    pub(crate) listen: ListenAddress,
+    /// The server's unit of time, from 10ms to 1h.
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub(crate) tick_time: TickTime,
+    #[command(flatten)]
+    pub(crate) options: ServerOptions,
+}
+
+/// What it does otherwise than by default. The names are those of ZooKeeper's own settings, where they say the same in words.
 #[derive(Debug, Args)]
 pub(crate) struct ServerOptions {
     /// How many connections one address may have open (`maxClientCnxns`); 0 for any number. One

@@ -1,8 +1,5 @@
 //! A nomination, as `run` sees it: what changed since the last look, and whether COMMAND may run.
 
-use core::future::Future;
-use core::pin::pin;
-use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
 use election_tokio::{
@@ -11,7 +8,11 @@ use election_tokio::{
 };
 use tokio::time::Instant;
 
-use crate::event::{Event, Recorder};
+use super::event::ElectionEvent;
+use crate::contender::Departure;
+use crate::event::Recorder;
+use crate::future::now;
+use crate::supervision::{Held, Hold};
 
 /// What the nominee may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,18 +60,8 @@ impl Nominee {
         }
     }
 
-    /// Waits for a change of the status.
-    ///
-    /// Cancel safe.
-    pub(super) async fn changed(&mut self) {
-        if self.status.next().await.is_none() {
-            // The last status stands; whoever asks again finds it.
-            core::future::pending::<()>().await;
-        }
-    }
-
     /// Records what has changed, and tells what the nominee may do now.
-    pub(super) fn look(&mut self) -> Standing {
+    pub(super) fn standing(&mut self) -> Standing {
         let status = self.status.latest_and_update();
         self.record_loss();
         match status.role {
@@ -94,9 +85,9 @@ impl Nominee {
 
     /// Gives the lead up, or the wait for it, and tells whether the candidate znode is gone.
     pub(super) async fn leave(mut self, bound: Duration) -> Departure {
-        self.look();
+        self.standing();
         if let Place::Leading(leadership) | Place::Suspended(leadership) = &self.place {
-            let event = Event::Resigned {
+            let event = ElectionEvent::Resigned {
                 candidate: leadership.candidate().to_string(),
                 token: leadership.token().get(),
             };
@@ -116,7 +107,7 @@ impl Nominee {
             ),
         };
         if !matches!(place, Place::Ended) {
-            recorder.record(&Event::Ended { reason });
+            recorder.record(&ElectionEvent::Ended { reason });
         }
         departure
     }
@@ -129,7 +120,7 @@ impl Nominee {
         let Some(reason) = now(leadership.lost()) else {
             return;
         };
-        let event = Event::Lost {
+        let event = ElectionEvent::Lost {
             candidate: leadership.candidate().to_string(),
             token: leadership.token().get(),
             reason: reason.to_string(),
@@ -181,9 +172,9 @@ impl Nominee {
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
         self.recorder.record(&match event {
-            LeadEvent::Elected => Event::Elected { candidate, token, valid_for_ms },
-            LeadEvent::Suspended => Event::Suspended { candidate, token, valid_for_ms },
-            LeadEvent::Resumed => Event::Resumed { candidate, token, valid_for_ms },
+            LeadEvent::Elected => ElectionEvent::Elected { candidate, token, valid_for_ms },
+            LeadEvent::Suspended => ElectionEvent::Suspended { candidate, token, valid_for_ms },
+            LeadEvent::Resumed => ElectionEvent::Resumed { candidate, token, valid_for_ms },
         });
     }
 
@@ -195,7 +186,7 @@ impl Nominee {
         {
             return;
         }
-        self.recorder.record(&Event::Following {
+        self.recorder.record(&ElectionEvent::Following {
             candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             predecessor: predecessor.to_string(),
         });
@@ -209,7 +200,7 @@ impl Nominee {
         {
             return;
         }
-        self.recorder.record(&Event::AwaitingLease {
+        self.recorder.record(&ElectionEvent::AwaitingLease {
             candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
             reason: in_words(outlook),
         });
@@ -218,17 +209,27 @@ impl Nominee {
 
     fn record_end(&mut self, reason: String) {
         if !matches!(self.place, Place::Ended) {
-            self.recorder.record(&Event::Ended { reason });
+            self.recorder.record(&ElectionEvent::Ended { reason });
             self.place = Place::Ended;
         }
     }
 }
 
-/// Whether the candidate znode is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Departure {
-    Confirmed,
-    Unconfirmed,
+impl Held for Nominee {
+    fn look(&mut self) -> Hold {
+        match self.standing() {
+            Standing::Leading { until } => Hold::Valid { until },
+            Standing::InDoubt { until } => Hold::InDoubt { until },
+            Standing::Waiting | Standing::Ended(_) => Hold::Nothing,
+        }
+    }
+
+    async fn changed(&mut self) {
+        if self.status.next().await.is_none() {
+            // The last status stands, and is found by the next look.
+            core::future::pending::<()>().await;
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -271,12 +272,4 @@ fn in_words(outlook: LeaseOutlook) -> String {
 fn milliseconds(time: Duration) -> humantime::FormattedDuration {
     let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     humantime::format_duration(Duration::from_millis(millis))
-}
-
-/// What a future has to say without waiting.
-fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
-    }
 }

@@ -50,13 +50,15 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, (name, other): (&str, &str)) 
 }
 
 /// A server that has the forged name where the one behind it has the honest one.
-fn forging(server: &str) -> String {
-    let server = server.to_owned();
+fn forging(server: &str, honest: &str, forged: &str) -> String {
+    let names = [server, honest, forged].map(str::to_owned);
     listen(move |client| {
-        let server = TcpStream::connect(&server)?;
+        let [server, honest, forged] = names.clone();
+        let server = TcpStream::connect(server)?;
         let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
-        thread::spawn(move || pass_on(from_client, to_server, (FORGED, HONEST)));
-        pass_on(server, client, (HONEST, FORGED))
+        let back = (forged.clone(), honest.clone());
+        thread::spawn(move || pass_on(from_client, to_server, (&back.0, &back.1)));
+        pass_on(server, client, (&honest, &forged))
     })
 }
 
@@ -67,13 +69,19 @@ fn assert_is_fit(shown: &str) {
 }
 
 async fn forged_election(label: &str) -> (Served, String) {
-    assert_eq!(HONEST.len(), FORGED.len());
+    forged(label, "-latch-").await
+}
+
+/// With what contenders have before their number.
+async fn forged(label: &str, word: &str) -> (Served, String) {
+    let [honest, forged] = [HONEST, FORGED].map(|name| name.replace("-latch-", word));
+    assert_eq!(honest.len(), forged.len());
     let server = Served::start(label, &[]);
     let client = Client::builder(server.address()).connect().await.expect("a session");
     client.create("/leader", "", CreateMode::Persistent).await.expect("it is created");
-    let name = format!("/leader/{HONEST}");
+    let name = format!("/leader/{honest}");
     client.create(&name, "", CreateMode::Persistent).await.expect("it is created");
-    let servers = forging(server.address());
+    let servers = forging(server.address(), &honest, &forged);
     (server, servers)
 }
 
@@ -90,6 +98,31 @@ async fn a_forged_list_is_refused_and_shown_escaped() {
         assert!(stderr.contains(r"\u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}"), "{stderr}");
         assert!(stderr.contains("no client create: check what answers at --servers"), "{stderr}");
     }
+}
+
+/// Whatever a forged name is taken for.
+#[tokio::test]
+async fn a_forged_list_of_what_is_recognised_is_shown_escaped() {
+    let (_server, servers) = forged_election("forged-recognised").await;
+    for options in [&[][..], &["--json"], &["-vvv"], &["--format", "kazoo"]] {
+        let list = output(&[&["list", "--servers", &servers, "/leader"], options].concat());
+        let (stdout, stderr) = (text(&list.stdout), text(&list.stderr));
+        assert_is_fit(&stdout);
+        assert_is_fit(&stderr);
+        assert_eq!(list.status.code(), Some(78), "{stderr}");
+    }
+}
+
+/// What a lock is waited for by a name that is shown with `-v`.
+#[tokio::test]
+async fn a_forged_contender_ahead_is_shown_escaped() {
+    let (_server, servers) = forged("forged-lock", "-__WRIT__").await;
+    let lock = ["lock", "--servers", &servers, "/leader", "--wait", "1s", "-vvv", "--", "true"];
+    let lock = output(&lock);
+    let stderr = text(&lock.stderr);
+    assert_eq!(lock.status.code(), Some(1), "{stderr}");
+    assert_is_fit(&stderr);
+    assert!(stderr.contains(r"\u{1b}]0;x\u{7}\r\nzkelect: forged\u{202e}\u{200b}"), "{stderr}");
 }
 
 /// What blocks the election is told without `-v`, too.

@@ -23,6 +23,14 @@ mod hostile;
 #[cfg(test)]
 mod list;
 #[cfg(test)]
+mod list_locks;
+#[cfg(test)]
+mod lock;
+#[cfg(test)]
+mod lock_doubt;
+#[cfg(test)]
+mod lock_hand_over;
+#[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
 mod other_users;
@@ -30,6 +38,8 @@ mod other_users;
 mod sasl;
 #[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod semaphore;
 #[cfg(test)]
 mod served;
 mod server;

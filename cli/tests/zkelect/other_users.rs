@@ -101,7 +101,7 @@ fn zkelect_does_not_stand_again_while_something_is_left() {
     let pid = run.wait_for_log("up ");
     let left = Mortals(vec![pid.clone()]);
     drop(server);
-    run.wait_until_said(&format!("processes [{pid}] of COMMAND work on without the lead"));
+    run.wait_until_said(&format!("processes [{pid}] of COMMAND work on, and nothing is held"));
     run.wait_for("ended", 1);
     run.wait_until_said("waits for the end of what is left");
     assert!(is_alive(&pid));

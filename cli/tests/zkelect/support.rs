@@ -57,7 +57,7 @@ impl Drop for Folder {
 pub(crate) struct Plan<'a> {
     pub(crate) servers: &'a str,
     pub(crate) id: &'a str,
-    /// Further options of `run`.
+    /// Further options of the subcommand.
     pub(crate) options: &'a [&'a str],
     /// A shell script; `$LOG` is the file of [`Run::log`], shared by all runs in a folder.
     pub(crate) script: &'a str,
@@ -70,7 +70,23 @@ pub(crate) enum Errors {
     To(Stdio),
 }
 
-/// A `zkelect run` at work. Dropped: killed, and what it runs with it.
+/// What has a COMMAND.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subcommand {
+    /// At [`ELECTION`].
+    Run,
+    /// At [`LOCK`].
+    Lock,
+    /// At [`SEMAPHORE`], with two permits.
+    Semaphore,
+}
+
+pub(crate) const ELECTION: &str = "/leader";
+pub(crate) const LOCK: &str = "/lock";
+pub(crate) const SEMAPHORE: &str = "/semaphore";
+
+/// A `zkelect run`, or another subcommand with a COMMAND, at work. Dropped: killed, and what it runs with
+/// it.
 pub(crate) struct Run {
     child: Child,
     events: PathBuf,
@@ -83,6 +99,16 @@ impl Run {
         Self::start_by(folder, plan, &[], Errors::ToFile)
     }
 
+    /// Starts `zkelect lock`.
+    pub(crate) fn lock(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Lock, &[], Errors::ToFile)
+    }
+
+    /// Starts `zkelect semaphore`.
+    pub(crate) fn semaphore(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Semaphore, &[], Errors::ToFile)
+    }
+
     /// Starts by a program and its arguments, which are to end with `exec "$@"` or the like.
     pub(crate) fn start_by(
         folder: &Folder,
@@ -90,14 +116,29 @@ impl Run {
         wrapper: &[&str],
         errors: Errors,
     ) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Run, wrapper, errors)
+    }
+
+    pub(crate) fn start_subcommand(
+        folder: &Folder,
+        plan: &Plan<'_>,
+        subcommand: Subcommand,
+        wrapper: &[&str],
+        errors: Errors,
+    ) -> Self {
+        let subcommand = match subcommand {
+            Subcommand::Run => ["run", "--election", ELECTION].as_slice(),
+            Subcommand::Lock => &["lock", LOCK],
+            Subcommand::Semaphore => &["semaphore", "-n", "2", SEMAPHORE],
+        };
         let events = folder.file(&format!("{}.events", plan.id));
         let stderr = folder.file(&format!("{}.stderr", plan.id));
         let log = folder.file("log");
         let line = [wrapper, &[env!("CARGO_BIN_EXE_zkelect")]].concat();
         let child = Command::new(line[0])
             .args(&line[1..])
-            .args(["run", "--servers", plan.servers, "--election", "/leader"])
-            .args(["--id", plan.id, "--events"])
+            .args(subcommand)
+            .args(["--servers", plan.servers, "--id", plan.id, "--events"])
             .arg(&events)
             .args(plan.options)
             .args(["--", "sh", "-c", plan.script])

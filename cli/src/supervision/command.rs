@@ -1,4 +1,4 @@
-//! COMMAND under its guard, as `run` sees it.
+//! COMMAND under its guard, as `zkelect` sees it.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -18,17 +18,17 @@ use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What to start.
-pub(super) struct Task<'a> {
-    pub(super) command: &'a [OsString],
-    pub(super) grace: Duration,
-    pub(super) environment: [(&'static str, String); 4],
-    pub(super) privileges: Privileges,
-    pub(super) input: Input,
+pub(crate) struct Task<'a> {
+    pub(crate) command: &'a [OsString],
+    pub(crate) grace: Duration,
+    pub(crate) environment: [(&'static str, String); 4],
+    pub(crate) privileges: Privileges,
+    pub(crate) input: Input,
 }
 
 /// COMMAND's standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(crate) enum Input {
     Empty,
     /// That of this process.
     Own,
@@ -36,7 +36,7 @@ pub(super) enum Input {
 
 /// What COMMAND may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Privileges {
+pub(crate) enum Privileges {
     /// No other user: whatever it starts can be stopped.
     Fixed,
     /// Its processes are those of another user, and refuse signals.
@@ -44,7 +44,7 @@ pub(super) enum Privileges {
 }
 
 /// News of COMMAND.
-pub(super) enum News {
+pub(crate) enum News {
     /// A process of COMMAND refuses signals. Told once of each.
     OutOfReach(i32),
     /// Nothing of COMMAND is left.
@@ -54,7 +54,7 @@ pub(super) enum News {
 }
 
 /// Dropped, the guard sees that it is alone and ends COMMAND.
-pub(super) struct GuardedCommand {
+pub(crate) struct GuardedCommand {
     guard: Child,
     link: Link<Report, Order>,
     /// As reported, while the guard itself ends.
@@ -66,7 +66,7 @@ pub(super) struct GuardedCommand {
 impl GuardedCommand {
     /// Starts COMMAND under a guard that ends it at `valid_until`, in a process group that no
     /// signal from the terminal reaches: signals are for this process to pass on.
-    pub(super) fn start(task: &Task<'_>, valid_until: BootTime) -> io::Result<Self> {
+    pub(crate) fn start(task: &Task<'_>, valid_until: BootTime) -> io::Result<Self> {
         let (here, there) = UnixStream::pair()?;
         let mut guard = Command::new(SELF);
         guard.arg0("zkelect").args(["guard", "--grace-ms", &task.grace.as_millis().to_string()]);
@@ -91,22 +91,22 @@ impl GuardedCommand {
         Ok(Self { guard, link, ended: None, out_of_reach: Vec::new() })
     }
 
-    pub(super) fn valid_until(&self, moment: BootTime) {
+    pub(crate) fn valid_until(&self, moment: BootTime) {
         self.order(&Order::ValidUntil(moment));
     }
 
     /// Sends a signal to COMMAND now, and `SIGKILL` at `kill_at`.
-    pub(super) fn stop(&self, signal: Signal, kill_at: BootTime) {
+    pub(crate) fn stop(&self, signal: Signal, kill_at: BootTime) {
         self.order(&Order::Stop { signal: signal.as_raw(), kill_at });
     }
 
     /// Sends a signal to COMMAND that is not to end it.
-    pub(super) fn pass_on(&self, signal: Signal) {
+    pub(crate) fn pass_on(&self, signal: Signal) {
         self.order(&Order::PassOn { signal: signal.as_raw() });
     }
 
     /// For a guard that does not do its work: with it, the kernel kills COMMAND.
-    pub(super) fn kill_guard(&mut self) {
+    pub(crate) fn kill_guard(&mut self) {
         if let Err(error) = self.guard.kill() {
             console::warn(format_args!("the guard cannot be killed: {error}"));
         }
@@ -115,7 +115,7 @@ impl GuardedCommand {
     /// Waits for news.
     ///
     /// Cancel safe.
-    pub(super) async fn news(&mut self) -> News {
+    pub(crate) async fn news(&mut self) -> News {
         if let Some((exit, ended_by)) = self.ended {
             return self.end_of_guard(exit, ended_by).await;
         }
@@ -138,7 +138,7 @@ impl GuardedCommand {
     /// Waits until nothing of COMMAND is left.
     ///
     /// Cancel safe.
-    pub(super) async fn gone(&mut self) {
+    pub(crate) async fn gone(&mut self) {
         while let News::OutOfReach(_) = self.news().await {}
     }
 

@@ -1,24 +1,51 @@
-//! One leadership: COMMAND from its start to its end.
+//! COMMAND from its start to its end, for as long as something is held: a leadership, a lock.
+
+mod command;
 
 use core::time::Duration;
 
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep_until};
 
-use super::command::{GuardedCommand, News, Task};
-use super::standing::{Nominee, Standing};
 use crate::console;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::guard::{BootTime, EndedBy};
 use crate::signals::{Signals, UserSignals};
+use command::News;
+pub(crate) use command::{GuardedCommand, Input, Privileges, Task};
+
+/// What COMMAND runs under.
+pub(crate) trait Held {
+    /// Looks what is the case now.
+    fn look(&mut self) -> Hold;
+
+    /// Waits for something to change, but for the lease deadline, which moves on without a word.
+    ///
+    /// Cancel safe.
+    async fn changed(&mut self);
+}
+
+/// Whether something is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// It is, until then, unless the moment moves on.
+    Valid { until: Instant },
+    /// It is as far as is known, but the connection is lost or the lease not proved.
+    InDoubt {
+        /// Until when no other machine can hold it; `None` if that has passed.
+        until: Option<Instant>,
+    },
+    /// It is not.
+    Nothing,
+}
 
 /// How COMMAND's run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// By itself, or because `zkelect` was told to end.
     Done(CommandExit),
-    /// It was stopped because leadership was in doubt or lost.
+    /// It was stopped because what is held was in doubt or lost.
     InDoubt,
     /// It was to be stopped, and cannot be: processes of it are left, which refuse signals.
     OutOfReach,
@@ -26,7 +53,7 @@ pub(super) enum Over {
 
 /// The times that follow from the session timeout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// How much earlier than the lease deadline COMMAND is killed, so that it is dead by then.
     margin: Duration,
     /// How often the lease deadline is looked at.
@@ -34,7 +61,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn of(session_timeout: Duration) -> Self {
+    pub(crate) fn of(session_timeout: Duration) -> Self {
         Self {
             margin: (session_timeout / 20).min(Duration::from_millis(100)),
             tick: (session_timeout / 10).clamp(Duration::from_millis(20), Duration::from_secs(1)),
@@ -42,11 +69,11 @@ impl Pace {
     }
 
     /// When COMMAND is killed, with this lease deadline.
-    pub(super) fn kill_at(self, lease_deadline: Instant) -> BootTime {
+    pub(crate) fn kill_at(self, lease_deadline: Instant) -> BootTime {
         BootTime::not_after(lease_deadline).minus(self.margin)
     }
 
-    pub(super) fn next_look(self) -> Instant {
+    pub(crate) fn next_look(self) -> Instant {
         Instant::now() + self.tick
     }
 }
@@ -59,8 +86,8 @@ enum Stopping {
     Told,
 }
 
-pub(super) struct Lead<'a> {
-    nominee: &'a mut Nominee,
+pub(crate) struct Supervision<'a, H> {
+    held: &'a mut H,
     command: GuardedCommand,
     grace: Duration,
     pace: Pace,
@@ -71,10 +98,10 @@ pub(super) struct Lead<'a> {
     out_of_reach: Vec<i32>,
 }
 
-impl<'a> Lead<'a> {
+impl<'a, H: Held> Supervision<'a, H> {
     /// Starts COMMAND.
-    pub(super) fn start(
-        nominee: &'a mut Nominee,
+    pub(crate) fn start(
+        held: &'a mut H,
         task: &Task<'_>,
         pace: Pace,
         lease_deadline: Instant,
@@ -82,7 +109,7 @@ impl<'a> Lead<'a> {
         let command = GuardedCommand::start(task, pace.kill_at(lease_deadline))
             .map_err(Failure::system("COMMAND's guard cannot be started"))?;
         Ok(Self {
-            nominee,
+            held,
             command,
             grace: task.grace,
             pace,
@@ -93,18 +120,18 @@ impl<'a> Lead<'a> {
     }
 
     /// What is left after [`Over::OutOfReach`], and the processes that refuse signals.
-    pub(super) fn into_remainder(self) -> (GuardedCommand, Vec<i32>) {
+    pub(crate) fn into_remainder(self) -> (GuardedCommand, Vec<i32>) {
         (self.command, self.out_of_reach)
     }
 
     /// Watches over COMMAND until nothing of it is left, or what is left cannot be stopped.
-    pub(super) async fn until_over(
+    pub(crate) async fn until_over(
         &mut self,
         signals: &mut Signals,
         user_signals: &mut UserSignals,
     ) -> Over {
         loop {
-            let standing = self.heed_standing();
+            let hold = self.heed_hold();
             // Half of the margin is the guard's; after that it is not doing its work.
             let overdue = self.lease_deadline.checked_sub(self.pace.margin / 2);
             let overdue = overdue.unwrap_or(self.lease_deadline);
@@ -116,9 +143,8 @@ impl<'a> Lead<'a> {
                 }
                 next_look = Instant::now() + AFTER_THE_DEADLINE;
             }
-            let leads =
-                matches!(standing, Standing::Leading { .. } | Standing::InDoubt { until: Some(_) });
-            if !self.out_of_reach.is_empty() && !leads {
+            let is_held = matches!(hold, Hold::Valid { .. } | Hold::InDoubt { until: Some(_) });
+            if !self.out_of_reach.is_empty() && !is_held {
                 return Over::OutOfReach;
             }
             tokio::select! {
@@ -137,25 +163,24 @@ impl<'a> Lead<'a> {
                     self.command.pass_on(signal);
                     console::note(format_args!("signal {} is passed on to COMMAND", signal.as_raw()));
                 }
-                () = self.nominee.changed() => {}
+                () = self.held.changed() => {}
                 () = sleep_until(next_look) => {}
             }
         }
     }
 
-    fn heed_standing(&mut self) -> Standing {
-        let standing = self.nominee.look();
-        if let Standing::Leading { until } | Standing::InDoubt { until: Some(until) } = standing
+    fn heed_hold(&mut self) -> Hold {
+        let hold = self.held.look();
+        if let Hold::Valid { until } | Hold::InDoubt { until: Some(until) } = hold
             && until > self.lease_deadline
         {
             self.lease_deadline = until;
             self.command.valid_until(self.pace.kill_at(until));
         }
-        let leads = matches!(standing, Standing::Leading { .. });
-        if !leads {
+        if !matches!(hold, Hold::Valid { .. }) {
             self.be_in_doubt();
         }
-        standing
+        hold
     }
 
     /// Orders first, tells afterwards: telling may take time.
@@ -189,7 +214,7 @@ impl<'a> Lead<'a> {
         self.out_of_reach.push(pid);
         console::warn(format_args!(
             "process {pid} of COMMAND cannot be stopped: it has become another user. It goes on \
-             until it ends by itself; zkelect keeps the lead for that time, as long as it can. \
+             until it ends by itself; zkelect keeps what it holds for that time, as long as it can. \
              Another signal to zkelect ends the wait"
         ));
     }

@@ -1,0 +1,50 @@
+//! What `run`, `lock` and `semaphore` are told of COMMAND, and of themselves.
+
+use core::time::Duration;
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::{EventsTo, SessionTimeout};
+#[cfg(target_os = "linux")]
+use crate::supervision::{Input, Privileges, Task};
+
+#[derive(Debug, Args)]
+pub(crate) struct CommandArgs {
+    /// This contender's name, for others to see [default: HOST-PID].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// How long after its connection was cut a machine is replaced. The server may change it.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) session_timeout: SessionTimeout,
+    /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) grace: humantime::Duration,
+    /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND then: it may
+    /// work on while another machine does.
+    #[arg(long)]
+    pub(crate) allow_new_privileges: bool,
+    /// Append one JSON object a line for each event to FILE; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
+    /// What to run.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[cfg(target_os = "linux")]
+impl CommandArgs {
+    pub(crate) fn id(&self) -> String {
+        self.id.clone().unwrap_or_else(|| {
+            let uname = rustix::system::uname();
+            format!("{}-{}", uname.nodename().to_string_lossy(), std::process::id())
+        })
+    }
+
+    pub(crate) fn task(&self, environment: [(&'static str, String); 4], input: Input) -> Task<'_> {
+        let grace: Duration = *self.grace;
+        let privileges =
+            if self.allow_new_privileges { Privileges::MayGrow } else { Privileges::Fixed };
+        Task { command: &self.command, grace, environment, privileges, input }
+    }
+}

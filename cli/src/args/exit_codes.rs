@@ -1,0 +1,28 @@
+//! The exit codes, as `--help` shows them.
+
+/// For subcommands with a COMMAND and those that look.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes of `run`, `lock` and `semaphore`:
+  COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
+    1  `lock`, `semaphore`: not to be had with --try, or in time with --wait
+    2  the arguments cannot be used
+   69  with --wait: `run`: not elected in time; `lock`, `semaphore`: no server in reach in time
+   70  a fault in zkelect itself
+   71  the operating system refused something, or COMMAND cannot be stopped
+   73  the events file cannot be opened
+   75  what was held was in doubt or lost, and COMMAND was stopped; `run`: with --once
+   77  the server refused for lack of permission
+   78  what the server holds does not fit, such as a missing chroot
+  126  COMMAND cannot be executed
+  127  COMMAND was not found
+  128 + N  signal N ended zkelect before COMMAND was started
+
+Exit codes of `list` and `demo`: 0, those above, and
+   69  no server granted a session, or answered, in time";
+
+pub(super) const SERVER_EXIT_CODES: &str = "\
+Exit codes of `server`:
+    0  SIGINT, SIGTERM, SIGQUIT or SIGHUP ended it
+    2  the arguments cannot be used
+   70  a fault in zkelect itself
+   71  the operating system refused something: the address is in use, say";

@@ -1,0 +1,74 @@
+//! The command line of `zkelect lock`.
+
+use clap::Args;
+
+use super::exit_codes::EXIT_CODES;
+use super::{CommandArgs, LockFormat, ServersArgs};
+
+const LOCK_HELP: &str = "\
+Examples:
+  zkelect lock --servers zk1:2181,zk2:2181,zk3:2181 /locks/backup -- ./backup
+  zkelect lock --servers zk1:2181/app --try /locks/backup -- ./backup || echo 'it is at work'
+  zkelect lock --servers zk1:2181 --wait 30s --shared /locks/files -- ./read-files
+
+COMMAND finds in its environment:
+  ZKELECT_TOKEN  the fencing token, a decimal number that is greater than that of every earlier
+                 holder that did not share the lock: hand it to the systems that COMMAND writes to,
+                 and let them refuse smaller ones
+  ZKELECT_ID     the value of --id
+  ZKELECT_LOCK   PATH
+  ZKELECT_ZNODE  the name of the znode by which the lock is held
+
+What keeps each other out: all `zkelect lock` of one PATH in one format, with and without --shared.
+With another --format they do not see each other, and two would hold the lock at once: choose one for
+each PATH. The default, curator-read-write, mixes with Curator's InterProcessReadWriteLock; for
+Curator's InterProcessMutex, and `Client::lock` of election-tokio, take curator-lock everywhere.
+
+When the lock is in doubt or lost, COMMAND's process group gets SIGTERM, and SIGKILL after the grace,
+but no later than the lease deadline: the moment from which another machine may hold the lock. That
+holds also while zkelect itself is stopped, and COMMAND does not outlive a zkelect that was killed.
+COMMAND is not started again: what the lock protected may have changed.
+COMMAND's standard input is zkelect's, or empty where that is a terminal.";
+
+/// Waits for a lock and runs COMMAND while it is held: flock(1) for several machines.
+///
+/// COMMAND runs once. When it ends, releases the lock and ends with COMMAND's exit code. On SIGTERM,
+/// SIGINT, SIGQUIT or SIGHUP, passes the signal on to COMMAND, waits for its end, releases the lock, and
+/// ends; a second SIGINT or SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+///
+/// Contenders get the lock in the order in which they asked for it. The one that holds it waits for
+/// itself if it asks again.
+#[derive(Debug, Args)]
+#[command(after_help = LOCK_HELP, after_long_help = format!("{LOCK_HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct LockArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServersArgs,
+    /// The lock's node, an absolute path; it is created if it does not exist.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// Hold the lock together with others that share it. Without it, hold it alone.
+    #[arg(short, long)]
+    pub(crate) shared: bool,
+    #[command(flatten)]
+    pub(crate) patience: PatienceArgs,
+    /// How the znodes of contenders are called: all that contend for a lock have to have one format.
+    #[arg(long, value_name = "NAME", default_value_t = LockFormat::DEFAULT)]
+    pub(crate) format: LockFormat,
+    #[command(flatten)]
+    pub(crate) command: CommandArgs,
+}
+
+/// How long to wait, and how to tell that it was in vain.
+#[derive(Debug, Args)]
+pub(crate) struct PatienceArgs {
+    /// Give up, with code 1, when not held within this time; with code 69 when no server was in reach.
+    #[arg(short, long, value_name = "TIME", conflicts_with = "try")]
+    pub(crate) wait: Option<humantime::Duration>,
+    /// Give up at once, with code 1, if others are in the way. It waits for a server, no longer than
+    /// --session-timeout.
+    #[arg(long)]
+    pub(crate) r#try: bool,
+    /// The exit code, in place of 1, when others were in the way for too long.
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = 1)]
+    pub(crate) conflict_exit_code: u8,
+}

@@ -1,0 +1,58 @@
+//! The command line of `zkelect run`.
+
+use clap::Args;
+
+use super::exit_codes::EXIT_CODES;
+use super::{CommandArgs, ServersArgs};
+
+const RUN_HELP: &str = "\
+Examples:
+  zkelect run --servers zk1:2181,zk2:2181,zk3:2181 --election /reports/leader -- ./make-reports
+  zkelect run --servers zk1:2181/app --election /leader --events - -- \\
+      sh -c 'echo leading with token $ZKELECT_TOKEN; exec ./serve'
+  zkelect run --servers zk1:2281 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key \\
+      --election /leader -- ./serve
+
+COMMAND finds in its environment:
+  ZKELECT_TOKEN      the fencing token, a decimal number that grows with every new leader: hand it
+                     to the systems that COMMAND writes to, and let them refuse smaller ones
+  ZKELECT_ID         the value of --id
+  ZKELECT_ELECTION   the value of --election
+  ZKELECT_CANDIDATE  the name of the candidate znode
+
+When COMMAND has to go, its process group gets SIGTERM, and SIGKILL after the grace, but no later
+than the lease deadline: the moment from which another machine may lead. That holds also while
+zkelect itself is stopped, and COMMAND does not outlive a zkelect that was killed. A COMMAND that
+was stopped because leadership was in doubt is started again if the doubt is cleared.
+COMMAND cannot become another user by sudo or the like, unless zkelect may signal every process: with
+--allow-new-privileges it can, and zkelect cannot stop it then.
+COMMAND's standard input is empty, unless --stdin is given. What it leaves running when it ends is stopped the same way
+before the lead is given up.";
+
+/// Stands for election and runs COMMAND while elected.
+///
+/// When COMMAND ends by itself, resigns and ends with COMMAND's exit code. On SIGTERM, SIGINT, SIGQUIT
+/// or SIGHUP, passes the signal on to COMMAND, waits for its end, resigns, and ends; a second SIGINT or
+/// SIGQUIT kills COMMAND. SIGUSR1 and SIGUSR2 are passed on and end nothing.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP, after_long_help = format!("{RUN_HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServersArgs,
+    /// The election node, an absolute path; it is created if it does not exist.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) election: String,
+    /// End when leadership is in doubt or lost, instead of standing again.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
+    /// because leadership was in doubt.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<humantime::Duration>,
+    /// Let COMMAND read zkelect's standard input, a file or a pipe. Only with --once: a second run of
+    /// COMMAND would find what the first one has left.
+    #[arg(long, requires = "once")]
+    pub(crate) stdin: bool,
+    #[command(flatten)]
+    pub(crate) command: CommandArgs,
+}

@@ -1,0 +1,174 @@
+//! `zkelect` as a contender: its session, its signals, how long it waits, and COMMAND.
+
+use core::future::{Future, pending};
+use core::pin::pin;
+use core::time::Duration;
+
+use election_tokio::{Client, ConnectionState};
+use rustix::process::Signal;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::args::{CommandArgs, ServersArgs, SessionTimeout};
+use crate::console;
+use crate::failure::Failure;
+use crate::signals::{Signals, UserSignals};
+use crate::supervision::{GuardedCommand, Held, Over, Pace, Supervision, Task};
+use crate::{connection, guard};
+
+/// How long letting go and the end of the session may take.
+pub(crate) const LEAVE_BOUND: Duration = Duration::from_secs(5);
+
+pub(crate) struct Contender {
+    client: Client,
+    signals: Signals,
+    user_signals: UserSignals,
+    patience: Patience,
+    /// As asked for.
+    session_timeout: SessionTimeout,
+    /// What of COMMAND cannot be stopped.
+    remainder: Option<GuardedCommand>,
+}
+
+/// What a wait has come to.
+pub(crate) enum Waited<T> {
+    /// What was waited for.
+    Until(T),
+    /// A signal that ends `zkelect`.
+    Told(Signal),
+    /// The wait has lasted as long as it may.
+    OutOfTime(Duration),
+}
+
+/// Whether a server has confirmed that the own znode is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    Confirmed,
+    Unconfirmed,
+}
+
+impl Contender {
+    /// Begins to connect and to wait, so long at most.
+    pub(crate) fn new(
+        servers: &ServersArgs,
+        command: &CommandArgs,
+        wait: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        guard::check_means()?;
+        let handled = Failure::system("signals cannot be handled");
+        let signals = Signals::new().map_err(&handled)?;
+        let user_signals = UserSignals::new().map_err(&handled)?;
+        let patience = Patience::new(wait);
+        guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
+        let session_timeout = command.session_timeout;
+        let client = servers.client()?.session_timeout(session_timeout.0).start()?;
+        tokio::spawn(connection::report(client.connection_updates(), session_timeout.0));
+        Ok(Self { client, signals, user_signals, patience, session_timeout, remainder: None })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The times that follow from the session timeout as the server granted it, where that is known.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::of(match self.client.connection_state() {
+            ConnectionState::Connected { timeout, .. } => timeout,
+            _ => self.session_timeout.0,
+        })
+    }
+
+    /// Waits for something while no COMMAND runs. A signal that is COMMAND's is told.
+    ///
+    /// Cancel safe if `change` is.
+    pub(crate) async fn wait<T>(&mut self, change: impl Future<Output = T>) -> Waited<T> {
+        let mut change = pin!(change);
+        loop {
+            tokio::select! {
+                changed = &mut change => return Waited::Until(changed),
+                signal = self.signals.next() => return Waited::Told(signal),
+                bound = self.patience.over() => return Waited::OutOfTime(bound),
+                signal = self.user_signals.next() => console::note(format_args!(
+                    "there is no COMMAND to pass signal {} on to",
+                    signal.as_raw()
+                )),
+            }
+        }
+    }
+
+    /// Waits as long as at first from now on.
+    pub(crate) fn wait_anew(&mut self) {
+        self.patience = Patience::new(self.patience.bound);
+    }
+
+    /// Runs COMMAND for as long as something is held: until then, as far as is known.
+    pub(crate) async fn supervise(
+        &mut self,
+        held: &mut impl Held,
+        task: &Task<'_>,
+        until: Instant,
+    ) -> Result<Over, Failure> {
+        let mut supervision = Supervision::start(held, task, self.pace(), until)?;
+        let over = supervision.until_over(&mut self.signals, &mut self.user_signals).await;
+        if over == Over::OutOfReach {
+            let (command, pids) = supervision.into_remainder();
+            console::warn(format_args!(
+                "processes {pids:?} of COMMAND work on, and nothing is held"
+            ));
+            self.remainder = Some(command);
+        }
+        Ok(over)
+    }
+
+    /// Lets go by `leaving`, and closes the session; another signal cuts that short.
+    pub(crate) async fn leave(self, leaving: impl Future<Output = Departure>) {
+        let Self { client, mut signals, session_timeout, remainder, .. } = self;
+        let leaving = async {
+            leaving.await == Departure::Confirmed
+                && matches!(timeout(LEAVE_BOUND, client.close()).await, Ok(Ok(())))
+        };
+        let left = tokio::select! {
+            left = leaving => left,
+            _ = signals.next() => false,
+        };
+        if !left {
+            console::warn(format_args!(
+                "no server confirmed the departure: others see this contender until its session \
+                 times out (asked for: {session_timeout})"
+            ));
+        }
+        if let Some(mut command) = remainder {
+            console::note("waits for the end of what is left of COMMAND; a signal ends that");
+            tokio::select! {
+                () = command.gone() => {}
+                _ = signals.next() => console::warn("ends, and leaves them behind"),
+            }
+        }
+    }
+}
+
+/// How long to wait.
+#[derive(Clone, Copy)]
+struct Patience {
+    bound: Option<Duration>,
+    until: Option<Instant>,
+}
+
+impl Patience {
+    /// Begins to wait.
+    fn new(bound: Option<Duration>) -> Self {
+        Self { bound, until: bound.and_then(|bound| Instant::now().checked_add(bound)) }
+    }
+
+    /// Waits until the wait is over, and tells how long it was.
+    ///
+    /// Cancel safe.
+    async fn over(self) -> Duration {
+        match (self.bound, self.until) {
+            (Some(bound), Some(until)) => {
+                sleep_until(until).await;
+                bound
+            }
+            _ => pending().await,
+        }
+    }
+}

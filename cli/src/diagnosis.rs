@@ -1,0 +1,38 @@
+//! Why a contender failed, where its own reason does not say enough.
+
+use election_tokio::{
+    Client, CreateMode, EndReason, ErrorCode, ErrorKind, LockError, LockFailure, NominationError,
+};
+
+use crate::failure::Failure;
+
+/// Finds the znode that keeps the node at `node` from being created. A contender that may not create
+/// it is told of no znode, or that the node does not exist.
+pub(crate) async fn diagnose(client: &Client, node: &str, failure: &Failure) -> Option<Failure> {
+    match failure {
+        Failure::Nomination(EndReason::Failed(NominationError::NoElectionNode))
+        | Failure::Lock(LockError::Failed(LockFailure::NoNode)) => {}
+        _ if failure.refusal() == Some(ErrorCode::NO_AUTH) => {}
+        _ => return None,
+    }
+    let ends = node.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    for end in ends.chain([node.len()]) {
+        let path = node.get(..end)?;
+        if client.exists(path).await.ok()?.is_some() {
+            continue;
+        }
+        match client.create(path, "", CreateMode::Persistent).await {
+            Err(error) if error.kind() == ErrorKind::Refused(ErrorCode::NO_AUTH) => {
+                let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+                let parent = if parent.is_empty() { "/" } else { parent };
+                return Some(Failure::Forbidden {
+                    parent: parent.to_owned(),
+                    path: path.to_owned(),
+                });
+            }
+            // It exists by now, or something else is wrong.
+            _ => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,126 @@
+//! What to do when something has gone wrong.
+
+use core::net::SocketAddr;
+use std::io;
+
+use election_tokio::{
+    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError,
+};
+
+use super::{Failure, is_authentication, is_permission, is_refused_identity};
+
+impl Failure {
+    /// What to do about it, where that is known.
+    pub(crate) fn advice(&self) -> Option<String> {
+        match self {
+            Self::NoChroot(chroot) => Some(format!(
+                "create it (`create {chroot}` in ZooKeeper's zkCli.sh), or leave the chroot out \
+                 of --servers"
+            )),
+            Self::Listen { address, error } => listen_advice(*address, error),
+            Self::Forbidden { parent, .. } => Some(format!(
+                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
+                 below {parent} (`setAcl` in zkCli.sh), or create the node for them"
+            )),
+            _ => self.plain_advice().map(str::to_owned),
+        }
+    }
+
+    fn plain_advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Connect(ConnectError::NoServer { .. }) | Self::NoAnswer(_) => {
+                "check --servers, that ZooKeeper runs there (its client port is 2181 unless \
+                 configured otherwise), and that no firewall is in between"
+            }
+            Self::Connect(ConnectError::ConnectString(_) | ConnectError::Chroot(_)) => {
+                "write --servers as HOST:PORT[,HOST:PORT...][/CHROOT]"
+            }
+            Self::Election(ElectionError::InvalidPath { .. }) => {
+                "write --election as an absolute path, such as /services/reports/leader"
+            }
+            Self::Lock(LockError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /locks/backup"
+            }
+            Self::Connect(ConnectError::Ended(end))
+            | Self::Nomination(EndReason::ClientClosed(end))
+            | Self::Lock(LockError::ClientClosed(end))
+                if is_authentication(*end) =>
+            {
+                AUTHENTICATION_ADVICE
+            }
+            Self::Operation(error) => return operation_advice(error),
+            Self::Nomination(_) | Self::Lock(LockError::Failed(_)) => {
+                permission_advice(self.refusal().filter(|code| is_permission(*code))?)
+            }
+            Self::NotShared(_) => {
+                "take --format curator-read-write or kazoo for all that contend for it"
+            }
+            Self::EventsFile { .. } => {
+                "give a file that can be written, in a folder that exists, or - for standard output"
+            }
+            Self::PasswordFile { .. } => "give a file that this user may read, and nobody else",
+            Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                "check its name and PATH; a shell's own commands need `sh -c '...'`"
+            }
+            Self::NotElected(_) => {
+                "another one leads (`zkelect list` shows which), or no server is in reach; wait \
+                 longer with --wait, or without an end by leaving it out"
+            }
+            Self::TerminalInput => "give --stdin a file or a pipe",
+            Self::OutOfReach => {
+                "take --allow-new-privileges off, and start zkelect itself as the user that \
+                 COMMAND is to be"
+            }
+            Self::NoTakeOver(_) => {
+                "run again with -v; a server that is overloaded or out of reach is likely"
+            }
+            _ => return None,
+        })
+    }
+}
+
+const AUTHENTICATION_ADVICE: &str = "check --sasl-user and --sasl-password-file against the JAAS \
+     section `Server` of the servers";
+
+fn permission_advice(code: ErrorCode) -> &'static str {
+    if is_refused_identity(code) { AUTHENTICATION_ADVICE } else { PERMISSION_ADVICE }
+}
+
+const PERMISSION_ADVICE: &str = "the access list (ACL) of the node must let everybody, \
+     or the user of --sasl-user or the subject of --tls-cert, create, read and delete here: look \
+     with `getAcl`, change with `setAcl` in zkCli.sh, or use another node";
+
+fn operation_advice(error: &Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::InvalidPath(_) => Some(
+            "a server sent this name, which ZooKeeper lets no client create: check what answers at \
+             --servers",
+        ),
+        ErrorKind::Refused(code) if is_permission(code) => Some(permission_advice(code)),
+        ErrorKind::ConnectionLoss | ErrorKind::NotConnected => {
+            Some("try again once the connection is stable")
+        }
+        _ => None,
+    }
+}
+
+fn listen_advice(address: SocketAddr, error: &io::Error) -> Option<String> {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Some(format!(
+            "something listens there already (`ss -ltnp sport = :{port}` shows what): end it, use \
+             it if it is a ZooKeeper server, or take another port, such as --listen {}, which is \
+             any free one",
+            SocketAddr::new(ip, 0)
+        )),
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "ports below 1024 are reserved: take a higher one, such as --listen {}",
+            SocketAddr::new(ip, 2181)
+        )),
+        io::ErrorKind::AddrNotAvailable => Some(format!(
+            "this machine has no such address: take --listen 127.0.0.1:{port} for this machine \
+             alone, or 0.0.0.0:{port} for all its interfaces"
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! Reading what is at a path.
+
+use core::future::Future;
+use core::time::Duration;
+
+use election_tokio::{Bytes, Client, Error, Stat};
+
+use super::contest::{show_queue, show_semaphore};
+use super::kind::recognised;
+use super::table::{ELECTION, LOCK, Listing, SEMAPHORE};
+use crate::args::{FormatName, Kind, Reading};
+use crate::failure::Failure;
+
+/// Reads below a path, and waits for each answer so long at most.
+pub(super) struct Lookup<'a> {
+    pub(super) client: &'a Client,
+    pub(super) path: &'a str,
+    pub(super) timeout: Duration,
+}
+
+impl Lookup<'_> {
+    /// Shows the znodes, and tells how many there were. The data of one is kept at a time: others decide
+    /// how much they write.
+    pub(super) async fn show(&self, reading: Reading, json: bool) -> Result<usize, Failure> {
+        let names = self.names("").await?;
+        let format = match reading {
+            Reading::Election => FormatName::CuratorLatch,
+            Reading::As(format) => format,
+            // Of nothing, any will do.
+            Reading::Recognised => recognised(&names).unwrap_or(FormatName::CuratorLatch),
+        };
+        let columns = match format.kind() {
+            Kind::Election => ELECTION,
+            Kind::Lock => LOCK,
+            Kind::Semaphore => SEMAPHORE,
+        };
+        let listing = if json {
+            Listing::Json { shown: 0 }
+        } else {
+            let title = format!("{}, in the format {format}", format.kind());
+            Listing::table((reading != Reading::Election).then_some(title), columns)
+        };
+        match format.kind() {
+            Kind::Election | Kind::Lock => show_queue(self, names, format, listing).await,
+            Kind::Semaphore => show_semaphore(self, listing).await,
+        }
+    }
+
+    /// The names below a child, or, where that has no name, below the path itself; of a node that does not
+    /// exist, none.
+    pub(super) async fn names(&self, child: &str) -> Result<Vec<String>, Failure> {
+        let path = self.path_of(child);
+        match self.within(self.client.get_children(&path)).await {
+            Ok(children) => Ok(children.iter().map(str::to_owned).collect()),
+            Err(Failure::Operation(error)) if error.is_no_node() => Ok(Vec::new()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// `None` if the child has gone meanwhile.
+    pub(super) async fn data(&self, name: &str) -> Result<Option<(Bytes, Stat)>, Failure> {
+        let path = self.path_of(name);
+        match self.within(self.client.get_data(&path)).await {
+            Ok(read) => Ok(Some(read)),
+            Err(Failure::Operation(error)) if error.is_no_node() => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// `None` if the child has gone meanwhile.
+    pub(super) async fn stat(&self, name: &str) -> Result<Option<Stat>, Failure> {
+        self.within(self.client.exists(&self.path_of(name))).await
+    }
+
+    fn path_of(&self, child: &str) -> String {
+        match (self.path, child) {
+            (path, "") => path.to_owned(),
+            ("/", child) => format!("/{child}"),
+            (parent, child) => format!("{parent}/{child}"),
+        }
+    }
+
+    /// Waits for an answer.
+    async fn within<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Failure> {
+        let answer = tokio::time::timeout(self.timeout, answer).await;
+        Ok(answer.map_err(|_| Failure::NoAnswer(self.timeout))??)
+    }
+}

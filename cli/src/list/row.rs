@@ -1,0 +1,205 @@
+//! One znode of a list.
+
+use core::fmt::Write as _;
+
+use election_tokio::{Access, SessionId, Stat};
+use serde::Serialize;
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Row {
+    /// The contender's data where that can be shown: by convention its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    pub(super) znode: String,
+    pub(super) session: String,
+    pub(super) token: i64,
+    pub(super) role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) access: Option<AccessName>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "znode_of")]
+    pub(super) behind: Option<Behind>,
+    /// Of a contender; other znodes have none that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) format: Option<String>,
+    /// Why no contender behind it gets its turn before it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) blocks: Option<&'static str>,
+    #[serde(flatten)]
+    pub(super) data: Data,
+}
+
+/// The part of a znode in what is contended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    Leader,
+    Follower,
+    Holder,
+    Waits,
+    /// Has its turn, and waits for a permit.
+    Next,
+    /// A contender that no client of this library makes, and that others wait for.
+    Blocks,
+    /// A sequential znode of another format.
+    Foreign,
+    /// A contender with a number that the server gives more than once.
+    Exhausted,
+    /// The sign that there is nothing to contend for any more.
+    Tombstone,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Leader => "leader",
+            Self::Follower => "follower",
+            Self::Holder => "holder",
+            Self::Waits => "waits",
+            Self::Next => "next",
+            Self::Blocks => "blocks",
+            Self::Foreign => "foreign",
+            Self::Exhausted => "exhausted",
+            Self::Tombstone => "tombstone",
+        }
+    }
+}
+
+/// What a contender wants, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AccessName {
+    Exclusive,
+    Shared,
+}
+
+impl AccessName {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Exclusive => "exclusive",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+impl From<Access> for AccessName {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Exclusive => Self::Exclusive,
+            Access::Shared => Self::Shared,
+        }
+    }
+}
+
+/// The nearest earlier contender that has to go first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    /// Its place in the list, counted from 1.
+    pub(super) place: usize,
+    pub(super) znode: String,
+}
+
+/// Of `None`, nothing is written.
+#[expect(clippy::ref_option, reason = "serde calls it so")]
+fn znode_of<S: serde::Serializer>(behind: &Option<Behind>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(behind.as_ref().map_or("", |behind| &behind.znode))
+}
+
+/// A znode's data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Data {
+    #[serde(rename = "data")]
+    Text(String),
+    #[serde(rename = "data_hex")]
+    Hex(String),
+}
+
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        match str::from_utf8(bytes) {
+            Ok(text) if !text.chars().any(char::is_control) => Self::Text(text.to_owned()),
+            _ => Self::Hex(bytes.iter().fold(String::new(), |mut hex, byte| {
+                // Writing to a `String` cannot fail.
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            })),
+        }
+    }
+}
+
+impl Row {
+    /// A znode with this role, that is in no order.
+    pub(super) fn new(znode: String, stat: &Stat, data: &[u8], role: Role) -> Self {
+        let data = Data::from(data);
+        Self {
+            id: match &data {
+                Data::Text(text) if !text.is_empty() => Some(text.clone()),
+                _ => None,
+            },
+            znode,
+            session: stat.ephemeral_owner.to_string(),
+            token: stat.czxid.get(),
+            role,
+            access: None,
+            behind: None,
+            format: None,
+            blocks: None,
+            data,
+        }
+    }
+
+    /// The role of a contender, unless it keeps others waiting.
+    pub(super) fn with_role(self, role: Role) -> Self {
+        Self { role: if self.blocks.is_some() { Role::Blocks } else { role }, ..self }
+    }
+}
+
+/// What keeps others waiting for ever, or for as long as its session lives: no client of this library makes
+/// either.
+pub(super) fn blocks(stat: &Stat, is_kept: bool) -> Option<&'static str> {
+    if stat.ephemeral_owner == SessionId::NONE {
+        Some("not ephemeral")
+    } else if is_kept {
+        None
+    } else {
+        Some("name above 64 bytes")
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::list) fn row(data: &[u8]) -> Row {
+        Row {
+            id: None,
+            znode: "latch-0000000001".into(),
+            session: "0x1".into(),
+            token: 7,
+            role: Role::Follower,
+            access: None,
+            behind: None,
+            format: None,
+            blocks: None,
+            data: data.into(),
+        }
+    }
+
+    #[test]
+    fn data_is_text_where_it_can_be_shown_and_hexadecimal_otherwise() {
+        assert_eq!(Data::from(&b"h\xc3\xb6st 1"[..]), Data::Text("höst 1".into()));
+        assert_eq!(Data::from(&b""[..]), Data::Text(String::new()));
+        assert_eq!(Data::from(&b"a\x1b[2J"[..]), Data::Hex("611b5b324a".into()));
+        assert_eq!(Data::from(&b"\xff\x00"[..]), Data::Hex("ff00".into()));
+    }
+
+    #[test]
+    fn json_says_which_form_the_data_has_and_what_a_contender_waits_for() {
+        let behind = Some(Behind { place: 1, znode: "a".into() });
+        let access = Some(AccessName::Shared);
+        let rows = [Row { access, behind, ..row(b"a") }, row(b"\xff")];
+        assert_eq!(
+            serde_json::to_string(&rows).expect("it is JSON"),
+            r#"[{"znode":"latch-0000000001","session":"0x1","token":7,"role":"follower","access":"shared","behind":"a","data":"a"},{"znode":"latch-0000000001","session":"0x1","token":7,"role":"follower","data_hex":"ff"}]"#
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! `zkelect lock`: runs COMMAND once, while it holds a lock.
+
+use election_tokio::{Access, CandidateName, Lock, LockError, LockGuard, ReleaseError, Token};
+use tokio::time::Instant;
+
+use crate::args::{LockArgs, LockFormat};
+use crate::connection;
+use crate::event::Subject;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::holding::{Goal, Guard, Plan, WhenBusy, hold};
+
+/// Waits for the lock, and holds it until COMMAND has ended.
+pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
+    let LockArgs { servers, path, shared, patience, format, command } = &args;
+    let LockFormat(name) = *format;
+    if *shared && !name.format().offers(Access::Shared) {
+        return Err(Failure::NotShared(*format));
+    }
+    connection::check_path(path)
+        .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
+    let subject = Subject::Lock(path.clone());
+    let plan = Plan { subject, servers, patience, command };
+    hold(plan, |client, id| {
+        let lock = if *shared { client.read_lock(path) } else { client.write_lock(path) };
+        lock.format(name.format()).data(id)
+    })
+    .await
+}
+
+impl Goal for Lock {
+    type Guard = LockGuard;
+
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<LockGuard>, Failure> {
+        Ok(match when_busy {
+            WhenBusy::Wait => Some(self.lock().await?),
+            WhenBusy::GiveUp => self.try_lock().await?,
+        })
+    }
+}
+
+impl Guard for LockGuard {
+    fn token(&self) -> Token {
+        self.token()
+    }
+
+    fn znode(&self) -> &CandidateName {
+        self.znode()
+    }
+
+    fn valid_until(&self) -> Option<Instant> {
+        self.valid_until()
+    }
+
+    async fn lost(&self) -> String {
+        self.lost().await.to_string()
+    }
+
+    async fn release(self) -> Result<(), ReleaseError> {
+        self.release().await.map(drop)
+    }
+}

@@ -1,0 +1,54 @@
+//! `zkelect semaphore`: runs COMMAND once, while it holds a permit.
+
+use election_tokio::{CandidateName, LockError, Permit, ReleaseError, Semaphore, Token};
+use tokio::time::Instant;
+
+use crate::args::SemaphoreArgs;
+use crate::connection;
+use crate::event::Subject;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::holding::{Goal, Guard, Plan, WhenBusy, hold};
+
+/// Waits for a permit, and holds it until COMMAND has ended.
+pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
+    let SemaphoreArgs { servers, path, permits, patience, command } = &args;
+    connection::check_path(path)
+        .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
+    let subject = Subject::Semaphore(path.clone());
+    let plan = Plan { subject, servers, patience, command };
+    hold(plan, |client, id| client.semaphore(path, *permits).data(id)).await
+}
+
+impl Goal for Semaphore {
+    type Guard = Permit;
+
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Permit>, Failure> {
+        Ok(match when_busy {
+            WhenBusy::Wait => Some(self.acquire().await?),
+            WhenBusy::GiveUp => self.try_acquire().await?,
+        })
+    }
+}
+
+impl Guard for Permit {
+    fn token(&self) -> Token {
+        self.token()
+    }
+
+    fn znode(&self) -> &CandidateName {
+        self.znode()
+    }
+
+    fn valid_until(&self) -> Option<Instant> {
+        self.valid_until()
+    }
+
+    async fn lost(&self) -> String {
+        self.lost().await.to_string()
+    }
+
+    async fn release(self) -> Result<(), ReleaseError> {
+        self.release().await.map(drop)
+    }
+}
