@@ -1,0 +1,216 @@
+//! Contenders of this library and of others in one election or lock: each is a process, and what
+//! they held is in one ledger, by one clock. Holders let go or are killed in turn.
+//!
+//! `INTEROP_TURNS` is how many turns each pair goes on for; see README.md for the long form.
+#![forbid(unsafe_code)]
+
+mod contender;
+#[path = "../kazoo/environment.rs"]
+mod environment;
+mod programs;
+mod relay;
+
+use std::env;
+
+use election_core::Access;
+use zk_tests::contender::Rule;
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::server::ServerKind;
+
+use crate::contender::State;
+use crate::programs::Program;
+use crate::relay::{Pair, Readers, Relay, SESSION_TIMEOUT};
+
+on_both_servers! {
+    #[test]
+    curators_leader_latch,
+    curators_leader_selector,
+    curators_mutex,
+    curators_read_write_lock,
+    kazoos_election,
+    kazoos_lock,
+    kazoos_read_write_lock,
+    gos_lock;
+}
+
+fn curators_leader_latch(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "Curator's LeaderLatch",
+            ours: Program::Ours("election", "curator_latch"),
+            peer: Program::Curator("leader_latch", "1"),
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+fn curators_leader_selector(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "Curator's LeaderSelector",
+            ours: Program::Ours("lock", "curator_lock"),
+            peer: Program::Curator("leader_selector", "1"),
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+fn curators_mutex(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "Curator's InterProcessMutex",
+            ours: Program::Ours("lock", "curator_lock"),
+            peer: Program::Curator("mutex", "1"),
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+fn curators_read_write_lock(server: ServerKind) -> TestResult {
+    let pair = Pair {
+        name: "Curator's InterProcessReadWriteLock",
+        ours: Program::Ours("read_write_lock", "curator_read_write"),
+        peer: Program::Curator("read_write_lock", "1"),
+        rule: Rule::Lock,
+        readers: Readers::Some,
+    };
+    share(server, pair)?;
+    take_turns(server, pair)
+}
+
+fn kazoos_election(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "kazoo's Election",
+            ours: Program::Ours("lock", "kazoo"),
+            peer: Program::Kazoo("election"),
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+fn kazoos_lock(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "kazoo's Lock",
+            ours: Program::Ours("lock", "kazoo"),
+            peer: Program::Kazoo("lock"),
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+fn kazoos_read_write_lock(server: ServerKind) -> TestResult {
+    let pair = Pair {
+        name: "kazoo's ReadLock and WriteLock",
+        ours: Program::Ours("read_write_lock", "kazoo"),
+        peer: Program::Kazoo("read_write_lock"),
+        rule: Rule::Lock,
+        readers: Readers::Some,
+    };
+    share(server, pair)?;
+    take_turns(server, pair)
+}
+
+fn gos_lock(server: ServerKind) -> TestResult {
+    take_turns(
+        server,
+        Pair {
+            name: "go-zookeeper's Lock",
+            ours: Program::Ours("lock", "go_zookeeper"),
+            peer: Program::Go,
+            rule: Rule::Lock,
+            readers: Readers::None,
+        },
+    )
+}
+
+/// Each library waits for the other one, and has its turn once the other one's session is over;
+/// then all are at work.
+fn take_turns(server: ServerKind, pair: Pair) -> TestResult {
+    let mut relay = Relay::new(pair, server)?;
+    let mut holders = Vec::new();
+    for _ in 0..pair.rule.capacity() {
+        let holder = relay.join(pair.peer, Access::Exclusive)?;
+        relay.wait_until_held_by(holder)?;
+        holders.push(holder);
+    }
+    let holders = holders_are_followed(&mut relay, pair, &holders, pair.ours)?;
+    holders_are_followed(&mut relay, pair, &holders, pair.peer)?;
+    for program in [pair.ours, pair.peer, pair.ours] {
+        relay.start(program)?;
+    }
+    relay.run(turns()?)?;
+    relay.finish()
+}
+
+/// The next ones wait, until those that hold are killed and their sessions over.
+fn holders_are_followed(
+    relay: &mut Relay,
+    pair: Pair,
+    holders: &[usize],
+    program: Program,
+) -> Result<Vec<usize>, TestFailure> {
+    let mut next = Vec::new();
+    for _ in holders {
+        next.push(relay.join(program, Access::Exclusive)?);
+    }
+    relay.wait_for_znodes(pair.rule.znodes(holders.len(), next.len()))?;
+    relay.stays_as_it_is()?;
+    let mut killed = Vec::new();
+    for holder in holders {
+        killed.push(relay.kill(*holder)?);
+    }
+    for (heir, killed) in next.iter().zip(killed) {
+        relay.wait_until_held_by(*heir)?;
+        if let Some(State::Holding(_, since)) = relay.state(*heir) {
+            let after = since.saturating_sub(killed);
+            assert!(after >= SESSION_TIMEOUT / 2, "held {after:?} after the holder was killed");
+        }
+    }
+    Ok(next)
+}
+
+/// Readers of both libraries hold together; a writer waits for them, and readers wait behind it.
+fn share(server: ServerKind, pair: Pair) -> TestResult {
+    for (one, other) in [(pair.ours, pair.peer), (pair.peer, pair.ours)] {
+        let mut relay = Relay::new(pair, server)?;
+        let first = relay.join(one, Access::Shared)?;
+        relay.wait_until_held_by(first)?;
+        let second = relay.join(other, Access::Shared)?;
+        relay.wait_until_held_by(second)?;
+        assert!(relay.holds(first));
+        let writer = relay.join(one, Access::Exclusive)?;
+        relay.wait_for_znodes(3)?;
+        let late = relay.join(other, Access::Shared)?;
+        relay.wait_for_znodes(4)?;
+        relay.stays_as_it_is()?;
+        relay.kill(first)?;
+        relay.stays_as_it_is()?;
+        relay.kill(second)?;
+        relay.wait_until_held_by(writer)?;
+        relay.stays_as_it_is()?;
+        relay.kill(writer)?;
+        relay.wait_until_held_by(late)?;
+        relay.finish()?;
+    }
+    Ok(())
+}
+
+fn turns() -> Result<usize, TestFailure> {
+    Ok(match env::var("INTEROP_TURNS") {
+        Ok(turns) => turns.parse()?,
+        Err(_) => 10,
+    })
+}
