@@ -7,133 +7,63 @@
 mod contender;
 #[path = "../kazoo/environment.rs"]
 mod environment;
+mod pairs;
 mod programs;
 mod relay;
 
-use std::env;
+use std::{env, io, thread};
 
 use election_core::Access;
-use zk_tests::contender::Rule;
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::server::ServerKind;
 
 use crate::contender::State;
+use crate::pairs::{Pair, Readers};
 use crate::programs::Program;
-use crate::relay::{Pair, Readers, Relay, SESSION_TIMEOUT};
+use crate::relay::{Relay, SESSION_TIMEOUT};
 
 on_both_servers! {
     #[test]
-    curators_leader_latch,
-    curators_leader_selector,
-    curators_mutex,
-    curators_read_write_lock,
-    kazoos_election,
-    kazoos_lock,
-    kazoos_read_write_lock,
-    gos_lock;
+    curator,
+    kazoo,
+    go;
 }
 
-fn curators_leader_latch(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "Curator's LeaderLatch",
-            ours: Program::Ours("election", "curator_latch"),
-            peer: Program::Curator("leader_latch", "1"),
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
+fn curator(server: ServerKind) -> TestResult {
+    contend(server, pairs::CURATOR)
 }
 
-fn curators_leader_selector(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "Curator's LeaderSelector",
-            ours: Program::Ours("lock", "curator_lock"),
-            peer: Program::Curator("leader_selector", "1"),
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
+fn kazoo(server: ServerKind) -> TestResult {
+    contend(server, pairs::KAZOO)
 }
 
-fn curators_mutex(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "Curator's InterProcessMutex",
-            ours: Program::Ours("lock", "curator_lock"),
-            peer: Program::Curator("mutex", "1"),
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
+fn go(server: ServerKind) -> TestResult {
+    contend(server, pairs::GO)
 }
 
-fn curators_read_write_lock(server: ServerKind) -> TestResult {
-    let pair = Pair {
-        name: "Curator's InterProcessReadWriteLock",
-        ours: Program::Ours("read_write_lock", "curator_read_write"),
-        peer: Program::Curator("read_write_lock", "1"),
-        rule: Rule::Lock,
-        readers: Readers::Some,
-    };
-    share(server, pair)?;
+/// All pairs at once: most of the time they wait for the end of sessions.
+fn contend(server: ServerKind, pairs: &[Pair]) -> TestResult {
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = pairs
+            .iter()
+            .map(|pair| {
+                scope.spawn(|| contend_for(server, *pair).map_err(|why| format!("{why:?}")))
+            })
+            .collect();
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    for outcome in outcomes {
+        outcome.expect("it does not panic").map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+fn contend_for(server: ServerKind, pair: Pair) -> TestResult {
+    if pair.readers == Readers::Some {
+        share(server, pair)?;
+    }
     take_turns(server, pair)
-}
-
-fn kazoos_election(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "kazoo's Election",
-            ours: Program::Ours("lock", "kazoo"),
-            peer: Program::Kazoo("election"),
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
-}
-
-fn kazoos_lock(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "kazoo's Lock",
-            ours: Program::Ours("lock", "kazoo"),
-            peer: Program::Kazoo("lock"),
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
-}
-
-fn kazoos_read_write_lock(server: ServerKind) -> TestResult {
-    let pair = Pair {
-        name: "kazoo's ReadLock and WriteLock",
-        ours: Program::Ours("read_write_lock", "kazoo"),
-        peer: Program::Kazoo("read_write_lock"),
-        rule: Rule::Lock,
-        readers: Readers::Some,
-    };
-    share(server, pair)?;
-    take_turns(server, pair)
-}
-
-fn gos_lock(server: ServerKind) -> TestResult {
-    take_turns(
-        server,
-        Pair {
-            name: "go-zookeeper's Lock",
-            ours: Program::Ours("lock", "go_zookeeper"),
-            peer: Program::Go,
-            rule: Rule::Lock,
-            readers: Readers::None,
-        },
-    )
 }
 
 /// Each library waits for the other one, and has its turn once the other one's session is over;

@@ -15,31 +15,8 @@ use zk_tests::server::{ServerKind, TestServer};
 use zk_tests::wait::{SOON, eventually};
 
 use crate::contender::{Contender, Heard, State};
+use crate::pairs::{Pair, Readers};
 use crate::programs::Program;
-
-/// What two libraries contend for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
-    /// What it is called in the summary.
-    pub(super) name: &'static str,
-    /// This library's.
-    pub(super) ours: Program,
-    /// The other one's.
-    pub(super) peer: Program,
-    /// Which of them may hold at once.
-    pub(super) rule: Rule,
-    /// Whether some ask to share.
-    pub(super) readers: Readers,
-}
-
-/// Whether some ask to share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Readers {
-    /// Two thirds.
-    Some,
-    /// None.
-    None,
-}
 
 /// Below the chroot of each test.
 const PATH: &str = "/place";
