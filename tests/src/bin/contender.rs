@@ -2,14 +2,15 @@
 //! holds it, one [`Report`] a line.
 //!
 //! `contender SERVERS PATH NAME SESSION_TIMEOUT_MS RECIPE FORMAT`, where the recipe is `election`,
-//! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it. On
-//! standard input, `ask exclusive` and `ask shared` make it join the queue, and `release` lets go. The
+//! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it; or
+//! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it join the queue, and `release` lets go. The
 //! end of standard input ends the session and the process.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders and report the
 //! same.
 
 use core::future::Future;
+use core::num::NonZeroU32;
 use core::time::Duration;
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ enum Recipe {
     Election,
     Lock(Format),
     ReadWriteLock(Format),
+    Semaphore(NonZeroU32),
 }
 
 /// What there is to contend for, and for whom.
@@ -67,6 +69,9 @@ async fn contend() -> Result<(), Failure> {
             (Order::Ask(access), Recipe::ReadWriteLock(format)) => {
                 place.read_write_lock(access).format(*format).hold(&mut orders).await?;
             }
+            (Order::Ask(_), Recipe::Semaphore(permits)) => {
+                place.take_permit(*permits, &mut orders).await?;
+            }
             (Order::Release, _) => return Err("nothing to release".into()),
         }
     }
@@ -84,6 +89,7 @@ impl Place {
             ("election", "curator_latch") => Recipe::Election,
             ("lock", format) => Recipe::Lock(read_format(format)?),
             ("read_write_lock", format) => Recipe::ReadWriteLock(read_format(format)?),
+            ("semaphore", permits) => Recipe::Semaphore(permits.parse()?),
             (recipe, format) => return Err(format!("no {recipe} in format {format}").into()),
         };
         let client = Client::builder(servers)
@@ -115,6 +121,21 @@ impl Place {
         };
         tell(leadership.is_valid(), leadership.lost(), orders).await;
         nomination.withdraw().await?;
+        Ok(())
+    }
+
+    async fn take_permit(
+        &self,
+        permits: NonZeroU32,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+    ) -> Result<(), Failure> {
+        let semaphore = self.client.semaphore(&self.path, permits).data(self.name.clone());
+        let permit = tokio::select! {
+            permit = semaphore.acquire() => permit?,
+            _ = orders.recv() => return Ok(()),
+        };
+        tell(permit.is_valid(), permit.lost(), orders).await;
+        permit.release().await?;
         Ok(())
     }
 }

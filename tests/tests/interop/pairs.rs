@@ -59,6 +59,14 @@ pub(super) const CURATOR: &[Pair] = &[
         Ours("read_write_lock", "curator_read_write"),
         Curator("read_write_lock", "1"),
     ),
+    Pair {
+        rule: Rule::Permits(2),
+        ..Pair::exclusive(
+            "Curator's InterProcessSemaphoreV2",
+            Ours("semaphore", "2"),
+            Curator("semaphore", "2"),
+        )
+    },
 ];
 
 pub(super) const KAZOO: &[Pair] = &[
