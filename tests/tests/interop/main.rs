@@ -21,7 +21,7 @@ use zk_tests::server::ServerKind;
 use crate::contender::State;
 use crate::pairs::{Pair, Readers};
 use crate::programs::Program;
-use crate::relay::{Relay, SESSION_TIMEOUT};
+use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
 
 on_both_servers! {
     #[test]
@@ -61,28 +61,47 @@ fn contend(server: ServerKind, pairs: &[Pair]) -> TestResult {
 
 fn contend_for(server: ServerKind, pair: Pair) -> TestResult {
     if pair.readers == Readers::Some {
-        share(server, pair)?;
+        for (one, other) in [(pair.ours, pair.peer), (pair.peer, pair.ours)] {
+            let relay = undisturbed(server, pair, |relay| share(relay, one, other))?;
+            relay.finish()?;
+        }
     }
-    take_turns(server, pair)
+    let mut relay = undisturbed(server, pair, |relay| wait_for_each_other(relay, pair))?;
+    for program in [pair.ours, pair.peer, pair.ours] {
+        relay.start(program)?;
+    }
+    relay.run(turns()?)?;
+    relay.finish()
 }
 
-/// Each library waits for the other one, and has its turn once the other one's session is over;
-/// then all are at work.
-fn take_turns(server: ServerKind, pair: Pair) -> TestResult {
-    let mut relay = Relay::new(pair, server)?;
+/// Takes these steps, and again if a session is lost that was not to be.
+fn undisturbed(
+    server: ServerKind,
+    pair: Pair,
+    steps: impl Fn(&mut Relay) -> TestResult,
+) -> Result<Relay, TestFailure> {
+    let mut tried = 0;
+    loop {
+        let mut relay = Relay::new(pair, server)?;
+        match steps(&mut relay) {
+            Ok(()) => return Ok(relay),
+            Err(why) if tried < 4 && why.downcast_ref::<SessionDisturbed>().is_some() => tried += 1,
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// Each library waits for the other one, and has its turn once the other one's session is over.
+fn wait_for_each_other(relay: &mut Relay, pair: Pair) -> TestResult {
     let mut holders = Vec::new();
     for _ in 0..pair.rule.capacity() {
         let holder = relay.join(pair.peer, Access::Exclusive)?;
         relay.wait_until_held_by(holder)?;
         holders.push(holder);
     }
-    let holders = holders_are_followed(&mut relay, pair, &holders, pair.ours)?;
-    holders_are_followed(&mut relay, pair, &holders, pair.peer)?;
-    for program in [pair.ours, pair.peer, pair.ours] {
-        relay.start(program)?;
-    }
-    relay.run(turns()?)?;
-    relay.finish()
+    let holders = holders_are_followed(relay, pair, &holders, pair.ours)?;
+    holders_are_followed(relay, pair, &holders, pair.peer)?;
+    Ok(())
 }
 
 /// The next ones wait, until those that hold are killed and their sessions over.
@@ -113,29 +132,24 @@ fn holders_are_followed(
 }
 
 /// Readers of both libraries hold together; a writer waits for them, and readers wait behind it.
-fn share(server: ServerKind, pair: Pair) -> TestResult {
-    for (one, other) in [(pair.ours, pair.peer), (pair.peer, pair.ours)] {
-        let mut relay = Relay::new(pair, server)?;
-        let first = relay.join(one, Access::Shared)?;
-        relay.wait_until_held_by(first)?;
-        let second = relay.join(other, Access::Shared)?;
-        relay.wait_until_held_by(second)?;
-        assert!(relay.holds(first));
-        let writer = relay.join(one, Access::Exclusive)?;
-        relay.wait_for_znodes(3)?;
-        let late = relay.join(other, Access::Shared)?;
-        relay.wait_for_znodes(4)?;
-        relay.stays_as_it_is()?;
-        relay.kill(first)?;
-        relay.stays_as_it_is()?;
-        relay.kill(second)?;
-        relay.wait_until_held_by(writer)?;
-        relay.stays_as_it_is()?;
-        relay.kill(writer)?;
-        relay.wait_until_held_by(late)?;
-        relay.finish()?;
-    }
-    Ok(())
+fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
+    let first = relay.join(one, Access::Shared)?;
+    relay.wait_until_held_by(first)?;
+    let second = relay.join(other, Access::Shared)?;
+    relay.wait_until_held_by(second)?;
+    assert!(relay.holds(first));
+    let writer = relay.join(one, Access::Exclusive)?;
+    relay.wait_for_znodes(3)?;
+    let late = relay.join(other, Access::Shared)?;
+    relay.wait_for_znodes(4)?;
+    relay.stays_as_it_is()?;
+    relay.kill(first)?;
+    relay.stays_as_it_is()?;
+    relay.kill(second)?;
+    relay.wait_until_held_by(writer)?;
+    relay.stays_as_it_is()?;
+    relay.kill(writer)?;
+    relay.wait_until_held_by(late)
 }
 
 fn turns() -> Result<usize, TestFailure> {

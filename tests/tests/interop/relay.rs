@@ -25,7 +25,23 @@ const PATH: &str = "/place";
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Of all sessions.
-pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A session was lost that should not have been, as happens on a machine that stands still for a while.
+#[derive(Debug, thiserror::Error)]
+#[error("{contender} cannot be sure of its session")]
+pub(super) struct SessionDisturbed {
+    contender: String,
+}
+
+/// What becomes of a contender that cannot be sure of its session any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenDisturbed {
+    /// The steps that depend on it end.
+    Fail,
+    /// It is killed, and another one follows.
+    Replace,
+}
 
 /// What should have happened has not, or something else has.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +65,7 @@ pub(super) struct Relay {
     random: fastrand::Rng,
     last: Option<Program>,
     counts: Counts,
+    when_disturbed: WhenDisturbed,
 }
 
 /// What has happened.
@@ -82,6 +99,7 @@ impl Relay {
             random: fastrand::Rng::with_seed(pair.name.bytes().map(u64::from).sum()),
             last: None,
             counts: Counts::default(),
+            when_disturbed: WhenDisturbed::Fail,
         })
     }
 
@@ -168,6 +186,7 @@ impl Relay {
     /// has had a turn asks again, who was killed is replaced.
     pub(super) fn run(&mut self, turns: usize) -> TestResult {
         let mut step = 0;
+        self.when_disturbed = WhenDisturbed::Replace;
         while self.counts.turns < turns {
             self.wait_until("one holds whose turn it is", |relay| !relay.is_one_due())?;
             let pause = Duration::from_millis(self.random.u64(0..20));
@@ -199,6 +218,16 @@ impl Relay {
             self.start(program)?;
         }
         Ok(())
+    }
+
+    fn replace_disturbed(&mut self, number: usize) -> TestResult {
+        self.counts.disturbed += 1;
+        match (self.when_disturbed, self.contenders.get(&number)) {
+            (WhenDisturbed::Fail, Some(contender)) => {
+                Err(SessionDisturbed { contender: contender.name.clone() }.into())
+            }
+            _ => self.replace(number),
+        }
     }
 
     /// Ends all, and looks at what they have left and done.
@@ -330,12 +359,10 @@ impl Relay {
             ) => {
                 self.ledger.record(Held { contender: name, access, from, until });
                 contender.state = State::Waiting(access);
-                self.counts.disturbed += 1;
-                self.replace(number)?;
+                self.replace_disturbed(number)?;
             }
             (Report::Loses(..), State::Waiting(_) | State::Starting) => {
-                self.counts.disturbed += 1;
-                self.replace(number)?;
+                self.replace_disturbed(number)?;
             }
             (_, State::Killed(..)) => {}
             (report, state) => {
