@@ -1,0 +1,160 @@
+//! Contenders of this library and of others in one election or lock: each is a process, and what
+//! they held is in one ledger, by one clock. Holders let go or are killed in turn.
+//!
+//! `INTEROP_TURNS` is how many turns each pair goes on for; see README.md for the long form.
+#![forbid(unsafe_code)]
+
+mod contender;
+#[path = "../kazoo/environment.rs"]
+mod environment;
+mod pairs;
+mod programs;
+mod relay;
+
+use std::{env, io, thread};
+
+use election_core::Access;
+use zk_tests::failure::{TestFailure, TestResult};
+use zk_tests::on_both_servers;
+use zk_tests::server::ServerKind;
+
+use crate::contender::State;
+use crate::pairs::{Pair, Readers};
+use crate::programs::Program;
+use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
+
+on_both_servers! {
+    #[test]
+    curator,
+    kazoo,
+    go;
+}
+
+fn curator(server: ServerKind) -> TestResult {
+    contend(server, pairs::CURATOR)
+}
+
+fn kazoo(server: ServerKind) -> TestResult {
+    contend(server, pairs::KAZOO)
+}
+
+fn go(server: ServerKind) -> TestResult {
+    contend(server, pairs::GO)
+}
+
+/// All pairs at once: most of the time they wait for the end of sessions.
+fn contend(server: ServerKind, pairs: &[Pair]) -> TestResult {
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = pairs
+            .iter()
+            .map(|pair| {
+                scope.spawn(|| contend_for(server, *pair).map_err(|why| format!("{why:?}")))
+            })
+            .collect();
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    for outcome in outcomes {
+        outcome.expect("it does not panic").map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+fn contend_for(server: ServerKind, pair: Pair) -> TestResult {
+    if pair.readers == Readers::Some {
+        for (one, other) in [(pair.ours, pair.peer), (pair.peer, pair.ours)] {
+            let relay = undisturbed(server, pair, |relay| share(relay, one, other))?;
+            relay.finish()?;
+        }
+    }
+    let mut relay = undisturbed(server, pair, |relay| wait_for_each_other(relay, pair))?;
+    for program in [pair.ours, pair.peer, pair.ours] {
+        relay.start(program)?;
+    }
+    relay.run(turns()?)?;
+    relay.finish()
+}
+
+/// Takes these steps, and again if a session is lost that was not to be.
+fn undisturbed(
+    server: ServerKind,
+    pair: Pair,
+    steps: impl Fn(&mut Relay) -> TestResult,
+) -> Result<Relay, TestFailure> {
+    let mut tried = 0;
+    loop {
+        let mut relay = Relay::new(pair, server)?;
+        match steps(&mut relay) {
+            Ok(()) => return Ok(relay),
+            Err(why) if tried < 4 && why.downcast_ref::<SessionDisturbed>().is_some() => tried += 1,
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// Each library waits for the other one, and has its turn once the other one's session is over.
+fn wait_for_each_other(relay: &mut Relay, pair: Pair) -> TestResult {
+    let mut holders = Vec::new();
+    for _ in 0..pair.rule.capacity() {
+        let holder = relay.join(pair.peer, Access::Exclusive)?;
+        relay.wait_until_held_by(holder)?;
+        holders.push(holder);
+    }
+    let holders = holders_are_followed(relay, pair, &holders, pair.ours)?;
+    holders_are_followed(relay, pair, &holders, pair.peer)?;
+    Ok(())
+}
+
+/// The next ones wait, until those that hold are killed and their sessions over.
+fn holders_are_followed(
+    relay: &mut Relay,
+    pair: Pair,
+    holders: &[usize],
+    program: Program,
+) -> Result<Vec<usize>, TestFailure> {
+    let mut next = Vec::new();
+    for _ in holders {
+        next.push(relay.join(program, Access::Exclusive)?);
+    }
+    relay.wait_for_znodes(pair.rule.znodes(holders.len(), next.len()))?;
+    relay.stays_as_it_is()?;
+    let mut killed = Vec::new();
+    for holder in holders {
+        killed.push(relay.kill(*holder)?);
+    }
+    for (heir, killed) in next.iter().zip(killed) {
+        relay.wait_until_held_by(*heir)?;
+        if let Some(State::Holding(_, since)) = relay.state(*heir) {
+            let after = since.saturating_sub(killed);
+            assert!(after >= SESSION_TIMEOUT / 2, "held {after:?} after the holder was killed");
+        }
+    }
+    Ok(next)
+}
+
+/// Readers of both libraries hold together; a writer waits for them, and readers wait behind it.
+fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
+    let first = relay.join(one, Access::Shared)?;
+    relay.wait_until_held_by(first)?;
+    let second = relay.join(other, Access::Shared)?;
+    relay.wait_until_held_by(second)?;
+    assert!(relay.holds(first));
+    let writer = relay.join(one, Access::Exclusive)?;
+    relay.wait_for_znodes(3)?;
+    let late = relay.join(other, Access::Shared)?;
+    relay.wait_for_znodes(4)?;
+    relay.stays_as_it_is()?;
+    relay.kill(first)?;
+    relay.stays_as_it_is()?;
+    relay.kill(second)?;
+    relay.wait_until_held_by(writer)?;
+    relay.stays_as_it_is()?;
+    relay.kill(writer)?;
+    relay.wait_until_held_by(late)
+}
+
+fn turns() -> Result<usize, TestFailure> {
+    Ok(match env::var("INTEROP_TURNS") {
+        Ok(turns) => turns.parse()?,
+        Err(_) => 10,
+    })
+}
