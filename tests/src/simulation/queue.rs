@@ -1,0 +1,108 @@
+//! The queues of a run: elections, and the locks beside them. Each has its node, and the resource
+//! that is written to by those that lead or hold.
+
+use core::fmt;
+
+use election_core::Access;
+
+/// One of the elections, or of the locks, by its number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Queue(u8);
+
+/// What is queued for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    /// To lead.
+    Election,
+    /// To hold alone.
+    Lock,
+    /// To hold alone, or together with other readers.
+    SharedLock,
+}
+
+impl Queue {
+    pub(super) const FIRST: Self = Self(0);
+
+    /// All elections that a run may have.
+    pub(super) const ELECTIONS: [Self; 3] = [Self(0), Self(1), Self(2)];
+
+    /// All locks that a run may have.
+    pub(super) const LOCKS: [Self; 2] = [Self(3), Self(4)];
+
+    pub(super) const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
+
+    /// The election of this number, or the one that stands in for it among so many.
+    pub(super) fn election(number: u8, of: u8) -> Self {
+        Self(number % of.clamp(1, 3))
+    }
+
+    /// The lock of this number, or the one that stands in for it.
+    pub(super) fn lock(number: u8) -> Self {
+        let [first, second] = Self::LOCKS;
+        if number.is_multiple_of(2) { first } else { second }
+    }
+
+    /// The queue of this [number](Self::number).
+    pub(super) fn numbered(number: u8) -> Self {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::FIRST)
+    }
+
+    pub(super) const fn number(self) -> u8 {
+        self.0
+    }
+
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    pub(super) const fn kind(self) -> Kind {
+        match self.0 {
+            3 => Kind::Lock,
+            4 => Kind::SharedLock,
+            _ => Kind::Election,
+        }
+    }
+
+    /// The path of the node in which those that queue have their znodes.
+    pub(super) const fn node(self) -> &'static str {
+        match self.0 {
+            0 => "/election",
+            1 => "/election-2",
+            2 => "/election-3",
+            3 => "/lock",
+            _ => "/shared-lock",
+        }
+    }
+
+    /// What leaders and exclusive holders write to, under the guard of their znode.
+    pub(super) const fn resource(self) -> &'static str {
+        match self.0 {
+            0 => "/resource",
+            1 => "/resource-2",
+            2 => "/resource-3",
+            3 => "/resource-lock",
+            _ => "/resource-shared-lock",
+        }
+    }
+
+    /// The path of a child of the node.
+    pub(super) fn child(self, name: impl fmt::Display) -> String {
+        format!("{}/{name}", self.node())
+    }
+}
+
+impl Kind {
+    /// What can be asked for.
+    pub(super) const fn accesses(self) -> &'static [Access] {
+        match self {
+            Self::Election | Self::Lock => &[Access::Exclusive],
+            Self::SharedLock => &[Access::Exclusive, Access::Shared, Access::Shared],
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.node())
+    }
+}
