@@ -125,6 +125,11 @@ impl Candidates {
         self.nodes.get(queue_of(nominee).index())?.predecessor(nominee)
     }
 
+    /// The first that this contender cannot hold beside.
+    pub(in crate::simulation) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
+        self.nodes.get(queue_of(nominee).index())?.first_rival(nominee)
+    }
+
     /// How many have their turn.
     pub(in crate::simulation) fn front(&self, queue: Queue) -> usize {
         self.nodes.get(queue.index()).map_or(0, ElectionNode::front)

@@ -166,6 +166,12 @@ impl ElectionNode {
         before.max_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
     }
 
+    /// The first that this contender cannot hold beside.
+    pub(super) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
+        let rivals = self.known.iter().filter(|(_, other)| excludes(other.nominee, nominee));
+        rivals.min_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
+    }
+
     /// How many hold, or are about to: those that stand behind none that excludes them.
     pub(super) fn front(&self) -> usize {
         let known = self.known.values();

@@ -173,10 +173,9 @@ impl World<'_> {
         self.plan.settling_time() + locks.unwrap_or_default()
     }
 
-    /// Whether this znode is the first of the queue of this nominee, or contender.
+    /// Whether this znode is the first that excludes this contender: a reader does not know of the readers
+    /// that keep a writer from its turn.
     pub(super) fn is_first(&self, of: NomineeId, znode: &str) -> bool {
-        let queue = queue_of(of);
-        queue.kind() == Kind::Election
-            || self.candidates.in_order(queue).first().is_some_and(|first| *first == znode)
+        queue_of(of).kind() == Kind::Election || self.candidates.first_rival(of) == Some(znode)
     }
 }

@@ -227,7 +227,8 @@ impl World<'_> {
                 || traffic.checks > checks
             {
                 let detail = format!(
-                    "client {} in {} ms: {traffic:?}, at most {most} pings expected",
+                    "client {} in {} ms: {traffic:?}, at most {most} pings expected, {checks} checks, \
+                     {looks} looks of {nominees}",
                     client + 1,
                     span.as_millis()
                 );
