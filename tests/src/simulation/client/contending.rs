@@ -6,6 +6,7 @@ use election_core::{
 use zk_session::Instant;
 
 use super::observed::{Observed, Seen};
+use super::queued::Queued;
 use super::standing::Standing;
 use super::users::{Stand, Terms};
 use super::{Client, site};
@@ -41,6 +42,21 @@ impl Client {
             return;
         };
         self.withdraw(now, key);
+    }
+
+    /// A contender that waits though its deadline was over at this moment.
+    pub(in crate::simulation) fn overdue(&self, moment: Instant) -> Option<NomineeId> {
+        let is_overdue = |queued: Queued<'_>, seen: &Seen| {
+            let is_over = match seen.stand.terms {
+                Terms::Lock { deadline, .. } => deadline.is_some_and(|deadline| deadline < moment),
+                Terms::Nominee(_) => false,
+            };
+            is_over && queued.phase == Phase::Standing && !queued.holds()
+        };
+        let mut queued = self.queued();
+        let overdue = queued
+            .find(|(key, queued)| self.seen.get(key).is_some_and(|it| is_overdue(*queued, it)));
+        overdue.map(|(_, queued)| queued.id)
     }
 
     /// The contenders for locks whose znodes may be there.

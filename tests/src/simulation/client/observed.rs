@@ -91,13 +91,22 @@ pub(super) struct Seen {
     following: Option<(String, String)>,
     /// It has waited for another one.
     has_waited: bool,
+    /// It has been told that it holds.
+    pub(super) has_held: bool,
     /// Its user has withdrawn it.
     pub(super) was_withdrawn: bool,
 }
 
 impl Seen {
     pub(super) const fn new(stand: Stand) -> Self {
-        Self { stand, announced: None, following: None, has_waited: false, was_withdrawn: false }
+        Self {
+            stand,
+            announced: None,
+            following: None,
+            has_waited: false,
+            has_held: false,
+            was_withdrawn: false,
+        }
     }
 }
 
@@ -231,7 +240,7 @@ impl Seen {
     }
 
     fn noticed(
-        &self,
+        &mut self,
         now: Instant,
         (contender, notice): (NomineeId, LockNotice),
         observed: &mut Vec<Observed>,
@@ -240,6 +249,7 @@ impl Seen {
             observed.push(Observed::OutOfTerms { contender, what });
         }
         match notice {
+            LockNotice::Acquired(_) => self.has_held = true,
             LockNotice::Ended(LockEnd::NotAcquired(GaveUp::Busy, _)) => {
                 observed.push(Observed::FoundBusy { contender });
             }

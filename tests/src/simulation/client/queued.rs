@@ -16,6 +16,12 @@ pub(in crate::simulation) struct Queued<'a> {
     pub(in crate::simulation) znode: Option<&'a CandidateName>,
 }
 
+impl Queued<'_> {
+    pub(super) const fn holds(&self) -> bool {
+        matches!(self.role, Role::Leading { .. } | Role::Suspended { .. })
+    }
+}
+
 /// What a contender is, in the terms of a nominee.
 pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
     match state {

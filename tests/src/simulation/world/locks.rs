@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use election_core::{NomineeId, Notice, Role, Token};
+use zk_session::Instant;
 
 use super::{Event, World};
 use crate::simulation::checker::{Broken, name, nominee_id, queue_of};
@@ -17,6 +18,9 @@ const MOST_CONTENDERS: usize = 6;
 
 /// How long a lock is held at most from the calm on: all get their turn in time.
 const BRIEFLY: Duration = Duration::from_millis(200);
+
+/// A contender has given up so long after its deadline.
+const LATE: Duration = Duration::from_secs(1);
 
 impl World<'_> {
     /// A client contends once more; from the calm on, none does. What earlier processes have left in its
@@ -34,6 +38,14 @@ impl World<'_> {
         let Some(running) = &mut process.client else {
             return Ok(());
         };
+        // A process that comes late may be about to give up.
+        let overdue = Instant::since_origin(now.elapsed().saturating_sub(LATE));
+        if let Some(contender) = running.overdue(overdue) {
+            return Err((
+                Law::GaveUpAsTold,
+                format!("{} waits past its deadline", name(contender)),
+            ));
+        }
         if let Some(session) = running.session() {
             for path in self.candidates.of(session, &process.left_behind) {
                 running.operate(now, &Chore::Delete(path));
