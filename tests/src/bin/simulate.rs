@@ -206,9 +206,15 @@ fn summarise(tally: &Tally, wall: Duration) {
     );
     let locks = stats.locks;
     println!(
-        "locks: {} held alone, {} by readers, {} of them beside another reader; {} handed over, {} lost, \
-         {} given up",
-        locks.alone, locks.shared, locks.together, locks.handed_over, locks.lost, locks.gave_up,
+        "locks: {} held alone, {} by readers, {} of them beside another reader, {} permits; {} handed \
+         over, {} lost, {} given up",
+        locks.alone,
+        locks.shared,
+        locks.together,
+        locks.permits,
+        locks.handed_over,
+        locks.lost,
+        locks.gave_up,
     );
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");

@@ -28,8 +28,8 @@ pub(super) fn name(nominee: NomineeId) -> String {
     let queue = queue_of(nominee);
     let letter = match (queue.kind(), access_of(nominee)) {
         (Kind::Election, _) => 'n',
-        (Kind::Lock | Kind::SharedLock, Access::Exclusive) => 'c',
-        (Kind::Lock | Kind::SharedLock, Access::Shared) => 'r',
+        (_, Access::Exclusive) => 'c',
+        (_, Access::Shared) => 'r',
     };
     let name = format!("{letter}{}.{number}", u16::from(client) + 1);
     match queue {

@@ -34,7 +34,8 @@ use self::queued::Queued;
 use self::standing::Standing;
 pub(super) use self::users::{Chore, Nomination};
 use self::users::{GuardedWrite, Stand, Terms};
-use super::checker::Entry;
+use super::checker::{Entry, queue_of};
+use super::queue::Queue;
 use super::round::Round;
 
 type Host = RecipeHost<Standing, CallId, CallId>;
@@ -210,6 +211,13 @@ impl Client {
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
+    /// How many those are, a contender for a permit, who contends twice, for two.
+    pub(super) fn parts(&self) -> usize {
+        let parts =
+            self.nominees().map(|(id, _)| 1 + usize::from(queue_of(id) == Queue::SEMAPHORE));
+        parts.sum()
+    }
+
     /// Those that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
         let standing = self.queued().filter(|(_, queued)| queued.phase == Phase::Standing);
@@ -228,6 +236,8 @@ impl Client {
             Role::Following { predecessor, leader, .. } => {
                 predecessor == leader && is_first(queued.id, predecessor.as_str())
             }
+            // The next that gets a permit.
+            Role::Standing => queue_of(queued.id) == Queue::SEMAPHORE,
             _ => false,
         })
     }
@@ -249,8 +259,8 @@ fn config(settings: &Settings) -> Config {
 }
 
 /// Where those of a queue stand.
-fn site(queue: crate::simulation::queue::Queue) -> Arc<Site> {
-    let node = queue.node().parse().expect("it is a path");
+fn site(queue: Queue) -> Arc<Site> {
+    let node = queue.site().parse().expect("it is a path");
     let site = Site::new(&node, &Chroot::default());
     Arc::new(site.payload(Bytes::from_static(b"simulated")))
 }

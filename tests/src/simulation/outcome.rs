@@ -15,6 +15,8 @@ pub enum Law {
     OneValidLeader,
     /// Never two valid holders of a lock at one moment of true time, but for readers that share it.
     OneHolder,
+    /// Never more valid holders of permits than there are permits.
+    Permits,
     /// No contender gets a lock while one stands before it that excludes it.
     FirstInQueue,
     /// A contender gives up for the reason that it has: a lock that was not free, its deadline, its user.
@@ -87,6 +89,7 @@ impl fmt::Display for Law {
         f.write_str(match self {
             Self::OneValidLeader => "two valid leaders",
             Self::OneHolder => "two valid holders",
+            Self::Permits => "too many holders of permits",
             Self::FirstInQueue => "a lock out of turn",
             Self::GaveUpAsTold => "a contender that gives up for no reason",
             Self::TokensGrow => "a token that is not greater",
@@ -182,6 +185,8 @@ pub struct LockStats {
     pub shared: u64,
     /// How many of those began while another reader held it.
     pub together: u64,
+    /// Times that a contender held a permit.
+    pub permits: u64,
     /// Those that held a lock after they had waited for it.
     pub handed_over: u64,
     /// Those that gave up since the lock was not free, or since their deadline came.
@@ -195,6 +200,7 @@ impl AddAssign for LockStats {
         self.alone += other.alone;
         self.shared += other.shared;
         self.together += other.together;
+        self.permits += other.permits;
         self.handed_over += other.handed_over;
         self.gave_up += other.gave_up;
         self.lost += other.lost;

@@ -18,7 +18,14 @@ pub(super) enum Kind {
     Lock,
     /// To hold alone, or together with other readers.
     SharedLock,
+    /// To hold one of [`PERMITS`].
+    Semaphore,
+    /// The turn of a contender for a permit: not queued for by itself.
+    Turn,
 }
+
+/// How many permits a semaphore has.
+pub(super) const PERMITS: usize = 2;
 
 impl Queue {
     pub(super) const FIRST: Self = Self(0);
@@ -26,10 +33,17 @@ impl Queue {
     /// All elections that a run may have.
     pub(super) const ELECTIONS: [Self; 3] = [Self(0), Self(1), Self(2)];
 
-    /// All locks that a run may have.
-    pub(super) const LOCKS: [Self; 2] = [Self(3), Self(4)];
+    /// The locks of a run that has any, and its semaphore.
+    pub(super) const LOCKS: [Self; 3] = [Self(3), Self(4), Self::SEMAPHORE];
 
-    pub(super) const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
+    /// The semaphore, by the node of its permits.
+    pub(super) const SEMAPHORE: Self = Self(5);
+
+    /// The turns of its contenders.
+    pub(super) const TURNS: Self = Self(6);
+
+    pub(super) const ALL: [Self; 7] =
+        [Self(0), Self(1), Self(2), Self(3), Self(4), Self::SEMAPHORE, Self::TURNS];
 
     /// The election of this number, or the one that stands in for it among so many.
     pub(super) fn election(number: u8, of: u8) -> Self {
@@ -38,8 +52,12 @@ impl Queue {
 
     /// The lock of this number, or the one that stands in for it.
     pub(super) fn lock(number: u8) -> Self {
-        let [first, second] = Self::LOCKS;
-        if number.is_multiple_of(2) { first } else { second }
+        let [first, second, third] = Self::LOCKS;
+        match number % 3 {
+            0 => first,
+            1 => second,
+            _ => third,
+        }
     }
 
     /// The queue of this [number](Self::number).
@@ -59,6 +77,8 @@ impl Queue {
         match self.0 {
             3 => Kind::Lock,
             4 => Kind::SharedLock,
+            5 => Kind::Semaphore,
+            6 => Kind::Turn,
             _ => Kind::Election,
         }
     }
@@ -70,7 +90,17 @@ impl Queue {
             1 => "/election-2",
             2 => "/election-3",
             3 => "/lock",
-            _ => "/shared-lock",
+            4 => "/shared-lock",
+            5 => "/semaphore/leases",
+            _ => "/semaphore/locks",
+        }
+    }
+
+    /// Where the recipe stands that queues in it.
+    pub(super) const fn site(self) -> &'static str {
+        match self.kind() {
+            Kind::Semaphore | Kind::Turn => "/semaphore",
+            Kind::Election | Kind::Lock | Kind::SharedLock => self.node(),
         }
     }
 
@@ -81,7 +111,9 @@ impl Queue {
             1 => "/resource-2",
             2 => "/resource-3",
             3 => "/resource-lock",
-            _ => "/resource-shared-lock",
+            4 => "/resource-shared-lock",
+            5 => "/resource-semaphore",
+            _ => "/resource-turns",
         }
     }
 
@@ -95,7 +127,7 @@ impl Kind {
     /// What can be asked for.
     pub(super) const fn accesses(self) -> &'static [Access] {
         match self {
-            Self::Election | Self::Lock => &[Access::Exclusive],
+            Self::Election | Self::Lock | Self::Semaphore | Self::Turn => &[Access::Exclusive],
             Self::SharedLock => &[Access::Exclusive, Access::Shared, Access::Shared],
         }
     }

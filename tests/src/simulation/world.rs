@@ -111,7 +111,7 @@ pub(super) struct World<'p> {
     /// Elections whose node has no number left.
     exhausted: BTreeSet<Queue>,
     /// Of each queue.
-    holders: [Holders; 5],
+    holders: [Holders; 7],
     /// Those that are valid after a step.
     valid: Vec<Valid>,
     candidates: Candidates,
@@ -136,7 +136,8 @@ pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     for (queue, holders) in Queue::ALL.into_iter().zip(&holders) {
         match queue.kind() {
             Kind::Election => stats.elections += holders.alone,
-            Kind::Lock | Kind::SharedLock => {
+            Kind::Lock | Kind::SharedLock | Kind::Semaphore | Kind::Turn => {
+                stats.locks.permits += holders.permits;
                 stats.locks.alone += holders.alone;
                 stats.locks.shared += holders.shared;
                 stats.locks.together += holders.together;

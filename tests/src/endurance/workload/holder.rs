@@ -12,12 +12,12 @@ use super::worker::{Worker, Written};
 use crate::history::now;
 
 /// A lock that is held alone.
-pub const LOCK: &str = "/lock";
+pub(super) const LOCK: &str = "/lock";
 /// A lock that readers share.
-pub const SHARED_LOCK: &str = "/shared-lock";
+pub(super) const SHARED_LOCK: &str = "/shared-lock";
 
 /// Where those write that hold this lock alone.
-pub const fn seals(lock: &str) -> &'static str {
+pub(in crate::endurance) const fn seals(lock: &str) -> &'static str {
     match lock.as_bytes() {
         b"/lock" => "/seals-lock",
         _ => "/seals-shared-lock",

@@ -38,8 +38,13 @@ impl Candidates {
         nominee: NomineeId,
         session: Option<SessionId>,
     ) -> Result<(), Broken> {
-        let node = self.nodes.get_mut(queue_of(nominee).index());
-        node.map_or(Ok(()), |node| node.departed(nominee, session))
+        let queue = queue_of(nominee);
+        let nodes = self.nodes.iter_mut();
+        // A contender for a permit has its turn beside it.
+        let mut of_it = nodes.filter(|node| {
+            node.queue == queue || queue == Queue::SEMAPHORE && node.queue == Queue::TURNS
+        });
+        of_it.try_for_each(|node| node.departed(nominee, session))
     }
 
     /// An operator asks for the deletion of a candidate.
@@ -115,6 +120,13 @@ impl Candidates {
         node.is_some_and(|node| node.has_queued(nominee))
     }
 
+    /// How many permits stand that were made before this one.
+    pub(in crate::simulation) fn permits_before(&self, token: Token) -> usize {
+        let node = self.nodes.get(Queue::SEMAPHORE.index());
+        let known = node.into_iter().flat_map(|node| node.known().values());
+        known.filter(|known| known.czxid.get() < token.get()).count()
+    }
+
     /// One that stands before the znode of this contender with this token, and excludes it.
     pub(in crate::simulation) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
         self.nodes.get(queue_of(own).index())?.rival_before(own, token)
@@ -122,7 +134,11 @@ impl Candidates {
 
     /// The one that this contender waits for, as things stand.
     pub(in crate::simulation) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
-        self.nodes.get(queue_of(nominee).index())?.predecessor(nominee)
+        let queue = match queue_of(nominee) {
+            Queue::SEMAPHORE => Queue::TURNS,
+            queue => queue,
+        };
+        self.nodes.get(queue.index())?.predecessor(nominee)
     }
 
     /// The first that this contender cannot hold beside.

@@ -6,7 +6,7 @@ use election_core::{Access, NomineeId, Token};
 
 use super::{Broken, access_of, name};
 use crate::simulation::outcome::Law;
-use crate::simulation::queue::{Kind, Queue};
+use crate::simulation::queue::{Kind, PERMITS, Queue};
 
 /// A leader, or a holder, that would answer "yes" if it was asked at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(in crate::simulation) struct Holders {
     kind: Kind,
     /// The one that held alone last.
     last: Option<Valid>,
-    /// Readers since then.
+    /// Readers since then; of a semaphore, all that have held.
     readers: BTreeSet<Token>,
     /// The greatest token of a reader.
     last_reader: Option<Token>,
@@ -35,6 +35,8 @@ pub(in crate::simulation) struct Holders {
     pub(in crate::simulation) shared: u64,
     /// How many of those began while another one held.
     pub(in crate::simulation) together: u64,
+    /// How many have held a permit.
+    pub(in crate::simulation) permits: u64,
 }
 
 impl Holders {
@@ -47,6 +49,7 @@ impl Holders {
             alone: 0,
             shared: 0,
             together: 0,
+            permits: 0,
         }
     }
 
@@ -55,6 +58,9 @@ impl Holders {
         &mut self,
         valid: impl Iterator<Item = Valid>,
     ) -> Result<(), Broken> {
+        if self.kind == Kind::Semaphore {
+            return self.permits(valid);
+        }
         let (mut alone, mut reader) = (None, None);
         let mut readers = 0_u64;
         for holder in valid {
@@ -75,10 +81,23 @@ impl Holders {
         alone.map_or(Ok(()), |holder| self.alone(holder))
     }
 
+    /// No more hold than there are permits.
+    fn permits(&mut self, valid: impl Iterator<Item = Valid>) -> Result<(), Broken> {
+        let mut count = 0;
+        for holder in valid {
+            count += 1;
+            if count > PERMITS {
+                return Err((Law::Permits, format!("{} beside {PERMITS}", show(holder))));
+            }
+            self.permits += u64::from(self.readers.insert(holder.token));
+        }
+        Ok(())
+    }
+
     const fn law(&self) -> Law {
         match self.kind {
             Kind::Election => Law::OneValidLeader,
-            Kind::Lock | Kind::SharedLock => Law::OneHolder,
+            Kind::Lock | Kind::SharedLock | Kind::Semaphore | Kind::Turn => Law::OneHolder,
         }
     }
 

@@ -1,7 +1,10 @@
-//! Contending for locks.
+//! Contending for locks, and for permits.
+
+use core::num::NonZeroU32;
 
 use election_core::{
-    Access, GaveUp, Lock, LockEnd, LockNotice, LockOptions, NomineeId, Phase, WhenBusy,
+    Access, GaveUp, Lock, LockEnd, LockNotice, LockOptions, NomineeId, Phase, Semaphore,
+    SemaphoreOptions, WhenBusy,
 };
 use zk_session::Instant;
 
@@ -12,7 +15,7 @@ use super::users::{Stand, Terms};
 use super::{Client, site};
 use crate::simulation::checker::Entry;
 use crate::simulation::locks::Claim;
-use crate::simulation::queue::Kind;
+use crate::simulation::queue::{Kind, PERMITS};
 
 impl Client {
     /// Contends for a lock.
@@ -20,14 +23,25 @@ impl Client {
         if self.is_closed() {
             return;
         }
+        if claim.queue.kind() == Kind::Semaphore {
+            let permits = u32::try_from(PERMITS).ok().and_then(NonZeroU32::new);
+            let options = SemaphoreOptions::new(permits.unwrap_or(NonZeroU32::MIN));
+            let options = SemaphoreOptions { when_busy: claim.when_busy, ..options };
+            let semaphore = Standing::Semaphore(Semaphore::new(id, options));
+            return self.contend_as(now, (id, claim), semaphore);
+        }
         let options = match (claim.queue.kind(), claim.access) {
             (Kind::SharedLock, Access::Exclusive) => LockOptions::write(),
             (Kind::SharedLock, Access::Shared) => LockOptions::read(),
-            (Kind::Lock | Kind::Election, _) => LockOptions::exclusive(),
+            _ => LockOptions::exclusive(),
         };
         let options = LockOptions { when_busy: claim.when_busy, ..options };
         let lock = Lock::new(id, options).expect("the format has ids, and what is wanted");
-        let key = self.host.stand(now, Standing::Lock(lock), site(claim.queue));
+        self.contend_as(now, (id, claim), Standing::Lock(lock));
+    }
+
+    fn contend_as(&mut self, now: Instant, (id, claim): (NomineeId, Claim), contender: Standing) {
+        let key = self.host.stand(now, contender, site(claim.queue));
         let deadline = claim.deadline.map(|within| now + within);
         self.host.set_deadline(key, deadline);
         let stand = Stand { id, queue: claim.queue, terms: Terms::Lock { claim, deadline } };

@@ -2,7 +2,7 @@
 
 use election_core::{
     CandidateName, End, LockEnd, LockFailure, LockNotice, LockState, NominationError, NomineeId,
-    Notice, Phase, Role,
+    Notice, Phase, Role, SemaphoreState,
 };
 
 /// A nominee, or a contender for a lock.
@@ -32,6 +32,21 @@ pub(super) const fn role_of(state: LockState<'_>) -> Role<'_> {
         LockState::Suspended { token } => Role::Suspended { token },
         LockState::Leaving => Role::Leaving,
         LockState::Ended(end) => Role::Ended(end_of(end)),
+    }
+}
+
+/// The same of one that wants a permit. The next one has its turn, and waits for a permit.
+pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
+    match state {
+        SemaphoreState::Connecting => Role::Connecting,
+        SemaphoreState::Queueing | SemaphoreState::Next => Role::Standing,
+        SemaphoreState::Waiting { behind } => {
+            Role::Following { predecessor: behind, leader: behind }
+        }
+        SemaphoreState::Held { token } => Role::Leading { token },
+        SemaphoreState::Suspended { token } => Role::Suspended { token },
+        SemaphoreState::Leaving => Role::Leaving,
+        SemaphoreState::Ended(end) => Role::Ended(end_of(end)),
     }
 }
 

@@ -1,10 +1,12 @@
 //! What stands on a client's sessions: nominees, contenders for locks, and players of a recipe that
 //! none of the published crates knows.
 
-use election_core::{Event, Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Ticket, Znode};
+use election_core::{
+    Event, Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState,
+    Ticket, Znode,
+};
 
-use super::queued::{Queued, role_of};
-
+use super::queued::{Queued, role_at_semaphore, role_of};
 use crate::toy::Player;
 
 /// A recipe of a simulated client.
@@ -13,6 +15,7 @@ use crate::toy::Player;
 pub(in crate::simulation) enum Standing {
     Nominee(Nominee),
     Lock(Lock),
+    Semaphore(Semaphore),
     Player(Player),
 }
 
@@ -40,6 +43,15 @@ impl Standing {
                 phase: lock.phase(),
                 znode: lock.znode(),
             }),
+            Self::Semaphore(semaphore) => Some(Queued {
+                id: semaphore.id(),
+                role: role_at_semaphore(semaphore.state()),
+                phase: semaphore.phase(),
+                znode: match semaphore.state() {
+                    SemaphoreState::Waiting { .. } => semaphore.turn_znode(),
+                    _ => semaphore.znode(),
+                },
+            }),
             Self::Player(_) => None,
         }
     }
@@ -52,6 +64,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => told(nominee.handle_event(event), StandingNotice::Nominee),
             Self::Lock(lock) => told(lock.handle_event(event), StandingNotice::Lock),
+            Self::Semaphore(semaphore) => told(semaphore.handle_event(event), StandingNotice::Lock),
             Self::Player(player) => told(player.handle_event(event), StandingNotice::Player),
         }
     }
@@ -60,6 +73,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => told(nominee.withdraw(), StandingNotice::Nominee),
             Self::Lock(lock) => told(lock.withdraw(), StandingNotice::Lock),
+            Self::Semaphore(semaphore) => told(semaphore.withdraw(), StandingNotice::Lock),
             Self::Player(player) => told(player.withdraw(), StandingNotice::Player),
         }
     }
@@ -68,6 +82,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => nominee.phase(),
             Self::Lock(lock) => lock.phase(),
+            Self::Semaphore(semaphore) => semaphore.phase(),
             Self::Player(player) => player.phase(),
         }
     }
@@ -76,6 +91,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => nominee.hold(),
             Self::Lock(lock) => lock.hold(),
+            Self::Semaphore(semaphore) => semaphore.hold(),
             Self::Player(player) => player.hold(),
         }
     }
@@ -84,6 +100,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => nominee.heartbeat(),
             Self::Lock(lock) => lock.heartbeat(),
+            Self::Semaphore(semaphore) => semaphore.heartbeat(),
             Self::Player(player) => player.heartbeat(),
         }
     }
@@ -92,6 +109,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => nominee.awaits_change(ticket),
             Self::Lock(lock) => lock.awaits_change(ticket),
+            Self::Semaphore(semaphore) => semaphore.awaits_change(ticket),
             Self::Player(player) => player.awaits_change(ticket),
         }
     }
@@ -100,6 +118,7 @@ impl Recipe for Standing {
         match self {
             Self::Nominee(nominee) => nominee.waits_for_look(),
             Self::Lock(lock) => lock.waits_for_look(),
+            Self::Semaphore(semaphore) => semaphore.waits_for_look(),
             Self::Player(player) => player.waits_for_look(),
         }
     }

@@ -12,9 +12,9 @@ use zk_jute::{Vector, Version};
 use zk_session::Instant;
 
 use super::Client;
-use crate::simulation::checker::access_of;
+use crate::simulation::checker::{access_of, queue_of};
 use crate::simulation::locks::Claim;
-use crate::simulation::queue::Queue;
+use crate::simulation::queue::{Kind, Queue};
 
 /// A nomination, or a contender for a lock, as its user asks for it.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,9 @@ impl Client {
             let Grant::Announced { token } = *self.host.view(key)?.grant else {
                 return None;
             };
-            let candidate = queued.znode.filter(|_| access_of(queued.id) == Access::Exclusive)?;
+            let is_alone = access_of(queued.id) == Access::Exclusive
+                && queue_of(queued.id).kind() != Kind::Semaphore;
+            let candidate = queued.znode.filter(|_| is_alone)?;
             let candidate = candidate.clone();
             Some(GuardedWrite { due: now + wait, key, token, candidate })
         });

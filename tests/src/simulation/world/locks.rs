@@ -10,7 +10,7 @@ use crate::simulation::checker::{Broken, name, nominee_id, queue_of};
 use crate::simulation::client::{Chore, Client, Observed};
 use crate::simulation::locks::{Claim, InTheEnd};
 use crate::simulation::outcome::Law;
-use crate::simulation::queue::{Kind, Queue};
+use crate::simulation::queue::{Kind, PERMITS, Queue};
 use crate::simulation::server::Condition;
 
 /// Contenders of one client for all locks.
@@ -110,7 +110,8 @@ impl World<'_> {
             Observed::TimedOut { .. } => self.stats.locks.gave_up += 1,
             Observed::FoundBusy { contender } => {
                 self.stats.locks.gave_up += 1;
-                if !self.candidates.has_queued(*contender) {
+                let is_lock = queue_of(*contender) != Queue::SEMAPHORE;
+                if is_lock && !self.candidates.has_queued(*contender) {
                     let detail = format!("{} found a free lock busy", name(*contender));
                     return Err((Law::GaveUpAsTold, detail));
                 }
@@ -136,6 +137,11 @@ impl World<'_> {
 
     /// A contender gets its lock: none stands before it that excludes it, whatever was shown to it.
     fn check_turn(&self, contender: NomineeId, token: Token) -> Result<(), Broken> {
+        if queue_of(contender) == Queue::SEMAPHORE {
+            let before = self.candidates.permits_before(token);
+            let detail = || format!("{} behind {before} of {PERMITS}", name(contender));
+            return if before < PERMITS { Ok(()) } else { Err((Law::FirstInQueue, detail())) };
+        }
         match self.candidates.rival_before(contender, token) {
             Some(rival) => {
                 let detail = format!("{} while {rival} stands", name(contender));
@@ -149,7 +155,7 @@ impl World<'_> {
     /// each for the nearest contender that excludes it, and nothing is left of those that are gone.
     pub(super) fn unsettled_lock(&self, queue: Queue) -> Option<String> {
         let locks = self.plan.locks?;
-        let (mut standing, mut holding) = (0, 0);
+        let (mut standing, mut holding, mut next) = (0, 0, 0);
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
         let is_of = |contender: NomineeId| queue_of(contender) == queue;
         for (contender, role) in clients.flat_map(Client::nominees).filter(|(id, _)| is_of(*id)) {
@@ -158,10 +164,18 @@ impl World<'_> {
                 Role::Leading { .. } => holding += 1,
                 Role::Following { predecessor, .. }
                     if self.candidates.predecessor(contender) == Some(predecessor.as_str()) => {}
+                // It has its turn, and no permit is free.
+                Role::Standing if queue == Queue::SEMAPHORE => next += 1,
                 other => return Some(format!("{} is {other:?}", name(contender))),
             }
         }
-        let front = self.candidates.front(queue);
+        let front = match queue {
+            Queue::SEMAPHORE => PERMITS.min(standing),
+            queue => self.candidates.front(queue),
+        };
+        if next > 1 || next > 0 && holding < front {
+            return Some(format!("{next} are about to take a permit beside {holding}"));
+        }
         let valid = self.processes.iter().flat_map(|process| process.valid(self.now));
         let valid = valid.filter(|(contender, _)| is_of(*contender)).count();
         let is_proved = valid == holding || valid < holding && self.is_told_to_wait(queue);
@@ -169,7 +183,14 @@ impl World<'_> {
             let counted = format!("{holding} hold, {valid} of them validly, where {front} are to");
             return Some(format!("{counted}, of {standing}, in {queue}"));
         }
-        let znodes = self.candidates.count(queue);
+        let znodes = match queue {
+            // Those that wait for their turn, and the next one by both.
+            Queue::SEMAPHORE => {
+                let znodes = self.candidates.count(queue) + self.candidates.count(Queue::TURNS);
+                znodes.saturating_sub(next)
+            }
+            queue => self.candidates.count(queue),
+        };
         if znodes != standing {
             return Some(format!("{standing} contenders have {znodes} znodes in {queue}"));
         }
@@ -188,6 +209,8 @@ impl World<'_> {
     /// Whether this znode is the first that excludes this contender: a reader does not know of the readers
     /// that keep a writer from its turn.
     pub(super) fn is_first(&self, of: NomineeId, znode: &str) -> bool {
-        queue_of(of).kind() == Kind::Election || self.candidates.first_rival(of) == Some(znode)
+        queue_of(of).kind() == Kind::Election
+            || queue_of(of) == Queue::SEMAPHORE
+            || self.candidates.first_rival(of) == Some(znode)
     }
 }

@@ -202,7 +202,7 @@ impl World<'_> {
             let most = u32::try_from(span.as_millis() / interval).unwrap_or(u32::MAX) + 2;
             let looks = span.as_millis() * 4 / 3 / self.plan.look_every.as_millis().max(1) + 1;
             let looks = u32::try_from(looks).unwrap_or(u32::MAX);
-            let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
+            let nominees = process.client.as_ref().map_or(0, Client::parts);
             let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
             // A lease that cannot be kept is proved anew again and again.
             let beats = if self.plan.is_prompt() { 2 * most } else { 3 * most };

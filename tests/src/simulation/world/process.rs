@@ -137,7 +137,7 @@ impl Process {
             } => {
                 match queue_of(*nominee).kind() {
                     Kind::Election => self.candidates_gone += 1,
-                    Kind::Lock | Kind::SharedLock => self.contenders_gone += 1,
+                    _ => self.contenders_gone += 1,
                 }
                 self.promoted.remove(nominee);
             }
