@@ -131,6 +131,7 @@ fn assert_struck(summary: &Summary) {
     assert!(summary.unknown > 0 && summary.watches_lost > 0, "{summary}");
     assert!(summary.changes_told >= 50 && summary.gaps > 0 && summary.views_lost > 0, "{summary}");
     assert!(summary.leaders >= 2, "{summary}");
+    assert!(summary.held.iter().all(|times| *times >= 20), "{summary}");
 }
 
 fn number(variable: &str) -> Result<Option<u64>, core::num::ParseIntError> {

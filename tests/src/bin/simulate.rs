@@ -204,6 +204,18 @@ fn summarise(tally: &Tally, wall: Duration) {
          read-only servers",
         stats.calls, stats.calls_refused, stats.watches_told, stats.read_only_connections,
     );
+    let locks = stats.locks;
+    println!(
+        "locks: {} held alone, {} by readers, {} of them beside another reader, {} permits; {} handed \
+         over, {} lost, {} given up",
+        locks.alone,
+        locks.shared,
+        locks.together,
+        locks.permits,
+        locks.handed_over,
+        locks.lost,
+        locks.gave_up,
+    );
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

@@ -7,7 +7,7 @@ use election_tokio::{Client, CreateMode, Error};
 use super::laws::seals::Seal;
 use super::laws::writes::Entry;
 use super::workload::{
-    ELECTION, FLAGS, ITEMS, LEDGER, PAIRS, SEALS, left, marks, page_path, right,
+    ELECTION, FLAGS, ITEMS, LEDGER, LOCKS, PAIRS, SEALS, left, marks, page_path, right, seals,
 };
 use crate::election::{LASTING, connect};
 use crate::failure::{TestFailure, TestResult};
@@ -24,6 +24,8 @@ pub struct Archive {
     pub found: Vec<(Entry, String)>,
     /// What leaders wrote, in order.
     pub seals: Vec<Seal>,
+    /// What those wrote that held a lock alone, by lock.
+    pub seals_of_locks: [Vec<Seal>; 2],
 }
 
 /// Two znodes that were to be written together were not.
@@ -45,7 +47,7 @@ pub struct LeftBehind(Vec<String>);
 /// Creates the znodes that the workload starts from.
 pub(super) async fn lay_out(servers: &str) -> TestResult {
     let client = connect(servers, LASTING).await?;
-    for path in [LEDGER, ITEMS, FLAGS, SEALS] {
+    for path in [LEDGER, ITEMS, FLAGS, SEALS].into_iter().chain(LOCKS.map(seals)) {
         create(&client, path).await?;
     }
     create(&client, &page_path(0)).await?;
@@ -83,15 +85,27 @@ impl Archive {
                 archive.found.push((text(client, &item).await?.1.parse()?, item));
             }
         }
-        for path in children(client, SEALS).await? {
-            let seal: Seal = text(client, &path).await?.1.parse()?;
-            archive.found.push((seal.entry, path));
-            archive.seals.push(seal);
+        archive.seals = archive.read_seals(client, SEALS).await?;
+        for (at, lock) in LOCKS.into_iter().enumerate() {
+            let seals_of_lock = archive.read_seals(client, seals(lock)).await?;
+            if let Some(kept) = archive.seals_of_locks.get_mut(at) {
+                *kept = seals_of_lock;
+            }
         }
         for pair in PAIRS {
             check_pair(client, pair).await?;
         }
         Ok(archive)
+    }
+
+    async fn read_seals(&mut self, client: &Client, at: &str) -> Result<Vec<Seal>, TestFailure> {
+        let mut seals = Vec::new();
+        for path in children(client, at).await? {
+            let seal: Seal = text(client, &path).await?.1.parse()?;
+            self.found.push((seal.entry, path));
+            seals.push(seal);
+        }
+        Ok(seals)
     }
 }
 
@@ -114,7 +128,7 @@ async fn check_pair(client: &Client, pair: &str) -> TestResult {
 ///
 /// [`LeftBehind`], or an ephemeral znode outlives its session.
 pub async fn clear(client: &Client) -> TestResult {
-    for path in [FLAGS, ELECTION] {
+    for path in [FLAGS, ELECTION].into_iter().chain(LOCKS) {
         let what = format!("nothing is left in {path}");
         eventually_async(PATIENCE, &what, async || {
             client.sync(path).await.is_ok()
@@ -122,7 +136,12 @@ pub async fn clear(client: &Client) -> TestResult {
         })
         .await?;
     }
-    for path in [LEDGER, ITEMS, FLAGS, SEALS, ELECTION].into_iter().chain(PAIRS) {
+    for path in [LEDGER, ITEMS, FLAGS, SEALS, ELECTION]
+        .into_iter()
+        .chain(PAIRS)
+        .chain(LOCKS)
+        .chain(LOCKS.map(seals))
+    {
         match client.delete_tree(path).await {
             Err(error) if !error.is_no_node() => return Err(error.into()),
             Ok(_) | Err(_) => {}

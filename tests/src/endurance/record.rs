@@ -1,5 +1,6 @@
 //! What clients note down.
 
+use super::laws::holds::Hold;
 use super::laws::orders::Committed;
 use super::laws::reads::Sighting;
 use super::laws::views::View;
@@ -19,6 +20,8 @@ pub struct Record {
     pub vigils: Vec<Vigil>,
     /// Each watch that stays.
     pub views: Vec<View>,
+    /// Each time that a lock was held.
+    pub holds: Vec<Hold>,
 }
 
 impl Record {
@@ -29,5 +32,6 @@ impl Record {
         self.sightings.extend(other.sightings);
         self.vigils.extend(other.vigils);
         self.views.extend(other.views);
+        self.holds.extend(other.holds);
     }
 }

@@ -11,7 +11,7 @@ use fastrand::Rng;
 use super::archive::{self, Archive};
 use super::faults::{Fault, schedule};
 use super::laws::writes::Outcome;
-use super::laws::{orders, reads, seals, views, vigils, writes};
+use super::laws::{holds, orders, reads, seals, views, vigils, writes};
 use super::verdict::{self, Verdict};
 use super::workload::Crew;
 use super::{Record, Summary, trees};
@@ -41,6 +41,9 @@ pub enum BrokenLaw {
     /// That of guarded writes.
     #[error(transparent)]
     Seals(#[from] seals::Violation),
+    /// That of locks.
+    #[error(transparent)]
+    Holds(#[from] holds::Violation),
     /// That of leaders.
     #[error(transparent)]
     Leaders(#[from] Contradiction),
@@ -157,6 +160,8 @@ fn check(record: &Record, history: &History, archive: &Archive) -> Result<usize,
     vigils::check(&record.vigils)?;
     views::check(&record.views)?;
     seals::check(&archive.seals)?;
+    archive.seals_of_locks.iter().try_for_each(|seals| seals::check(seals))?;
+    holds::check(&record.holds)?;
     Ok(history.tenures()?.len())
 }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::Record;
+use super::laws::holds::Want;
 use super::laws::views::{self, Note};
 use super::laws::vigils::Ending;
 use super::laws::writes::Outcome;
@@ -40,6 +41,8 @@ pub struct Summary {
     pub gaps: usize,
     /// Those of them that were lost with their session.
     pub views_lost: usize,
+    /// Times that a lock was held alone, and by a reader.
+    pub held: [usize; 2],
     /// Leaders.
     pub leaders: usize,
     /// What became of each client's connection.
@@ -77,6 +80,8 @@ impl Summary {
                 .iter()
                 .filter(|view| matches!(view.ending, views::Ending::Lost { .. }))
                 .count(),
+            held: [Want::Write, Want::Read]
+                .map(|want| record.holds.iter().filter(|hold| hold.want == want).count()),
             leaders: 0,
             connections,
         }
@@ -100,7 +105,7 @@ impl fmt::Display for Summary {
             formatter,
             "{} faults, no leader for {:.1} s at most; {} writes acknowledged, {} unknown ({} of them done), {} not done; {} \
              sightings; {} events ({} without a zxid), {} watches lost; {} changes told by watches that stay, \
-             {} gaps, {} of them lost; {} leaders; {} clients, {} reconnects, {} brief and {} lasting sessions expired",
+             {} gaps, {} of them lost; {} leaders; locks held {} times alone and {} times by readers; {} clients, {} reconnects, {} brief and {} lasting sessions expired",
             self.faults,
             self.longest_outage.as_secs_f64(),
             self.acknowledged,
@@ -115,6 +120,8 @@ impl fmt::Display for Summary {
             self.gaps,
             self.views_lost,
             self.leaders,
+            self.held[0],
+            self.held[1],
             self.connections.len(),
             self.reconnects(),
             self.expiries(Patience::Brief),

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use super::archive::{LeftBehind, Torn};
 use super::evidence::{Effect, Finding, findings, log_name};
-use super::laws::{reads, seals, views, vigils, writes};
+use super::laws::{holds, reads, seals, views, vigils, writes};
 use super::{BrokenLaw, Diverged, Record, Summary};
 use crate::failure::TestFailure;
 use crate::history::{self, Contradiction};
@@ -141,9 +141,10 @@ impl BrokenLaw {
             Self::Reads(
                 reads::Violation::Divergent { .. } | reads::Violation::BackInTime { .. },
             )
-            // The session or the candidate of a leader is lost, or the end of one.
+            // The session or the znode of a leader, or of a holder, is lost, or the end of one.
             | Self::Seals(seals::Violation::OutOfOrder { .. })
-            | Self::Leaders(Contradiction::TwoLeaders { .. }) => true,
+            | Self::Leaders(Contradiction::TwoLeaders { .. })
+            | Self::Holds(holds::Violation::TwoHolders { .. }) => true,
             Self::Vigils(violation) => matches!(
                 violation.breach,
                 vigils::Breach::Overtaken | vigils::Breach::Late { .. } | vigils::Breach::Missed
@@ -154,7 +155,11 @@ impl BrokenLaw {
             ),
             // What is there although it was refused, twice, elsewhere, or under a token or a zxid that
             // is not its own was not lost.
-            Self::Writes(_) | Self::Orders(_) | Self::Seals(_) | Self::Leaders(_) => false,
+            Self::Writes(_)
+            | Self::Orders(_)
+            | Self::Seals(_)
+            | Self::Leaders(_)
+            | Self::Holds(_) => false,
         };
         some_time.then_some(Duration::ZERO)
     }

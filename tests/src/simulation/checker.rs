@@ -4,86 +4,61 @@ mod candidates;
 mod conduct;
 mod contract;
 mod election_node;
+mod holders;
 
-use election_core::{NomineeId, Token};
+use election_core::{Access, NomineeId};
 
 pub(super) use self::candidates::Candidates;
 pub(super) use self::conduct::Conduct;
 pub(super) use self::contract::{Contract, Entry, ServerKind, WatchKind};
 pub(super) use self::election_node::Change;
-use super::election::Election;
+pub(super) use self::holders::{Holders, Valid};
 use super::outcome::Law;
+use super::queue::{Kind, Queue};
 
 /// A law that a step broke, and how.
 pub(super) type Broken = (Law, String);
 
-/// A leader that would answer "yes" if it was asked at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Valid {
-    pub(super) nominee: NomineeId,
-    pub(super) token: Token,
-}
-
-/// The leaders of one election that were valid so far.
-///
-/// Validity begins only by something that a client takes in, and ends by that or by its clock. So
-/// if two leaders are valid at any moment, they are so right after the step by which the later of
-/// the two became valid, and looking after each step misses nothing.
-#[derive(Debug, Default)]
-pub(super) struct Leaders {
-    last: Option<Valid>,
-    pub(super) elections: u64,
-}
-
-impl Leaders {
-    /// Takes in who is valid right now.
-    pub(super) fn check(&mut self, valid: impl Iterator<Item = Valid>) -> Result<(), Broken> {
-        let mut only = None;
-        for leader in valid {
-            if let Some(other) = only.replace(leader) {
-                return Err((Law::OneValidLeader, format!("{} and {}", show(other), show(leader))));
-            }
-        }
-        let Some(leader) = only else {
-            return Ok(());
-        };
-        match self.last {
-            Some(last) if last == leader => {}
-            Some(last) if leader.token <= last.token => {
-                return Err((Law::TokensGrow, format!("{} after {}", show(leader), show(last))));
-            }
-            Some(_) | None => {
-                self.last = Some(leader);
-                self.elections += 1;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn show(Valid { nominee, token }: Valid) -> String {
-    format!("{} with token {token:?}", name(nominee))
-}
-
-/// Nominees are called after their client and how many it had before, and after the election if
-/// that is not the first: the second of client 3 is `n3.2`, or `n3.2 of /election-2`.
+/// Nominees are called after their client and how many it had before, and after the queue if that is
+/// not the first election: the second of client 3 is `n3.2`, or `n3.2 of /election-2`; a contender for
+/// a lock is `c3.2 of /lock`, a reader `r3.2 of /shared-lock`.
 pub(super) fn name(nominee: NomineeId) -> String {
     let [client, _, high, low, ..] = nominee.to_bytes();
     let number = u16::from_be_bytes([high, low]);
-    let name = format!("n{}.{number}", u16::from(client) + 1);
-    match election_of(nominee) {
-        Election::FIRST => name,
-        election => format!("{name} of {election}"),
+    let queue = queue_of(nominee);
+    let letter = match (queue.kind(), access_of(nominee)) {
+        (Kind::Election, _) => 'n',
+        (_, Access::Exclusive) => 'c',
+        (_, Access::Shared) => 'r',
+    };
+    let name = format!("{letter}{}.{number}", u16::from(client) + 1);
+    match queue {
+        Queue::FIRST => name,
+        queue => format!("{name} of {queue}"),
     }
 }
 
-/// The election that the nominee stands in.
-pub(super) fn election_of(nominee: NomineeId) -> Election {
-    let [_, election, ..] = nominee.to_bytes();
-    Election::nth(election, u8::MAX)
+/// What the nominee, or the contender, queues in.
+pub(super) fn queue_of(nominee: NomineeId) -> Queue {
+    let [_, queue, ..] = nominee.to_bytes();
+    Queue::numbered(queue)
+}
+
+/// What it wants.
+pub(super) fn access_of(nominee: NomineeId) -> Access {
+    let [_, _, _, _, access, ..] = nominee.to_bytes();
+    if access == SHARED { Access::Shared } else { Access::Exclusive }
+}
+
+/// Whether the one keeps the other from holding: said here once more, for the crates may be wrong.
+pub(super) fn excludes(one: NomineeId, other: NomineeId) -> bool {
+    ![one, other].iter().all(|contender| access_of(*contender) == Access::Shared)
 }
 
 const FILLING: u8 = 0xee;
+
+/// What the id of a reader has in place of some filling.
+const SHARED: u8 = 0x5a;
 
 /// The id of the nominee, given that of one of its attempts: these differ in the last four bytes.
 fn of_every_attempt(id: NomineeId) -> NomineeId {
@@ -93,11 +68,12 @@ fn of_every_attempt(id: NomineeId) -> NomineeId {
 }
 
 /// The id of the nominee that is called so.
-pub(super) fn nominee_id(client: usize, number: u16, election: Election) -> NomineeId {
+pub(super) fn nominee_id(client: usize, number: u16, queue: Queue, access: Access) -> NomineeId {
     let mut bytes = [FILLING; 16];
     let [high, low] = number.to_be_bytes();
     let client = u8::try_from(client).unwrap_or(u8::MAX);
-    for (byte, value) in bytes.iter_mut().zip([client, election.number(), high, low]) {
+    let access = if access == Access::Shared { SHARED } else { FILLING };
+    for (byte, value) in bytes.iter_mut().zip([client, queue.number(), high, low, access]) {
         *byte = value;
     }
     NomineeId::from_bytes(bytes)

@@ -1,10 +1,12 @@
-//! A process that stands for election: `election-session`, as every adapter drives it, with users
+//! A process that stands for election and contends for locks: `election-session`, as every adapter drives it, with users
 //! beside it.
 
 mod calls;
+mod contending;
 mod endings;
 mod handover;
 mod observed;
+mod queued;
 mod rounds;
 mod standing;
 mod users;
@@ -15,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use election_core::{Nominee, NomineeId, Phase, Recipe as _, Role, Token};
+use election_core::{Nominee, NomineeId, Phase, Role, Token};
 use election_session::{Chroot, Grant, KeepReady, RecipeHost, RecipeKey, Resumption, Site};
 use zk_jute::{DEFAULT_MAX_FRAME, SessionId};
 use zk_session::{
@@ -28,10 +30,12 @@ use self::calls::Calls;
 pub(super) use self::handover::Detached;
 pub(super) use self::observed::Observed;
 use self::observed::Seen;
+use self::queued::Queued;
 use self::standing::Standing;
-use self::users::GuardedWrite;
-pub(super) use self::users::{Chore, Stand};
-use super::checker::Entry;
+pub(super) use self::users::{Chore, Nomination};
+use self::users::{GuardedWrite, Stand, Terms};
+use super::checker::{Entry, queue_of};
+use super::queue::Queue;
 use super::round::Round;
 
 type Host = RecipeHost<Standing, CallId, CallId>;
@@ -153,13 +157,15 @@ impl Client {
     pub(super) fn dispatch(&mut self, now: Instant, observed: &mut Vec<Observed>) {
         observed.append(&mut self.told);
         while let Some(event) = self.host.poll_event(now) {
-            self.see(event, observed);
+            self.see(now, event, observed);
         }
     }
 
     /// Adds a nomination.
-    fn stand(&mut self, now: Instant, nominee: Nominee, stand: Stand) -> RecipeKey {
-        let key = self.host.stand(now, Standing::Nominee(nominee), site(stand.election));
+    fn stand(&mut self, now: Instant, nominee: Nominee, nomination: Nomination) -> RecipeKey {
+        let Nomination { id, queue, policy } = nomination;
+        let key = self.host.stand(now, Standing::Nominee(nominee), site(queue));
+        let stand = Stand { id, queue, terms: Terms::Nominee(policy) };
         self.seen.insert(key, Seen::new(stand));
         self.told.push(Observed::Entry(Entry::Stood(key)));
         key
@@ -193,32 +199,45 @@ impl Client {
         })
     }
 
-    /// The nominees that have ended and look for what they may have left behind.
+    /// The nominees, or contenders, that have ended and look for what they may have left behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
-        let debtors = self.host_nominees().filter(|(_, it)| it.phase() == Phase::CleaningUp);
-        debtors.map(|(_, nominee)| nominee.id())
+        let debtors = self.queued().filter(|(_, it)| it.phase == Phase::CleaningUp);
+        debtors.map(|(_, queued)| queued.id)
     }
 
+    /// Those that have not ended, contenders for locks included.
     pub(super) fn nominees(&self) -> impl Iterator<Item = (NomineeId, Role<'_>)> {
-        let nominees = self.host_nominees().map(|(_, nominee)| (nominee.id(), nominee.role()));
+        let nominees = self.queued().map(|(_, queued)| (queued.id, queued.role));
         nominees.filter(|(_, role)| !matches!(role, Role::Ended(_)))
     }
 
-    /// The nominations that stand, or try to: not those that are leaving.
+    /// How many those are, a contender for a permit, who contends twice, for two.
+    pub(super) fn parts(&self) -> usize {
+        let parts =
+            self.nominees().map(|(id, _)| 1 + usize::from(queue_of(id) == Queue::SEMAPHORE));
+        parts.sum()
+    }
+
+    /// Those that stand, or try to: not those that are leaving.
     pub(super) fn standing(&self) -> impl Iterator<Item = RecipeKey> {
-        let nominees = self.host_nominees();
-        nominees.filter(|(_, nominee)| nominee.phase() == Phase::Standing).map(|(key, _)| key)
+        let standing = self.queued().filter(|(_, queued)| queued.phase == Phase::Standing);
+        standing.map(|(key, _)| key)
     }
 
-    fn host_nominees(&self) -> impl Iterator<Item = (RecipeKey, &Nominee)> {
-        self.host.recipes().filter_map(|(key, standing)| Some((key, standing.nominee()?)))
+    fn queued(&self) -> impl Iterator<Item = (RecipeKey, Queued<'_>)> {
+        self.host.recipes().filter_map(|(key, standing)| Some((key, standing.queued()?)))
     }
 
-    /// Whether a nominee leads, or is the next to lead, as far as it knows.
-    pub(super) fn needs_the_lease(&self) -> bool {
-        self.host_nominees().any(|(_, nominee)| match nominee.role() {
+    /// Whether a nominee leads, or is the next to lead, as far as it knows; or a contender holds, or
+    /// waits for the first of its queue.
+    pub(super) fn needs_the_lease(&self, is_first: impl Fn(NomineeId, &str) -> bool) -> bool {
+        self.queued().any(|(_, queued)| match queued.role {
             Role::Leading { .. } | Role::Suspended { .. } => true,
-            Role::Following { predecessor, leader, .. } => predecessor == leader,
+            Role::Following { predecessor, leader, .. } => {
+                predecessor == leader && is_first(queued.id, predecessor.as_str())
+            }
+            // The next that gets a permit.
+            Role::Standing => queue_of(queued.id) == Queue::SEMAPHORE,
             _ => false,
         })
     }
@@ -239,9 +258,9 @@ fn config(settings: &Settings) -> Config {
     config
 }
 
-/// Where nominees of an election stand.
-fn site(election: crate::simulation::election::Election) -> Arc<Site> {
-    let node = election.node().parse().expect("it is a path");
+/// Where those of a queue stand.
+fn site(queue: Queue) -> Arc<Site> {
+    let node = queue.site().parse().expect("it is a path");
     let site = Site::new(&node, &Chroot::default());
     Arc::new(site.payload(Bytes::from_static(b"simulated")))
 }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::clock::Time;
 use super::ending::{Ending, Moment};
 use super::links::Impairment;
+use super::queue::Queue;
 use super::server_list::ServerList;
 
 /// One thing that happens.
@@ -69,6 +70,13 @@ pub enum What {
     RemoveElectionNode(u8),
     /// An operator creates a child of the election node that is no candidate.
     CreateStranger(u8),
+    /// An operator breaks a lock: the znode of this contender is deleted, by the number of the lock and
+    /// how many contenders are before it.
+    BreakLock(u8, u8),
+    /// An operator writes to the znode of this contender.
+    WriteContender(u8, u8),
+    /// An operator removes a lock's node, by its number, with everything in it.
+    RemoveLock(u8),
     /// The ways between a member and others are impaired.
     ImpairMember(Whom, Others, Heading, Impairment),
     /// A member's connections with others are lost.
@@ -178,6 +186,9 @@ impl What {
             | Self::Hide(_)
             | Self::RemoveElectionNode(_)
             | Self::CreateStranger(_)
+            | Self::BreakLock(..)
+            | Self::WriteContender(..)
+            | Self::RemoveLock(_)
             | Self::RaiseBounds(_)
             | Self::LosePeers(..) => false,
         }
@@ -214,6 +225,9 @@ impl What {
             Self::Forbid(..) => "election node forbidden",
             Self::RemoveElectionNode(_) => "election node removed",
             Self::CreateStranger(_) => "strange child",
+            Self::BreakLock(..) => "lock broken",
+            Self::WriteContender(..) => "contender written",
+            Self::RemoveLock(_) => "lock's node removed",
             Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
             Self::ImpairMember(_, _, _, Impairment::Held) => "member cut off one way",
             Self::ImpairMember(_, _, _, Impairment::Slow) => "member slow",
@@ -284,6 +298,14 @@ impl fmt::Display for What {
             Self::CreateStranger(number) => {
                 write!(f, "the operator creates a strange child, {number}")
             }
+            Self::BreakLock(lock, number) => {
+                write!(f, "the operator deletes contender {} of {}", number + 1, Queue::lock(*lock))
+            }
+            Self::WriteContender(lock, number) => {
+                let (number, lock) = (number + 1, Queue::lock(*lock));
+                write!(f, "the operator writes to contender {number} of {lock}")
+            }
+            Self::RemoveLock(lock) => write!(f, "the operator removes {}", Queue::lock(*lock)),
             Self::ImpairMember(whom, others, heading, Impairment::Held) => {
                 write!(f, "nothing passes {heading} {whom}, as to {others}")
             }

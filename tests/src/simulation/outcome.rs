@@ -13,7 +13,16 @@ use super::story::Story;
 pub enum Law {
     /// Never two valid leaders at one moment of true time.
     OneValidLeader,
-    /// A leader that becomes valid has a greater token than all before.
+    /// Never two valid holders of a lock at one moment of true time, but for readers that share it.
+    OneHolder,
+    /// Never more valid holders of permits than there are permits.
+    Permits,
+    /// No contender gets a lock while one stands before it that excludes it.
+    FirstInQueue,
+    /// A contender gives up for the reason that it has: a lock that was not free, its deadline, its user.
+    GaveUpAsTold,
+    /// A leader that becomes valid has a greater token than all before; so has a holder of a lock, but
+    /// for those that share it.
     TokensGrow,
     /// A leadership that is announced is valid at that moment.
     AnnouncedValid,
@@ -27,7 +36,7 @@ pub enum Law {
     GuardedWritesInOrder,
     /// A nominee never has two candidate znodes in one session.
     OneCandidate,
-    /// The end of a candidate wakes one follower at most.
+    /// The end of a candidate wakes one follower at most; that of a writer, all readers behind it.
     OneWakeUp,
     /// No candidate of a nomination that said that it was gone.
     NothingLeftBehind,
@@ -79,6 +88,10 @@ impl fmt::Display for Law {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OneValidLeader => "two valid leaders",
+            Self::OneHolder => "two valid holders",
+            Self::Permits => "too many holders of permits",
+            Self::FirstInQueue => "a lock out of turn",
+            Self::GaveUpAsTold => "a contender that gives up for no reason",
             Self::TokensGrow => "a token that is not greater",
             Self::AnnouncedValid => "a leadership announced without a lease",
             Self::EvictionHeard => "a leader long after its eviction",
@@ -135,6 +148,8 @@ pub struct Stats {
     pub events: u64,
     /// Leaders that became valid, one after the other.
     pub elections: u64,
+    /// What became of contenders for locks.
+    pub locks: LockStats,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
@@ -161,11 +176,43 @@ pub struct Stats {
     pub slowest_settling: Duration,
 }
 
+/// What became of contenders for locks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LockStats {
+    /// Times that a contender held a lock alone.
+    pub alone: u64,
+    /// Times that a contender held it as a reader.
+    pub shared: u64,
+    /// How many of those began while another reader held it.
+    pub together: u64,
+    /// Times that a contender held a permit.
+    pub permits: u64,
+    /// Those that held a lock after they had waited for it.
+    pub handed_over: u64,
+    /// Those that gave up since the lock was not free, or since their deadline came.
+    pub gave_up: u64,
+    /// Those that held a lock and lost it.
+    pub lost: u64,
+}
+
+impl AddAssign for LockStats {
+    fn add_assign(&mut self, other: Self) {
+        self.alone += other.alone;
+        self.shared += other.shared;
+        self.together += other.together;
+        self.permits += other.permits;
+        self.handed_over += other.handed_over;
+        self.gave_up += other.gave_up;
+        self.lost += other.lost;
+    }
+}
+
 impl AddAssign<&Self> for Stats {
     fn add_assign(&mut self, other: &Self) {
         self.runs += other.runs;
         self.events += other.events;
         self.elections += other.elections;
+        self.locks += other.locks;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
         self.calls += other.calls;

@@ -9,10 +9,11 @@ use zk_embedded::{CounterEnd, ExpiryPace};
 use zk_session::{HeartbeatPace, LeaseGrade, WhileDisconnected};
 
 use super::clock::{Clock, Time};
-use super::election::Election;
 use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
+use super::locks::Locks;
 use super::profile::{Profile, grade_name};
+use super::queue::Queue;
 use super::reasons::Counters;
 use super::round::Rounds;
 use super::schedule;
@@ -68,6 +69,8 @@ pub struct Plan {
     pub(super) read_only: ReadOnlyMode,
     /// How clients play rounds of a recipe that none of the published crates knows, if they do.
     pub(super) rounds: Option<Rounds>,
+    /// How clients contend for locks, if they do.
+    pub(super) locks: Option<Locks>,
     /// How often heartbeats come.
     pub(super) heartbeats: HeartbeatPace,
     /// When leases are kept ready.
@@ -90,7 +93,7 @@ pub(super) struct Standing {
     pub(super) policy: Policy,
     pub(super) timeout: Duration,
     /// An election for each nominee.
-    pub(super) ballots: Vec<Election>,
+    pub(super) ballots: Vec<Queue>,
 }
 
 impl Plan {
@@ -155,6 +158,7 @@ impl Plan {
             calls: None,
             read_only: ReadOnlyMode::Off,
             rounds: None,
+            locks: None,
             heartbeats: HeartbeatPace::default(),
             keep_ready: KeepReady::default(),
         };
@@ -163,6 +167,7 @@ impl Plan {
         plan.incidents = schedule::draw(&mut rng, &plan);
         plan.draw_pace(&mut rng);
         plan.draw_callers();
+        plan.draw_locks();
         plan
     }
 
@@ -191,6 +196,16 @@ impl Plan {
         }
         if rng.bool() {
             self.keep_ready = KeepReady::Always;
+        }
+    }
+
+    /// Locks, in half of the runs, of numbers of their own, too.
+    fn draw_locks(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0010_c5ed_0000);
+        if rng.bool() {
+            self.locks = Some(Locks::draw(&mut rng, self));
+            self.incidents.extend(schedule::draw_of_locks(&mut rng, self));
+            self.incidents.sort_by_key(|incident| incident.at);
         }
     }
 
@@ -311,10 +326,10 @@ impl Standing {
         let on_loss = if rng.u8(0..4) == 0 { OnLoss::End } else { OnLoss::StandAgain };
         let others = rng.u8(0..4) == 0;
         let timeout = if others { draw_other_timeout(rng, plan.tick) } else { plan.timeout };
-        let first = Election::nth(rng.u8(..), plan.elections);
+        let first = Queue::election(rng.u8(..), plan.elections);
         let mut ballots = vec![first];
         if plan.elections > 1 || rng.u8(0..8) == 0 {
-            ballots.extend((0..rng.u8(0..3)).map(|_| Election::nth(rng.u8(..), plan.elections)));
+            ballots.extend((0..rng.u8(0..3)).map(|_| Queue::election(rng.u8(..), plan.elections)));
         }
         Self {
             from: Time::from_millis(rng.u64(0..3_000)),
@@ -380,6 +395,10 @@ impl Plan {
         if let Some(Calls { every, most, while_disconnected }) = &self.calls {
             let every = every.as_millis();
             writeln!(f, "calls each {every} ms, {most} at once; {while_disconnected:?}")?;
+        }
+        if let Some(Locks { every, longest, in_the_end }) = self.locks {
+            let (every, longest) = (every.as_millis(), longest.as_millis());
+            writeln!(f, "locks each {every} ms, held for {longest} ms at most; {in_the_end:?}")?;
         }
         if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;

@@ -10,8 +10,10 @@ use super::profile::Profile;
 
 mod bursts;
 mod callers;
+mod locks;
 
 pub(super) use self::callers::draw as draw_of_callers;
+pub(super) use self::locks::draw as draw_of_locks;
 
 /// Nothing happens before that: the nominees take their places.
 const FIRST: u64 = 2_500;

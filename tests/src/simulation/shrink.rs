@@ -19,6 +19,7 @@ pub fn shrink(plan: &Plan, violation: &Violation) -> Plan {
         let smaller = search.drop_incidents()
             | search.simplify(|plan| plan.work_every = None)
             | search.simplify(|plan| plan.calls = None)
+            | search.simplify(|plan| plan.locks = None)
             | search.simplify(|plan| plan.drift = 0)
             | search.simplify(|plan| plan.nominees.truncate(plan.nominees.len().saturating_sub(1)))
             | search.end_earlier(violation.at)
@@ -115,6 +116,7 @@ impl Search {
 fn measure(plan: &Plan) -> impl PartialOrd + use<> {
     let extras = usize::from(plan.work_every.is_some())
         + usize::from(plan.calls.is_some())
+        + usize::from(plan.locks.is_some())
         + usize::from(plan.drift > 0);
     let lasting: Duration = plan.incidents.iter().map(|incident| incident.lasts).sum();
     (extras + plan.nominees.len() + plan.incidents.len(), plan.calm_at, lasting)

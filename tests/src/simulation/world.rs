@@ -4,6 +4,7 @@ mod deliver;
 mod faults;
 mod handover;
 mod lists;
+mod locks;
 mod operator;
 mod phase;
 mod process;
@@ -19,6 +20,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::BytesMut;
+use election_core::NomineeId;
 use zk_embedded::{Config as ServerConfig, Instant, Standalone};
 use zk_jute::Zxid;
 use zk_session::{LeaseGrade, Limits, ReadOnlyServers, ServerIndex, WhileDisconnected};
@@ -28,16 +30,16 @@ use self::phase::Phase;
 use self::process::Process;
 use self::trouble::Troubles;
 use super::agenda::Agenda;
-use super::checker::{Broken, Candidates, Conduct, Leaders, Valid, election_of, name};
+use super::checker::{Broken, Candidates, Conduct, Holders, Valid, name, queue_of};
 use super::client::{Observed, Settings};
 use super::clock::{Clock, Time};
-use super::election::Election;
 use super::ensemble::{EnsembleConfig, Member, MemberRole, ReadOnlyMode};
 use super::incident::Ban;
 use super::links::{Links, NodeId};
 use super::network::{Network, PipeId};
 use super::outcome::{Law, Outcome, Stats, Violation};
 use super::plan::Plan;
+use super::queue::{Kind, Queue};
 use super::reasons::{Counters, Reasons};
 use super::round::{Round, Winners};
 use super::server::{Condition, Host, Server, member_id};
@@ -53,7 +55,7 @@ enum Event {
     /// A client stands in the elections that it is meant for.
     Stand(usize),
     /// A client nominates.
-    Nominate(usize, Election),
+    Nominate(usize, Queue),
     /// A member's process ends, to be started again with other bounds on session timeouts.
     Reconfigure(NodeId),
     /// Its process starts again.
@@ -65,6 +67,10 @@ enum Event {
     /// A server that a client has asked whether it takes writes answers, by its place in the list of
     /// then.
     Probed(usize, ServerIndex, NodeId),
+    /// A client contends for a lock.
+    Contend(usize),
+    /// A contender is told to let go, or to give up.
+    LetGo(usize, NomineeId),
     /// Clients play a round.
     Play(Round),
     /// A nominee leaves, in the end.
@@ -89,6 +95,8 @@ pub(super) struct World<'p> {
     longest: Duration,
     now: Time,
     rng: fastrand::Rng,
+    /// Of its own, so that locks change nothing that is drawn for elections.
+    rng_of_locks: fastrand::Rng,
     agenda: Agenda<Event>,
     network: Network,
     hosts: Vec<Host>,
@@ -99,11 +107,13 @@ pub(super) struct World<'p> {
     undo: BTreeMap<usize, Vec<Undo>>,
     troubles: Troubles,
     /// What the operator has forbidden.
-    bans: Vec<(Election, Ban)>,
+    bans: Vec<(Queue, Ban)>,
     /// Elections whose node has no number left.
-    exhausted: BTreeSet<Election>,
-    /// Of each election.
-    leaders: [Leaders; 3],
+    exhausted: BTreeSet<Queue>,
+    /// Of each queue.
+    holders: [Holders; 7],
+    /// Those that are valid after a step.
+    valid: Vec<Valid>,
     candidates: Candidates,
     conduct: Conduct,
     roles: Vec<Option<MemberRole>>,
@@ -120,10 +130,20 @@ pub(super) struct World<'p> {
 pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let mut world = World::new(plan, recording);
     let violation = world.run();
-    let World { mut stats, story, now, leaders, candidates, winners, .. } = world;
+    let World { mut stats, story, now, holders, candidates, winners, .. } = world;
     stats.rounds = u64::try_from(winners.count()).unwrap_or(u64::MAX);
     stats.runs = 1;
-    stats.elections = leaders.iter().map(|leaders| leaders.elections).sum();
+    for (queue, holders) in Queue::ALL.into_iter().zip(&holders) {
+        match queue.kind() {
+            Kind::Election => stats.elections += holders.alone,
+            Kind::Lock | Kind::SharedLock | Kind::Semaphore | Kind::Turn => {
+                stats.locks.permits += holders.permits;
+                stats.locks.alone += holders.alone;
+                stats.locks.shared += holders.shared;
+                stats.locks.together += holders.together;
+            }
+        }
+    }
     stats.guarded_writes = candidates.guarded_writes();
     stats.virtual_time = now.since(Time::ORIGIN);
     Outcome { violation, stats, story }
@@ -152,6 +172,7 @@ impl<'p> World<'p> {
             plan,
             longest: plan.longest(),
             now: Time::ORIGIN,
+            rng_of_locks: fastrand::Rng::with_seed(plan.seed ^ 0x10c5_0f7e_3071_d000),
             agenda: Agenda::new(),
             network,
             hosts,
@@ -161,7 +182,8 @@ impl<'p> World<'p> {
             troubles: Troubles::new(clients),
             bans: Vec::new(),
             exhausted: BTreeSet::new(),
-            leaders: <[Leaders; 3]>::default(),
+            holders: Queue::ALL.map(Holders::new),
+            valid: Vec::new(),
             candidates: Candidates::new(),
             conduct: Conduct::new(most_calls, Reasons::of(&plan.incidents, plan.counters)),
             roles: vec![None; servers],
@@ -189,6 +211,11 @@ impl<'p> World<'p> {
             }
             if let Some(calls) = &plan.calls {
                 self.agenda.add(standing.from + calls.every, Event::Call(client));
+            }
+        }
+        if let Some(locks) = plan.locks {
+            for (client, standing) in plan.nominees.iter().enumerate() {
+                self.agenda.add(standing.from + locks.every, Event::Contend(client));
             }
         }
         for (index, incident) in plan.incidents.iter().enumerate() {
@@ -227,8 +254,8 @@ impl<'p> World<'p> {
             Event::Begin(index) => self.incident_begins(index)?,
             Event::End(index) => self.incident_ends(index)?,
             Event::Stand(client) if self.now < self.plan.calm_at => self.stand(client)?,
-            Event::Nominate(client, election) if self.now < self.plan.calm_at => {
-                self.nominate(client, election)?;
+            Event::Nominate(client, queue) if self.now < self.plan.calm_at => {
+                self.nominate(client, queue)?;
             }
             Event::Stand(_) | Event::Nominate(..) => {}
             Event::Reconfigure(node) => self.reconfigure(node),
@@ -236,6 +263,8 @@ impl<'p> World<'p> {
             Event::Work(client) => self.work(client)?,
             Event::Call(client) => self.call(client)?,
             Event::Probed(client, server, node) => self.probed(client, server, node)?,
+            Event::Contend(client) => self.contend(client)?,
+            Event::LetGo(client, contender) => self.let_go(client, contender)?,
             Event::Play(round) => self.play(round)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,
@@ -269,12 +298,13 @@ impl<'p> World<'p> {
                 }
             }
         }
-        for (election, leaders) in Election::ALL.into_iter().zip(&mut self.leaders) {
-            let valid = self.processes.iter().flat_map(|process| process.valid(now));
-            let valid = valid.filter(|(nominee, token)| {
-                election_of(*nominee) == election && candidates.evicted_at(*token).is_none()
-            });
-            leaders.check(valid.map(|(nominee, token)| Valid { nominee, token }))?;
+        self.valid.clear();
+        let valid = self.processes.iter().flat_map(|process| process.valid(now));
+        let valid = valid.filter(|(_, token)| candidates.evicted_at(*token).is_none());
+        self.valid.extend(valid.map(|(nominee, token)| Valid { nominee, token }));
+        for (queue, holders) in Queue::ALL.into_iter().zip(&mut self.holders) {
+            let of_it = self.valid.iter().filter(|valid| queue_of(valid.nominee) == queue);
+            holders.check(of_it.copied())?;
         }
         Ok(())
     }
@@ -339,8 +369,8 @@ fn host(plan: &Plan, node: NodeId, rng: &mut fastrand::Rng) -> Host {
     server.expiry_pace = plan.pace;
     server.counter_end = plan.counter_end;
     if let Counters::Before(left) = plan.counters {
-        for election in Election::ALL {
-            let added = server.first_znodes.add(election.node(), i32::MAX - left);
+        for queue in Queue::ELECTIONS {
+            let added = server.first_znodes.add(queue.node(), i32::MAX - left);
             debug_assert!(added.is_ok(), "a path that is as valid as any");
         }
     }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::laws::{NOTICE, ledger};
+use crate::locks::Lock;
 use crate::network::Way;
 use crate::servers::TICK;
 
@@ -22,7 +23,8 @@ impl Clerk {
     pub(crate) async fn begin(way: &Way, elections: usize, mut rng: fastrand::Rng) -> Self {
         let builder = Client::builder(&way.addresses()).connector(way.connector());
         let client = builder.seed(rng.u64(..)).connect().await.expect("nothing is broken yet");
-        let ledgers = (0..elections).map(ledger);
+        let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
+        let ledgers = (0..elections).chain(of_locks).map(ledger);
         for path in ledgers.chain([NOTICE.to_owned()]) {
             let created = client.create(&path, "0", CreateMode::Persistent).await;
             created.expect("nothing is broken yet");

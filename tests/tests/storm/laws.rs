@@ -1,11 +1,14 @@
 //! What must hold, whatever happens.
 
 use core::ops::AddAssign;
+mod locks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use election_tokio::{Leadership, NomineeId, Token};
 
+use self::locks::LockBook;
 use crate::story::Story;
 
 /// What the paths of all elections begin with.
@@ -16,7 +19,7 @@ pub(crate) fn election(number: usize) -> String {
     format!("{ELECTIONS}{number}")
 }
 
-/// What the leaders of an election write, each its token.
+/// What the leaders of an election, or the exclusive holders of a lock, write, each its token.
 pub(crate) fn ledger(number: usize) -> String {
     format!("/ledger-{number}")
 }
@@ -36,11 +39,12 @@ struct Book {
     leaders: Vec<Leader>,
     /// By election.
     last_elected: BTreeMap<usize, (NomineeId, Token)>,
-    /// What each server shows of the ledger of each election.
+    /// What each server shows of the ledger of each election, and of each lock.
     ledgers: BTreeMap<(usize, usize), i64>,
     /// What each process has seen last of the notice, by each way to follow it, and in which line of
     /// lives: a new client may come to a server that lags behind what the one before saw.
     views: BTreeMap<(usize, &'static str), (u64, i64)>,
+    locks: LockBook,
     tally: Tally,
     broken: Option<String>,
 }
@@ -64,6 +68,12 @@ pub(crate) struct Tally {
     pub(crate) failures: u64,
     pub(crate) given_up: u64,
     pub(crate) handed_over: u64,
+    /// Guards of locks.
+    pub(crate) held: u64,
+    /// Those that were given while another reader's was valid.
+    pub(crate) held_together: u64,
+    /// Those that were waited for, and not given in time.
+    pub(crate) waits_given_up: u64,
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
@@ -78,6 +88,9 @@ impl AddAssign for Tally {
         self.failures += other.failures;
         self.given_up += other.given_up;
         self.handed_over += other.handed_over;
+        self.held += other.held;
+        self.held_together += other.held_together;
+        self.waits_given_up += other.waits_given_up;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
     }
@@ -93,6 +106,9 @@ impl Tally {
             && self.failures > 50 * seeds
             && self.given_up > 50 * seeds
             && self.handed_over > seeds / 2
+            && self.held > 20 * seeds
+            && self.held_together > seeds
+            && self.waits_given_up > 5 * seeds
             && self.ensembles >= seeds / 2
             && self.successions > 2 * self.ensembles
     }
@@ -174,7 +190,7 @@ impl Laws {
         if token < before {
             let (server, election) = which;
             let law = format!("{token} is written after {before}");
-            book.broken(format!("{law}, in election {election}, as server {server} shows it"));
+            book.broken(format!("{law}, in ledger {election}, as server {server} shows it"));
         }
     }
 

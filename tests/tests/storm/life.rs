@@ -12,12 +12,13 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::laws::{self, ELECTIONS, Laws, NOTICE, ledger, number_in};
+use crate::locks::LOCKS;
 use crate::setting::LONGEST;
 
 /// Longer than anything may take that a client waits for: a connection counts as dead after two
 /// thirds of the session timeout, and a member that is cut off from its ensemble drops its clients
 /// after two seconds.
-const LONG: Duration = LONGEST.saturating_mul(2);
+pub(crate) const LONG: Duration = LONGEST.saturating_mul(2);
 
 /// What never ends is told, and given up.
 pub(crate) async fn in_time<T>(
@@ -150,12 +151,21 @@ impl Life {
     /// Deletes what a predecessor was about to delete when it handed its session over: candidates of
     /// nominations that it had given up. Its successor knows those that it kept.
     pub(crate) async fn tidy(self, posts: Vec<Post>) {
-        let is_unwanted = |path: &str| {
+        self.delete_ephemerals(ELECTIONS, |path| {
             let is_kept = |post: &Post| path.contains(&family(*post.nominee.borrow()));
             !posts.iter().any(is_kept)
-        };
+        })
+        .await;
+    }
+
+    /// The same of its locks: those that it held, and those that it waited for.
+    pub(crate) async fn let_go_of_locks(&self) {
+        self.delete_ephemerals(LOCKS, |_| true).await;
+    }
+
+    async fn delete_ephemerals(&self, prefix: &str, is_unwanted: impl Fn(&str) -> bool) {
         while self.connected().await.is_some() {
-            let tidied = self.client.delete_ephemerals(ELECTIONS, is_unwanted);
+            let tidied = self.client.delete_ephemerals(prefix, &is_unwanted);
             match in_time(&self.laws, self.number, "tidying up", tidied).await {
                 Some(Ok(unwanted)) => {
                     return self.laws.tell(|| format!("{}: deleted {unwanted:?}", self.number));

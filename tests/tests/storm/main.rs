@@ -1,4 +1,4 @@
-//! Processes with the real client, its driver and its elections, in virtual time, on an ensemble or
+//! Processes with the real client, its driver, its elections and its locks, in virtual time, on an ensemble or
 //! a server on its own, whose members, connections, sessions and clients come to harm; everything
 //! from a seed.
 //!
@@ -9,6 +9,7 @@
 mod clerk;
 mod laws;
 mod life;
+mod locks;
 mod network;
 mod plagues;
 mod process;

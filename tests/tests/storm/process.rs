@@ -37,6 +37,8 @@ pub(crate) struct Process {
     pub(crate) setting: Setting,
     pub(crate) laws: Laws,
     pub(crate) rng: fastrand::Rng,
+    /// Of their own, so that locks change nothing else that is drawn.
+    pub(crate) rng_of_locks: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -99,6 +101,14 @@ impl Process {
         tasks.spawn(alive.clone().follow());
         tasks.spawn(alive.clone().follow_by_reading());
         tasks.spawn(alive.clone().work(self.rng.fork()));
+        let (contender, rng) = (alive.clone(), self.rng_of_locks.fork());
+        let is_heir = !predecessors.is_empty();
+        tasks.spawn(async move {
+            if is_heir {
+                contender.let_go_of_locks().await;
+            }
+            contender.contend(rng).await;
+        });
         drop(alive);
         let order = loop {
             match orders.recv().await {

@@ -1,6 +1,7 @@
 //! A run: it storms, it clears up, and everything ends.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
@@ -11,6 +12,7 @@ use zk_embedded::Database;
 
 use crate::clerk::Clerk;
 use crate::laws::{self, Laws, NOTICE, Tally, number_in};
+use crate::locks::Lock;
 use crate::network::{Way, Weather};
 use crate::process::{Order, Process};
 use crate::servers::Servers;
@@ -28,6 +30,7 @@ const STEP: Duration = Duration::from_millis(3);
 
 pub(crate) struct Storm {
     pub(crate) rng: fastrand::Rng,
+    rng_of_locks: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -62,6 +65,7 @@ impl Storm {
         let closing_time = Arc::new(Notify::new());
         let mut storm = Self {
             rng,
+            rng_of_locks: fastrand::Rng::with_seed(!seed),
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -82,8 +86,14 @@ impl Storm {
         let (sender, orders) = mpsc::channel(1);
         let way = Way::to(&self.servers, self.rng.fork());
         let (laws, rng) = (self.laws.clone(), self.rng.fork());
-        let process =
-            Process { number, setting: self.setting.clone(), laws, rng, way: way.clone() };
+        let process = Process {
+            number,
+            setting: self.setting.clone(),
+            laws,
+            rng,
+            rng_of_locks: self.rng_of_locks.fork(),
+            way: way.clone(),
+        };
         self.processes.spawn(process.run(orders));
         self.ways.push(way);
         self.orders.push(sender);
@@ -101,6 +111,7 @@ impl Storm {
             }
             sleep(STEP).await;
             self.laws.one_leader_at_most();
+            self.laws.locks_are_held_in_turn();
             let leader = self.servers.leader();
             if leader.is_some() && leader != reign {
                 self.laws.count(|tally| tally.successions += 1);
@@ -128,7 +139,9 @@ impl Storm {
         if !elections.eq(0..self.setting.elections) {
             self.laws.broken(format!("in the calm these lead: {leaders:?}"));
         }
+        let held = self.laws.times_held();
         sleep(LONGEST * 3 / 2).await;
+        self.all_have_held_since(&held);
         let later = self.laws.leaders();
         if later != leaders {
             self.laws.broken(format!("in the calm {later:?} lead after {leaders:?}"));
@@ -144,6 +157,16 @@ impl Storm {
         }
         // Each process follows it in two ways.
         self.laws.all_have_seen(self.notice(), 2 * PROCESSES);
+    }
+
+    /// Each process has held each lock once more.
+    fn all_have_held_since(&self, before: &BTreeMap<(usize, Lock), u64>) {
+        let held = self.laws.times_held();
+        let all = (0..PROCESSES).flat_map(|process| Lock::ALL.map(|lock| (process, lock)));
+        let mut idle = all.filter(|which| held.get(which) == before.get(which));
+        if let Some((process, lock)) = idle.next() {
+            self.laws.broken(format!("in the calm {process} does not get {lock:?}"));
+        }
     }
 
     /// Nothing is left behind: no candidate, no session, no task. And the members agree.
@@ -162,6 +185,12 @@ impl Storm {
             let candidates = self.servers.children(&laws::election(election));
             if !candidates.is_empty() {
                 self.laws.broken(format!("these are left behind: {candidates:?}"));
+            }
+        }
+        for lock in Lock::ALL {
+            let contenders = self.servers.children(&lock.path());
+            if !contenders.is_empty() {
+                self.laws.broken(format!("these are left behind: {contenders:?}"));
             }
         }
         let sessions = self.servers.sessions();

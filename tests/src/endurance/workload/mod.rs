@@ -2,6 +2,7 @@
 //! and one more line in [`Crew::hire`].
 
 mod flags;
+mod holder;
 mod items;
 mod ledger;
 mod nominee;
@@ -19,12 +20,14 @@ use core::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub(super) use self::holder::seals;
 pub(super) use self::ledger::page_path;
 pub(super) use self::pairs::{left, marks, right};
 use self::tracker::Tracker;
 pub use self::tracker::{Connections, Patience};
 use self::worker::{Phase, Pulse, Worker};
 use super::Record;
+use super::laws::holds::Want;
 use super::laws::vigils::Watched;
 use crate::election::soon;
 use crate::failure::{TestFailure, TestResult};
@@ -43,6 +46,9 @@ pub const SEALS: &str = "/seals";
 pub const ELECTION: &str = "/election";
 /// Two znodes that are written together, and a mark for each time.
 pub const PAIRS: [&str; 2] = ["/pair-lasting", "/pair-brief"];
+
+/// The locks.
+pub const LOCKS: [&str; 2] = [holder::LOCK, holder::SHARED_LOCK];
 
 /// How long a crew may take to get on after a fault.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -99,7 +105,23 @@ impl Crew {
             let worker = crew.worker(patience, Arc::clone(&election)).await?;
             crew.writers.push(tokio::spawn(nominee::stand(worker, leaders)));
         }
+        crew.hire_holders().await?;
         Ok(crew)
+    }
+
+    /// Those that take locks.
+    async fn hire_holders(&mut self) -> TestResult {
+        let [lock, shared] = LOCKS;
+        for (lock, wants) in [(lock, &[Want::Write][..]), (shared, &[Want::Write, Want::Read])] {
+            let pulse = self.pulse(lock, None);
+            for (patience, want) in
+                Patience::ALL.into_iter().flat_map(|it| wants.iter().map(move |want| (it, *want)))
+            {
+                let worker = self.worker(patience, Arc::clone(&pulse)).await?;
+                self.writers.push(tokio::spawn(holder::hold(worker, lock, want)));
+            }
+        }
+        Ok(())
     }
 
     /// Waits until each worker, and some leader, has done something that it began after the call.

@@ -95,6 +95,10 @@ impl Worker {
         Self::new(self.client.clone(), self.patience, self.number, shared)
     }
 
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Whether to go on: those who write end first.
     pub(super) fn writes_on(&self) -> bool {
         *self.phase.borrow() < Phase::Quiet

@@ -1,15 +1,17 @@
-//! The candidates of all elections.
+//! The candidates of all elections, and the znodes of all contenders for locks.
+
+use std::collections::BTreeSet;
 
 use election_core::{NomineeId, Token};
 use zk_embedded::Database;
 use zk_jute::SessionId;
 
-use super::election_node::{Change, ElectionNode};
-use super::{Broken, election_of};
+use super::election_node::{Candidate, Change, ElectionNode};
+use super::{Broken, queue_of};
 use crate::simulation::clock::Time;
-use crate::simulation::election::Election;
+use crate::simulation::queue::Queue;
 
-/// What the ensemble has committed of all elections.
+/// What the ensemble has committed of all queues.
 #[derive(Debug)]
 pub(in crate::simulation) struct Candidates {
     nodes: Vec<ElectionNode>,
@@ -17,7 +19,7 @@ pub(in crate::simulation) struct Candidates {
 
 impl Candidates {
     pub(in crate::simulation) fn new() -> Self {
-        Self { nodes: Election::ALL.map(ElectionNode::new).into() }
+        Self { nodes: Queue::ALL.map(ElectionNode::new).into() }
     }
 
     /// Takes in what a member shows.
@@ -36,29 +38,34 @@ impl Candidates {
         nominee: NomineeId,
         session: Option<SessionId>,
     ) -> Result<(), Broken> {
-        let node = self.nodes.get_mut(election_of(nominee).index());
-        node.map_or(Ok(()), |node| node.departed(nominee, session))
+        let queue = queue_of(nominee);
+        let nodes = self.nodes.iter_mut();
+        // A contender for a permit has its turn beside it.
+        let mut of_it = nodes.filter(|node| {
+            node.queue == queue || queue == Queue::SEMAPHORE && node.queue == Queue::TURNS
+        });
+        of_it.try_for_each(|node| node.departed(nominee, session))
     }
 
     /// An operator asks for the deletion of a candidate.
-    pub(in crate::simulation) fn condemn(&mut self, election: Election, candidate: &str) {
-        if let Some(node) = self.nodes.get_mut(election.index()) {
+    pub(in crate::simulation) fn condemn(&mut self, queue: Queue, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(queue.index()) {
             node.condemn(candidate);
         }
     }
 
     /// An operator lets nobody read a candidate any more.
-    pub(in crate::simulation) fn hide(&mut self, election: Election, candidate: &str) {
-        if let Some(node) = self.nodes.get_mut(election.index()) {
+    pub(in crate::simulation) fn hide(&mut self, queue: Queue, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(queue.index()) {
             node.hide(candidate);
         }
     }
 
     /// The candidates that nobody may read.
-    pub(in crate::simulation) fn hidden(&self) -> Vec<(Election, String)> {
+    pub(in crate::simulation) fn hidden(&self) -> Vec<(Queue, String)> {
         let hidden = |node: &ElectionNode| {
-            let election = node.election;
-            node.hidden().map(|name| (election, name.to_owned())).collect::<Vec<_>>()
+            let queue = node.queue;
+            node.hidden().map(|name| (queue, name.to_owned())).collect::<Vec<_>>()
         };
         self.nodes.iter().flat_map(hidden).collect()
     }
@@ -70,19 +77,19 @@ impl Candidates {
 
     /// Whether an operator has ever hidden a candidate of this nominee.
     pub(in crate::simulation) fn was_hidden(&self, nominee: NomineeId) -> bool {
-        let node = self.nodes.get(election_of(nominee).index());
+        let node = self.nodes.get(queue_of(nominee).index());
         node.is_some_and(|node| node.was_hidden(nominee))
     }
 
     /// Whether there is a candidate of this nominee.
     pub(in crate::simulation) fn stands_for(&self, nominee: NomineeId) -> bool {
-        let node = self.nodes.get(election_of(nominee).index());
+        let node = self.nodes.get(queue_of(nominee).index());
         node.is_some_and(|node| node.known().values().any(|known| known.nominee == nominee))
     }
 
     /// Whether there is a candidate of this name.
-    pub(in crate::simulation) fn stands(&self, election: Election, candidate: &str) -> bool {
-        let node = self.nodes.get(election.index());
+    pub(in crate::simulation) fn stands(&self, queue: Queue, candidate: &str) -> bool {
+        let node = self.nodes.get(queue.index());
         node.is_some_and(|node| node.known().contains_key(candidate))
     }
 
@@ -93,8 +100,8 @@ impl Candidates {
     }
 
     /// How many there are.
-    pub(in crate::simulation) fn count(&self, election: Election) -> usize {
-        self.nodes.get(election.index()).map_or(0, |node| node.known().len())
+    pub(in crate::simulation) fn count(&self, queue: Queue) -> usize {
+        self.nodes.get(queue.index()).map_or(0, |node| node.known().len())
     }
 
     /// How many there are in all elections.
@@ -103,8 +110,61 @@ impl Candidates {
     }
 
     /// The candidates of an election in the order of their creation.
-    pub(in crate::simulation) fn in_order(&self, election: Election) -> Vec<&str> {
-        self.nodes.get(election.index()).map_or_else(Vec::new, ElectionNode::in_order)
+    pub(in crate::simulation) fn in_order(&self, queue: Queue) -> Vec<&str> {
+        self.nodes.get(queue.index()).map_or_else(Vec::new, ElectionNode::in_order)
+    }
+
+    /// Whether this contender has ever had to queue behind another one.
+    pub(in crate::simulation) fn has_queued(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(queue_of(nominee).index());
+        node.is_some_and(|node| node.has_queued(nominee))
+    }
+
+    /// How many permits stand that were made before this one.
+    pub(in crate::simulation) fn permits_before(&self, token: Token) -> usize {
+        let node = self.nodes.get(Queue::SEMAPHORE.index());
+        let known = node.into_iter().flat_map(|node| node.known().values());
+        known.filter(|known| known.czxid.get() < token.get()).count()
+    }
+
+    /// One that stands before the znode of this contender with this token, and excludes it.
+    pub(in crate::simulation) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
+        self.nodes.get(queue_of(own).index())?.rival_before(own, token)
+    }
+
+    /// The one that this contender waits for, as things stand.
+    pub(in crate::simulation) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
+        let queue = match queue_of(nominee) {
+            Queue::SEMAPHORE => Queue::TURNS,
+            queue => queue,
+        };
+        self.nodes.get(queue.index())?.predecessor(nominee)
+    }
+
+    /// The first that this contender cannot hold beside.
+    pub(in crate::simulation) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
+        self.nodes.get(queue_of(nominee).index())?.first_rival(nominee)
+    }
+
+    /// How many have their turn.
+    pub(in crate::simulation) fn front(&self, queue: Queue) -> usize {
+        self.nodes.get(queue.index()).map_or(0, ElectionNode::front)
+    }
+
+    /// The znodes of these contenders in this session.
+    pub(in crate::simulation) fn of(
+        &self,
+        session: SessionId,
+        contenders: &BTreeSet<NomineeId>,
+    ) -> Vec<String> {
+        let is_meant =
+            |known: &Candidate| known.owner == session && contenders.contains(&known.nominee);
+        let nodes = self.nodes.iter();
+        let paths = nodes.flat_map(|node| {
+            let known = node.known().iter().filter(|(_, known)| is_meant(known));
+            known.map(|(name, _)| node.queue.child(name))
+        });
+        paths.collect()
     }
 
     /// Writes under guard that were applied.

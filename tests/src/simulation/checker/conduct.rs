@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{Departure, End, NomineeId, Notice};
+use election_core::{Access, Departure, End, NomineeId, Notice};
 use zk_jute::{SessionId, Zxid};
 
 use super::contract::{Contract, Entry};
-use super::{Broken, Candidates, name};
+use super::election_node::nominee_of;
+use super::{Broken, Candidates, access_of, excludes, name};
 use crate::simulation::client::Observed;
 use crate::simulation::outcome::Law;
 use crate::simulation::reasons::Reasons;
@@ -148,14 +149,23 @@ impl Conduct {
     }
 
     fn woken(&mut self, nominee: NomineeId, candidate: &str, zxid: Zxid) -> Result<(), Broken> {
+        if nominee_of(candidate).is_some_and(|other| !excludes(other, nominee)) {
+            let detail = format!("{} by {candidate}, which is not in its way", name(nominee));
+            return Err((Law::OneWakeUp, detail));
+        }
         match self.woken.insert((candidate.to_owned(), zxid), nominee) {
-            Some(other) if other != nominee => {
+            Some(other) if other != nominee && !are_readers(&[other, nominee]) => {
                 let detail = format!("{} and {} by {candidate}", name(other), name(nominee));
                 Err((Law::OneWakeUp, detail))
             }
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// Readers behind a writer wake together: that herd is meant.
+fn are_readers(contenders: &[NomineeId]) -> bool {
+    contenders.iter().all(|contender| access_of(*contender) == Access::Shared)
 }
 
 impl Automaton {
@@ -167,6 +177,10 @@ impl Automaton {
                 | Observed::Announced { .. }
                 | Observed::EndedWithClient { .. }
                 | Observed::Woken { .. }
+                | Observed::HandedOver { .. }
+                | Observed::FoundBusy { .. }
+                | Observed::TimedOut { .. }
+                | Observed::OutOfTerms { .. }
                 | Observed::Won(_)
                 | Observed::Entry(_),
             ) => state,

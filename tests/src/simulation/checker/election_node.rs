@@ -1,4 +1,5 @@
-//! What the ensemble has committed of one election: candidates, and what leaders wrote.
+//! What the ensemble has committed of one queue: candidates, or the znodes of contenders, and what
+//! those wrote that led or held.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +7,10 @@ use election_core::{NomineeId, Token};
 use zk_embedded::{Database, Znode};
 use zk_jute::{SessionId, Zxid};
 
-use super::{Broken, name, of_every_attempt};
+use super::{Broken, excludes, name, of_every_attempt};
 use crate::simulation::clock::Time;
-use crate::simulation::election::Election;
 use crate::simulation::outcome::Law;
+use crate::simulation::queue::Queue;
 
 /// A candidate znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(in crate::simulation) struct Candidate {
 /// every other one shows an earlier state.
 #[derive(Debug)]
 pub(super) struct ElectionNode {
-    pub(super) election: Election,
+    pub(super) queue: Queue,
     seen: Zxid,
     children_at: Zxid,
     written: Zxid,
@@ -38,6 +39,8 @@ pub(super) struct ElectionNode {
     hidden: BTreeMap<Zxid, NomineeId>,
     /// The candidates that were deleted by that, and when.
     evicted: BTreeMap<Token, Time>,
+    /// Those that have had to queue behind another one, with any of their znodes.
+    queued: BTreeSet<NomineeId>,
     last_write: i64,
     pub(super) guarded_writes: u64,
 }
@@ -50,9 +53,9 @@ pub(in crate::simulation) enum Change {
 }
 
 impl ElectionNode {
-    pub(super) fn new(election: Election) -> Self {
+    pub(super) fn new(queue: Queue) -> Self {
         Self {
-            election,
+            queue,
             seen: Zxid::ZERO,
             children_at: Zxid::ZERO,
             written: Zxid::ZERO,
@@ -63,6 +66,7 @@ impl ElectionNode {
             condemned: BTreeSet::new(),
             hidden: BTreeMap::new(),
             evicted: BTreeMap::new(),
+            queued: BTreeSet::new(),
             last_write: 0,
             guarded_writes: 0,
         }
@@ -80,7 +84,7 @@ impl ElectionNode {
         }
         self.seen = database.last_zxid();
         self.take_in_resource(database)?;
-        let node = database.znode(self.election.node());
+        let node = database.znode(self.queue.node());
         let stat = node.map(Znode::stat);
         let life = stat.map(|stat| stat.czxid);
         let children_at = stat.map_or(Zxid::ZERO, |stat| stat.pzxid);
@@ -89,9 +93,11 @@ impl ElectionNode {
         }
         (self.children_at, self.life) = (children_at, life);
         let names: BTreeSet<&str> = node.into_iter().flat_map(Znode::children).collect();
-        let Self { election, known, condemned, evicted, .. } = self;
+        // Also what was deleted since may have stood when others were created.
+        let mut before: Vec<Candidate> = self.known.values().cloned().collect();
+        let Self { queue, known, condemned, evicted, .. } = self;
         known.retain(|candidate_name, candidate| {
-            let path = election.child(candidate_name);
+            let path = queue.child(candidate_name);
             let stat = database.znode(&path).map(Znode::stat);
             let stands = stat.is_some_and(|stat| stat.czxid == candidate.czxid);
             if !stands {
@@ -109,19 +115,72 @@ impl ElectionNode {
             if self.known.contains_key(candidate_name) {
                 continue;
             }
-            match (nominee_of(candidate_name), database.znode(&self.election.child(candidate_name)))
-            {
+            match (nominee_of(candidate_name), database.znode(&self.queue.child(candidate_name))) {
                 (Some(nominee), Some(znode)) => {
                     let stat = znode.stat();
                     let (owner, czxid) = (stat.ephemeral_owner, stat.czxid);
                     let candidate = Candidate { nominee, owner, czxid };
                     changes.push(Change::Created(candidate.clone()));
+                    before.push(candidate.clone());
                     self.created(candidate_name, candidate)?;
                 }
                 _ => self.strangers += 1,
             }
         }
+        self.note_queued(&before);
         Ok(())
+    }
+
+    /// Which of these stand, or have stood, behind another one that excludes them.
+    fn note_queued(&mut self, all: &[Candidate]) {
+        let is_behind = |own: &Candidate| {
+            all.iter().any(|other| other.czxid < own.czxid && excludes(other.nominee, own.nominee))
+        };
+        let behind = all.iter().filter(|own| is_behind(own)).map(|own| own.nominee);
+        self.queued.extend(behind);
+    }
+
+    /// Whether the contender has ever had to queue.
+    pub(super) fn has_queued(&self, nominee: NomineeId) -> bool {
+        self.queued.contains(&nominee)
+    }
+
+    /// One that stands before the candidate with this token, and excludes it.
+    pub(super) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
+        let stands = |candidate: &Candidate| candidate.czxid.get() == token.get();
+        self.known.values().find(|candidate| stands(candidate))?;
+        let rival = self
+            .known
+            .iter()
+            .find(|(_, other)| other.czxid.get() < token.get() && excludes(other.nominee, own));
+        rival.map(|(name, _)| name.as_str())
+    }
+
+    /// The one that a contender waits for: the nearest that stands before its znode and excludes it.
+    pub(super) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
+        let own = self.known.values().find(|candidate| candidate.nominee == nominee)?;
+        let before = self
+            .known
+            .iter()
+            .filter(|(_, other)| other.czxid < own.czxid && excludes(other.nominee, nominee));
+        before.max_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
+    }
+
+    /// The first that this contender cannot hold beside.
+    pub(super) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
+        let rivals = self.known.iter().filter(|(_, other)| excludes(other.nominee, nominee));
+        rivals.min_by_key(|(_, other)| other.czxid).map(|(name, _)| name.as_str())
+    }
+
+    /// How many hold, or are about to: those that stand behind none that excludes them.
+    pub(super) fn front(&self) -> usize {
+        let known = self.known.values();
+        known
+            .filter(|own| {
+                let mut others = self.known.values();
+                !others.any(|other| other.czxid < own.czxid && excludes(other.nominee, own.nominee))
+            })
+            .count()
     }
 
     fn created(&mut self, candidate_name: &str, candidate: Candidate) -> Result<(), Broken> {
@@ -207,7 +266,7 @@ impl ElectionNode {
     }
 
     fn take_in_resource(&mut self, database: &Database) -> Result<(), Broken> {
-        let Some(znode) = database.znode(self.election.resource()) else {
+        let Some(znode) = database.znode(self.queue.resource()) else {
             return Ok(());
         };
         let written = znode.stat().mzxid;

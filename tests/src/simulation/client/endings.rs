@@ -3,7 +3,7 @@
 use election_core::Nominee;
 use zk_session::Instant;
 
-use super::{Client, Observed, Stand, Usage};
+use super::{Client, Nomination, Observed, Usage};
 use crate::simulation::checker::Entry;
 use crate::simulation::ending::Ending;
 
@@ -20,7 +20,7 @@ impl Client {
     pub(in crate::simulation) fn end(
         &mut self,
         now: Instant,
-        (ending, late, most_calls): (Ending, Stand, usize),
+        (ending, late, most_calls): (Ending, Nomination, usize),
     ) {
         if self.usage == Usage::Closed {
             return;

@@ -1,10 +1,10 @@
 //! Handing a session, with the nominations in it, from one process to the next.
 
-use election_core::{Nominee, NomineeId, Phase, Recipe as _};
+use election_core::{Nominee, NomineeId, Phase};
 use election_session::{IfGone, Resumption};
 use zk_session::{Instant, SessionTicket};
 
-use super::users::Stand;
+use super::users::Nomination;
 use super::{Client, Observed, Settings};
 use crate::simulation::checker::Entry;
 
@@ -12,7 +12,9 @@ use crate::simulation::checker::Entry;
 #[derive(Debug)]
 pub(in crate::simulation) struct Detached {
     ticket: SessionTicket,
-    nominations: Vec<(Stand, Standing)>,
+    nominations: Vec<(Nomination, Standing)>,
+    /// The contenders for locks, of which the znodes stay with the session.
+    pub(in crate::simulation) contenders: Vec<NomineeId>,
 }
 
 /// Whether a nomination goes on.
@@ -34,14 +36,14 @@ impl Client {
             Phase::CleaningUp => Some(Standing::Owes),
             Phase::Over => None,
         };
-        let nominees = self.host_nominees();
-        let nominations = nominees.filter_map(|(key, nominee)| {
-            Some((self.seen.get(&key)?.stand, standing(nominee.phase())?))
+        let nominations = self.queued().filter_map(|(key, queued)| {
+            Some((self.seen.get(&key)?.stand.nomination()?, standing(queued.phase)?))
         });
         let nominations = nominations.collect();
+        let contenders = self.contenders().collect();
         let ticket = self.host.detach(now)?;
         self.told.push(Observed::Entry(Entry::Closing));
-        Some(Detached { ticket, nominations })
+        Some(Detached { ticket, nominations, contenders })
     }
 
     /// A process that goes on with the session, and the nominations, of another. What the other
@@ -51,12 +53,13 @@ impl Client {
         detached: Detached,
         now: Instant,
     ) -> Self {
-        let Detached { ticket, nominations } = detached;
+        let Detached { ticket, nominations, .. } = detached;
         let resumption = Resumption { ticket, if_gone: IfGone::StartAnew };
         let mut client = Self::with(settings, Some(resumption), now);
-        for (stand, standing) in nominations {
-            let nominee = Nominee::returning(stand.id, client.random.u32(..), stand.policy);
-            let key = client.stand(now, nominee, stand);
+        for (nomination, standing) in nominations {
+            let Nomination { id, policy, .. } = nomination;
+            let nominee = Nominee::returning(id, client.random.u32(..), policy);
+            let key = client.stand(now, nominee, nomination);
             if standing != Standing::Stays {
                 client.host.withdraw(now, key);
             }
@@ -69,6 +72,6 @@ impl Detached {
     /// The nominees that had told their end, and will once more.
     pub(in crate::simulation) fn owing(&self) -> impl Iterator<Item = NomineeId> {
         let owing = self.nominations.iter().filter(|(_, standing)| *standing == Standing::Owes);
-        owing.map(|(stand, _)| stand.id)
+        owing.map(|(nomination, _)| nomination.id)
     }
 }

@@ -2,14 +2,18 @@
 
 use core::time::Duration;
 
-use election_core::{Nominee, NomineeId, Notice, Phase, Recipe as _, Role, Token};
+use election_core::{
+    GaveUp, LockEnd, LockNotice, NomineeId, Notice, Phase, Recipe as _, Role, Token,
+};
 use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
 use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
+use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
-use super::{CallId, Client, Stand};
+use super::users::Stand;
+use super::{CallId, Client};
 use crate::simulation::checker::{Entry, ServerKind};
 use crate::simulation::round::Round;
 use crate::toy;
@@ -54,6 +58,23 @@ pub(in crate::simulation) enum Observed {
         candidate: String,
         zxid: Zxid,
     },
+    /// A contender was the next when its lock was let go of, and holds it.
+    HandedOver {
+        contender: NomineeId,
+    },
+    /// A contender gave up since its lock was not free.
+    FoundBusy {
+        contender: NomineeId,
+    },
+    /// A contender gave up when its deadline came.
+    TimedOut {
+        contender: NomineeId,
+    },
+    /// A contender does what it was not told to.
+    OutOfTerms {
+        contender: NomineeId,
+        what: &'static str,
+    },
     /// A player has won this round.
     Won(Round),
     /// What passes between the client's host and its user.
@@ -68,17 +89,31 @@ pub(super) struct Seen {
     announced: Option<Token>,
     /// Its own candidate, and the predecessor that it followed, after its last step.
     following: Option<(String, String)>,
+    /// It has waited for another one.
+    has_waited: bool,
+    /// It has been told that it holds.
+    pub(super) has_held: bool,
+    /// Its user has withdrawn it.
+    pub(super) was_withdrawn: bool,
 }
 
 impl Seen {
     pub(super) const fn new(stand: Stand) -> Self {
-        Self { stand, announced: None, following: None }
+        Self {
+            stand,
+            announced: None,
+            following: None,
+            has_waited: false,
+            has_held: false,
+            was_withdrawn: false,
+        }
     }
 }
 
 impl Client {
     pub(super) fn see(
         &mut self,
+        now: Instant,
         event: Event<Standing, CallId, CallId>,
         observed: &mut Vec<Observed>,
     ) {
@@ -92,16 +127,16 @@ impl Client {
                 observed.push(Observed::Completed);
                 observed.push(Observed::Entry(Entry::Requested));
             }
-            Event::Stepped(step) => self.see_step(step, observed),
+            Event::Stepped(step) => self.see_step(now, step, observed),
             Event::Over { key, recipe, end, .. } => {
                 observed.push(Observed::Entry(Entry::Over(key, end)));
                 self.rounds.remove(&key);
                 self.seen.remove(&key);
                 // Those that have told their end say nothing more.
-                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(nominee)) =
-                    (end, recipe.phase(), recipe.nominee())
+                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(queued)) =
+                    (end, recipe.phase(), recipe.queued())
                 {
-                    observed.push(Observed::EndedWithClient { nominee: nominee.id() });
+                    observed.push(Observed::EndedWithClient { nominee: queued.id });
                 }
             }
             Event::Connected { session, timeout, read_only } => {
@@ -144,7 +179,7 @@ impl Client {
         }
     }
 
-    fn see_step(&mut self, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
+    fn see_step(&mut self, now: Instant, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
         if let Some(&round) = self.rounds.get(&step.key) {
             observed.push(Observed::Entry(Entry::Stepped(step.key)));
             if let Some(StandingNotice::Player(toy::Notice::Won)) = step.notice {
@@ -152,31 +187,39 @@ impl Client {
             }
             return;
         }
-        let nominee = self.host.recipe(step.key).and_then(Standing::nominee);
-        let (Some(seen), Some(nominee)) = (self.seen.get_mut(&step.key), nominee) else {
+        let queued = self.host.recipe(step.key).and_then(Standing::queued);
+        let (Some(seen), Some(queued)) = (self.seen.get_mut(&step.key), queued) else {
             observed.push(Observed::Entry(Entry::Hidden(step.key)));
             return;
         };
         observed.push(Observed::Entry(Entry::Stepped(step.key)));
         if let Some(wake) = step.woken_by {
             observed.push(Observed::Fired);
-            observed.extend(seen.woken(wake, nominee));
+            observed.extend(seen.woken(wake, queued));
         }
-        seen.following = match (nominee.role(), nominee.candidate()) {
+        seen.following = match (queued.role, queued.znode) {
             (Role::Following { predecessor, .. }, Some(own)) => {
                 Some((own.as_str().to_owned(), predecessor.as_str().to_owned()))
             }
             _ => None,
         };
-        if let Some(StandingNotice::Nominee(notice)) = step.notice {
-            observed.push(Observed::Notice { nominee: nominee.id(), notice });
+        seen.has_waited |= seen.following.is_some();
+        let nominee = queued.id;
+        match step.notice {
+            Some(StandingNotice::Nominee(notice)) => {
+                observed.push(Observed::Notice { nominee, notice });
+            }
+            Some(StandingNotice::Lock(notice)) => seen.noticed(now, (nominee, notice), observed),
+            Some(StandingNotice::Player(_)) | None => {}
         }
         match step.grant {
             Some(GrantChange::Announced { token, until }) => {
                 seen.announced = Some(token);
                 observed.push(Observed::Entry(Entry::Announced(step.key)));
-                let (nominee, until) = (nominee.id(), Some(until));
-                observed.push(Observed::Announced { nominee, token, until });
+                observed.push(Observed::Announced { nominee, token, until: Some(until) });
+                if seen.has_waited {
+                    observed.push(Observed::HandedOver { contender: nominee });
+                }
             }
             Some(GrantChange::Ended { .. }) => seen.announced = None,
             Some(GrantChange::AwaitsLease(_)) | None => {}
@@ -185,14 +228,36 @@ impl Client {
 }
 
 impl Seen {
-    /// The predecessor's end, if that is what woke the nominee, and its own candidate stands.
-    fn woken(&self, wake: Wake, nominee: &Nominee) -> Option<Observed> {
+    /// The predecessor's end, if that is what woke it, and its own znode stands.
+    fn woken(&self, wake: Wake, queued: Queued<'_>) -> Option<Observed> {
         let (own, predecessor) = self.following.as_ref()?;
-        let stands = nominee.candidate().is_some_and(|candidate| candidate.as_str() == own);
+        let stands = queued.znode.is_some_and(|znode| znode.as_str() == own);
         (wake.kind == EventType::NODE_DELETED && stands).then(|| Observed::Woken {
-            nominee: nominee.id(),
+            nominee: queued.id,
             candidate: predecessor.clone(),
             zxid: wake.zxid,
         })
+    }
+
+    fn noticed(
+        &mut self,
+        now: Instant,
+        (contender, notice): (NomineeId, LockNotice),
+        observed: &mut Vec<Observed>,
+    ) {
+        if let Some(what) = self.out_of_terms(now, notice) {
+            observed.push(Observed::OutOfTerms { contender, what });
+        }
+        match notice {
+            LockNotice::Acquired(_) => self.has_held = true,
+            LockNotice::Ended(LockEnd::NotAcquired(GaveUp::Busy, _)) => {
+                observed.push(Observed::FoundBusy { contender });
+            }
+            LockNotice::Ended(LockEnd::NotAcquired(GaveUp::TimedOut, _)) => {
+                observed.push(Observed::TimedOut { contender });
+            }
+            _ => {}
+        }
+        observed.push(Observed::Notice { nominee: contender, notice: notice_of(notice) });
     }
 }

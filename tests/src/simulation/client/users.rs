@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::{CandidateName, Nominee, NomineeId, Policy, Token};
+use election_core::{Access, CandidateName, Nominee, NomineeId, Policy, Token};
 use election_session::{Grant, RecipeKey};
 use zk_jute::records::{
     Acl, CheckVersionRequest, CreateMode, CreateRequest, DeleteRequest, MultiOp, MultiRequest,
@@ -12,17 +12,38 @@ use zk_jute::{Vector, Version};
 use zk_session::Instant;
 
 use super::Client;
-use crate::simulation::election::Election;
+use crate::simulation::checker::{access_of, queue_of};
+use crate::simulation::locks::Claim;
+use crate::simulation::queue::{Kind, Queue};
 
-/// A nomination, as its user asks for it.
+/// A nomination, or a contender for a lock, as its user asks for it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulation) struct Stand {
     pub(in crate::simulation) id: NomineeId,
-    pub(in crate::simulation) election: Election,
+    pub(in crate::simulation) queue: Queue,
+    pub(in crate::simulation) terms: Terms,
+}
+
+/// A nomination.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) struct Nomination {
+    pub(in crate::simulation) id: NomineeId,
+    pub(in crate::simulation) queue: Queue,
     pub(in crate::simulation) policy: Policy,
 }
 
-/// Something done to the election from outside.
+/// What its user asks for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) enum Terms {
+    Nominee(Policy),
+    Lock {
+        claim: Claim,
+        /// By the clock of the client.
+        deadline: Option<Instant>,
+    },
+}
+
+/// Something done to a queue from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::simulation) enum Chore {
     Delete(String),
@@ -41,30 +62,44 @@ pub(super) struct GuardedWrite {
     candidate: CandidateName,
 }
 
-impl Client {
-    pub(in crate::simulation) fn nominate(&mut self, now: Instant, stand: Stand) {
-        if self.is_closed() {
-            return;
+impl Stand {
+    pub(super) const fn nomination(&self) -> Option<Nomination> {
+        let Self { id, queue, terms } = *self;
+        match terms {
+            Terms::Nominee(policy) => Some(Nomination { id, queue, policy }),
+            Terms::Lock { .. } => None,
         }
-        let nominee = Nominee::new(stand.id, stand.policy);
-        self.stand(now, nominee, stand);
+    }
+}
+
+impl Client {
+    pub(in crate::simulation) fn nominate(&mut self, now: Instant, nomination: Nomination) {
+        if !self.is_closed() {
+            self.stand(now, Nominee::new(nomination.id, nomination.policy), nomination);
+        }
     }
 
     pub(in crate::simulation) fn withdraw(&mut self, now: Instant, key: RecipeKey) {
+        if let Some(seen) = self.seen.get_mut(&key) {
+            seen.was_withdrawn = true;
+        }
         self.host.withdraw(now, key);
     }
 
-    /// Lets each leader that is valid write its token to the resource of its election, if its
-    /// candidate stands. The write waits that long for room.
+    /// Lets each leader that is valid, and each that holds a lock alone, write its token to the resource
+    /// of its queue, if its znode stands. The write waits that long for room.
     pub(in crate::simulation) fn work(&mut self, now: Instant, wait: Duration) {
         if self.host.lease_deadline().is_none_or(|deadline| deadline <= now) {
             return;
         }
-        let leaders = self.host_nominees().filter_map(|(key, nominee)| {
+        let leaders = self.queued().filter_map(|(key, queued)| {
             let Grant::Announced { token } = *self.host.view(key)?.grant else {
                 return None;
             };
-            let candidate = nominee.candidate()?.clone();
+            let is_alone = access_of(queued.id) == Access::Exclusive
+                && queue_of(queued.id).kind() != Kind::Semaphore;
+            let candidate = queued.znode.filter(|_| is_alone)?;
+            let candidate = candidate.clone();
             Some(GuardedWrite { due: now + wait, key, token, candidate })
         });
         let leaders: Vec<_> = leaders.collect();
@@ -87,9 +122,9 @@ impl Client {
         let Some(seen) = self.seen.get(key).filter(|_| self.leads_by(now, *key, *token)) else {
             return;
         };
-        let election = seen.stand.election;
-        let (path, version) = (election.child(candidate), Version::ANY);
-        let (resource, data) = (election.resource(), token.get().to_be_bytes());
+        let queue = seen.stand.queue;
+        let (path, version) = (queue.child(candidate), Version::ANY);
+        let (resource, data) = (queue.resource(), token.get().to_be_bytes());
         let operations = [
             MultiOp::Check(CheckVersionRequest { path: &path, version }),
             MultiOp::SetData(SetDataRequest { path: resource, data: Some(&data), version }),

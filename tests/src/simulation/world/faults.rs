@@ -7,10 +7,10 @@ use zk_embedded::Throttling;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
 use crate::simulation::checker::Broken;
-use crate::simulation::election::Election;
 use crate::simulation::incident::{Ban, Heading, Incident, Others, What};
 use crate::simulation::links::{Impairment, NodeId, Way};
 use crate::simulation::network::ConnKey;
+use crate::simulation::queue::Queue;
 use crate::simulation::server::Condition;
 
 /// What ends with an incident.
@@ -32,7 +32,7 @@ pub(super) enum Undo {
     /// Let a server do what it is asked for.
     Unburden(NodeId),
     /// Let everybody do it again.
-    Permit(Election, Ban),
+    Permit(Queue, Ban),
     /// Let a client go by the whole list of servers.
     ListAll(usize),
     /// Do not let a client end any more.
@@ -78,7 +78,7 @@ impl World<'_> {
                     }
                 }
                 Undo::Unburden(node) => self.set_throttling(node, Throttling::Off),
-                Undo::Permit(election, ban) => self.permit(election, ban)?,
+                Undo::Permit(queue, ban) => self.permit(queue, ban)?,
                 Undo::Spare(afflicted) => self.troubles.end(self.now, afflicted),
                 Undo::Answer(client) => {
                     if let Some(process) = self.processes.get_mut(client) {
@@ -118,23 +118,26 @@ impl World<'_> {
             What::PauseClient(who) => return Ok(self.pause(NodeId(servers + self.who(who)))),
             What::Withdraw(who) => self.withdraw(self.who(who))?,
             What::CloseClient(who) => return self.close_client(self.who(who)),
-            What::Nominate(who, election) => {
-                self.nominate(self.who(who), Election::nth(election, self.plan.elections))?;
+            What::Nominate(who, queue) => {
+                self.nominate(self.who(who), Queue::election(queue, self.plan.elections))?;
             }
             What::HandOver(who, timeout) => return self.hand_over(self.who(who), timeout),
             What::EndClient(who, how, when) => return self.end_client(self.who(who), how, when),
             What::ListServers(who, list) => return self.list_servers(self.who(who), list),
             What::Refuse(whom) => return Ok(self.refuse(vec![self.whom(whom)])),
             What::RefuseButDeposed => return Ok(self.refuse(self.all_but_deposed())),
-            What::Forbid(election, ban) => {
+            What::Forbid(queue, ban) => {
                 self.operate(what)?;
-                return Ok(vec![Undo::Permit(Election::nth(election, self.plan.elections), ban)]);
+                return Ok(vec![Undo::Permit(Queue::election(queue, self.plan.elections), ban)]);
             }
             What::Evict(_)
             | What::WriteCandidate(_)
             | What::Hide(_)
             | What::RemoveElectionNode(_)
-            | What::CreateStranger(_) => self.operate(what)?,
+            | What::CreateStranger(_)
+            | What::BreakLock(..)
+            | What::WriteContender(..)
+            | What::RemoveLock(_) => self.operate(what)?,
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);

@@ -6,36 +6,45 @@ use zk_jute::records::Permissions;
 use super::World;
 use crate::simulation::checker::Broken;
 use crate::simulation::client::Chore;
-use crate::simulation::election::Election;
 use crate::simulation::incident::{Ban, Place, What};
+use crate::simulation::queue::Queue;
 
 impl World<'_> {
     pub(super) fn operate(&mut self, what: What) -> Result<(), Broken> {
         let chores: Vec<Chore> = match what {
             What::Evict(place) => {
                 let candidate = self.candidate_at(place);
-                candidate.map(|(election, name)| self.evict(election, &name)).into_iter().collect()
+                candidate.map(|(queue, name)| self.evict(queue, &name)).into_iter().collect()
             }
             What::WriteCandidate(place) => {
                 let candidate = self.candidate_at(place);
-                let write = |(election, name): (Election, String)| election.child(name);
+                let write = |(queue, name): (Queue, String)| queue.child(name);
                 candidate.map(|it| Chore::Write(write(it))).into_iter().collect()
             }
             What::Hide(place) => {
                 let candidate = self.candidate_at(place);
-                candidate.map(|(election, name)| self.hide(election, &name)).into_iter().collect()
+                candidate.map(|(queue, name)| self.hide(queue, &name)).into_iter().collect()
             }
-            What::Forbid(election, ban) => {
-                let election = Election::nth(election, self.plan.elections);
-                self.bans.push((election, ban));
-                vec![self.access_to(election)]
+            What::Forbid(queue, ban) => {
+                let queue = Queue::election(queue, self.plan.elections);
+                self.bans.push((queue, ban));
+                vec![self.access_to(queue)]
             }
-            What::RemoveElectionNode(election) => {
-                self.remove(Election::nth(election, self.plan.elections))
+            What::BreakLock(lock, number) => {
+                let znode = self.znode_at(Queue::lock(lock), number);
+                znode.map(|(queue, name)| self.evict(queue, &name)).into_iter().collect()
+            }
+            What::WriteContender(lock, number) => {
+                let znode = self.znode_at(Queue::lock(lock), number);
+                znode.map(|(queue, name)| Chore::Write(queue.child(name))).into_iter().collect()
+            }
+            What::RemoveLock(lock) => self.remove(Queue::lock(lock)),
+            What::RemoveElectionNode(queue) => {
+                self.remove(Queue::election(queue, self.plan.elections))
             }
             What::CreateStranger(number) => {
-                let election = Election::nth(number, self.plan.elections);
-                vec![Chore::Create(election.child(format_args!("stranger-{number}")))]
+                let queue = Queue::election(number, self.plan.elections);
+                vec![Chore::Create(queue.child(format_args!("stranger-{number}")))]
             }
             _ => Vec::new(),
         };
@@ -43,21 +52,25 @@ impl World<'_> {
     }
 
     /// The candidate that is meant, if there is any.
-    fn candidate_at(&self, Place { election, number }: Place) -> Option<(Election, String)> {
-        let election = Election::nth(election, self.plan.elections);
-        let candidates = self.candidates.in_order(election);
+    fn candidate_at(&self, Place { election, number }: Place) -> Option<(Queue, String)> {
+        self.znode_at(Queue::election(election, self.plan.elections), number)
+    }
+
+    /// The znode that is meant, if there is any.
+    fn znode_at(&self, queue: Queue, number: u8) -> Option<(Queue, String)> {
+        let candidates = self.candidates.in_order(queue);
         let index = usize::from(number) % candidates.len().max(1);
-        candidates.get(index).map(|name| (election, (*name).to_owned()))
+        candidates.get(index).map(|name| (queue, (*name).to_owned()))
     }
 
-    fn evict(&mut self, election: Election, candidate: &str) -> Chore {
-        self.candidates.condemn(election, candidate);
-        Chore::Delete(election.child(candidate))
+    fn evict(&mut self, queue: Queue, candidate: &str) -> Chore {
+        self.candidates.condemn(queue, candidate);
+        Chore::Delete(queue.child(candidate))
     }
 
-    fn hide(&mut self, election: Election, candidate: &str) -> Chore {
-        self.candidates.hide(election, candidate);
-        Chore::Permit(election.child(candidate), all_but(Permissions::READ))
+    fn hide(&mut self, queue: Queue, candidate: &str) -> Chore {
+        self.candidates.hide(queue, candidate);
+        Chore::Permit(queue.child(candidate), all_but(Permissions::READ))
     }
 
     /// The operator looks what is left to be put in order: candidates that nobody may read, what is
@@ -65,56 +78,59 @@ impl World<'_> {
     pub(super) fn tidy(&mut self) -> Result<(), Broken> {
         let hidden = self.candidates.hidden();
         let mut chores: Vec<_> =
-            hidden.into_iter().map(|(election, name)| self.evict(election, &name)).collect();
-        for election in core::mem::take(&mut self.exhausted) {
-            let strangers = self.strangers(election);
-            chores.extend(self.remove(election));
+            hidden.into_iter().map(|(queue, name)| self.evict(queue, &name)).collect();
+        for queue in core::mem::take(&mut self.exhausted) {
+            let strangers = self.strangers(queue);
+            chores.extend(self.remove(queue));
             chores.extend(strangers);
-            chores.push(Chore::Delete(election.node().to_owned()));
+            chores.push(Chore::Delete(queue.node().to_owned()));
         }
         if self.conduct.reasons().access_changes() {
-            chores.extend(Election::ALL.map(|election| self.access_to(election)));
+            chores.extend(Queue::ELECTIONS.map(|queue| self.access_to(queue)));
         }
         self.give(&chores)
     }
 
     /// What would keep an election node from being removed.
-    fn strangers(&self, election: Election) -> Vec<Chore> {
+    fn strangers(&self, queue: Queue) -> Vec<Chore> {
         let newest = self.hosts.iter().max_by_key(|host| host.database().last_zxid());
-        let node = newest.and_then(|host| host.database().znode(election.node()));
+        let node = newest.and_then(|host| host.database().znode(queue.node()));
         let children = node.into_iter().flat_map(Znode::children);
-        children.map(|name| Chore::Delete(election.child(name))).collect()
+        children.map(|name| Chore::Delete(queue.child(name))).collect()
     }
 
     /// The operator lets everybody do this again, unless it is forbidden for another reason.
-    pub(super) fn permit(&mut self, election: Election, ban: Ban) -> Result<(), Broken> {
-        let lifted = self.bans.iter().position(|other| *other == (election, ban));
+    pub(super) fn permit(&mut self, queue: Queue, ban: Ban) -> Result<(), Broken> {
+        let lifted = self.bans.iter().position(|other| *other == (queue, ban));
         if let Some(index) = lifted {
             self.bans.remove(index);
         }
-        let chore = self.access_to(election);
+        let chore = self.access_to(queue);
         self.give(&[chore])
     }
 
     /// The access list that the election node is to have at the moment.
-    fn access_to(&self, election: Election) -> Chore {
-        let bans = self.bans.iter().filter(|(banned, _)| *banned == election);
+    fn access_to(&self, queue: Queue) -> Chore {
+        let bans = self.bans.iter().filter(|(banned, _)| *banned == queue);
         let banned = bans.fold(Permissions::NONE, |banned, (_, ban)| banned | permission(*ban));
-        Chore::Permit(election.node().to_owned(), all_but(banned))
+        Chore::Permit(queue.node().to_owned(), all_but(banned))
     }
 
     /// An election node, with the candidates in it.
-    fn remove(&mut self, election: Election) -> Vec<Chore> {
-        let candidates = self.candidates.in_order(election);
+    fn remove(&mut self, queue: Queue) -> Vec<Chore> {
+        let candidates = self.candidates.in_order(queue);
         let candidates: Vec<_> = candidates.into_iter().map(str::to_owned).collect();
-        let evicted = candidates.iter().map(|name| self.evict(election, name));
+        let evicted = candidates.iter().map(|name| self.evict(queue, name));
         let mut chores: Vec<_> = evicted.collect();
-        chores.push(Chore::Delete(election.node().to_owned()));
+        chores.push(Chore::Delete(queue.node().to_owned()));
         chores
     }
 
     pub(super) fn create_resources(&mut self) {
-        let resources = Election::ALL.map(|election| Chore::Create(election.resource().to_owned()));
+        let locks: &[Queue] = if self.plan.locks.is_some() { &Queue::LOCKS } else { &[] };
+        let queues = Queue::ELECTIONS.iter().chain(locks);
+        let resources = queues.map(|queue| Chore::Create(queue.resource().to_owned()));
+        let resources: Vec<Chore> = resources.collect();
         let created = self.give(&resources);
         debug_assert!(created.is_ok(), "nothing has happened yet");
     }

@@ -6,11 +6,11 @@ use election_core::{NomineeId, Role};
 use zk_session::LeaseOutlook;
 
 use super::{Event, World};
-use crate::simulation::checker::{Broken, Contract, election_of, name};
+use crate::simulation::checker::{Broken, Contract, name, queue_of};
 use crate::simulation::client::Client;
 use crate::simulation::clock::Time;
-use crate::simulation::election::Election;
 use crate::simulation::outcome::Law;
+use crate::simulation::queue::Queue;
 use crate::simulation::server::Condition;
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl World<'_> {
                 self.tell("***", || "everything is well again".to_owned());
                 self.tidy()?;
                 self.mend_members();
-                let until = now + self.plan.settling_time();
+                let until = now + self.settling_time();
                 self.phase = Phase::Settling { since: now, until };
             }
             Phase::Settling { since, until } => self.look_at_election(since, until)?,
@@ -111,9 +111,10 @@ impl World<'_> {
     /// Why the elections are not settled: one is when one nominee leads validly, all others follow,
     /// and nothing is left of those that are gone.
     fn unsettled(&self) -> Option<String> {
-        let mut elections = Election::ALL.into_iter();
+        let mut elections = Queue::ELECTIONS.into_iter();
         elections
-            .find_map(|election| self.unsettled_in(election))
+            .find_map(|queue| self.unsettled_in(queue))
+            .or_else(|| Queue::LOCKS.into_iter().find_map(|queue| self.unsettled_lock(queue)))
             .or_else(|| self.debtor())
             .or_else(|| self.stale_member())
     }
@@ -125,34 +126,34 @@ impl World<'_> {
         debtor.map(|nominee| format!("{} owes a cleanup", name(nominee)))
     }
 
-    fn unsettled_in(&self, election: Election) -> Option<String> {
+    fn unsettled_in(&self, queue: Queue) -> Option<String> {
         let (mut standing, mut leading) = (0, 0);
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
-        let is_of = |nominee: NomineeId| election_of(nominee) == election;
+        let is_of = |nominee: NomineeId| queue_of(nominee) == queue;
         for (nominee, role) in clients.flat_map(Client::nominees).filter(|(id, _)| is_of(*id)) {
             standing += 1;
             match role {
                 Role::Leading { .. } => leading += 1,
                 Role::Following { predecessor, .. }
-                    if self.candidates.stands(election, predecessor.as_str()) => {}
+                    if self.candidates.stands(queue, predecessor.as_str()) => {}
                 other => return Some(format!("{} is {other:?}", name(nominee))),
             }
         }
         let valid = self.processes.iter().flat_map(|process| process.valid(self.now));
         let valid = valid.filter(|(nominee, _)| is_of(*nominee)).count();
-        let candidates = self.candidates.count(election);
-        let is_proved = valid == leading || valid < leading && self.is_told_to_wait(election);
+        let candidates = self.candidates.count(queue);
+        let is_proved = valid == leading || valid < leading && self.is_told_to_wait(queue);
         if leading != standing.min(1) || !is_proved {
             let counted = format!("{leading} lead, {valid} of them validly, of {standing}");
-            return Some(format!("{counted} in {election}"));
+            return Some(format!("{counted} in {queue}"));
         }
         (candidates != standing)
-            .then(|| format!("{standing} nominees have {candidates} candidates in {election}"))
+            .then(|| format!("{standing} nominees have {candidates} candidates in {queue}"))
     }
 
     /// Whether the nominee that leads is told that its lease cannot be kept at this distance from the
     /// servers.
-    fn is_told_to_wait(&self, election: Election) -> bool {
+    pub(super) fn is_told_to_wait(&self, queue: Queue) -> bool {
         self.processes.iter().any(|process| {
             let Some(client) = &process.client else {
                 return false;
@@ -161,7 +162,7 @@ impl World<'_> {
             let mut nominees = client.nominees();
             matches!(outlook, LeaseOutlook::RoundTripTooLong { .. })
                 && nominees.any(|(nominee, role)| {
-                    election_of(nominee) == election && matches!(role, Role::Leading { .. })
+                    queue_of(nominee) == queue && matches!(role, Role::Leading { .. })
                 })
         })
     }
@@ -201,7 +202,7 @@ impl World<'_> {
             let most = u32::try_from(span.as_millis() / interval).unwrap_or(u32::MAX) + 2;
             let looks = span.as_millis() * 4 / 3 / self.plan.look_every.as_millis().max(1) + 1;
             let looks = u32::try_from(looks).unwrap_or(u32::MAX);
-            let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
+            let nominees = process.client.as_ref().map_or(0, Client::parts);
             let nominees = u32::try_from(nominees).unwrap_or(u32::MAX);
             // A lease that cannot be kept is proved anew again and again.
             let beats = if self.plan.is_prompt() { 2 * most } else { 3 * most };
@@ -209,13 +210,16 @@ impl World<'_> {
             let clients_nominees = process.client.iter().flat_map(Client::nominees);
             let hidden = clients_nominees.filter(|(id, _)| self.candidates.was_hidden(*id)).count();
             let refused = if hidden > 0 { beats } else { 0 };
-            let checks = if !self.plan.is_prompt() || hidden > 0 {
-                beats
-            } else if process.client.as_ref().is_some_and(Client::needs_the_lease) {
-                most
-            } else {
-                0
-            };
+            let checks =
+                if !self.plan.is_prompt() || hidden > 0 {
+                    beats
+                } else if process.client.as_ref().is_some_and(|client| {
+                    client.needs_the_lease(|of, znode| self.is_first(of, znode))
+                }) {
+                    most
+                } else {
+                    0
+                };
             if traffic.others > (looks + 1) * nominees + refused
                 || traffic.notifications > 0
                 || traffic.pings > most
@@ -223,7 +227,8 @@ impl World<'_> {
                 || traffic.checks > checks
             {
                 let detail = format!(
-                    "client {} in {} ms: {traffic:?}, at most {most} pings expected",
+                    "client {} in {} ms: {traffic:?}, at most {most} pings expected, {checks} checks, \
+                     {looks} looks of {nominees}",
                     client + 1,
                     span.as_millis()
                 );
@@ -264,6 +269,6 @@ impl World<'_> {
             .sum();
         let candidates = self.candidates.count_all();
         (standing > 0 || candidates > 0)
-            .then(|| format!("{standing} nominees and {candidates} candidates are left"))
+            .then(|| format!("{standing} that queue, and {candidates} znodes, are left"))
     }
 }

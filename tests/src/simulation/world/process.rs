@@ -2,19 +2,19 @@
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use election_core::{NomineeId, Notice, Token};
 use zk_jute::SessionId;
 use zk_session::{HeartbeatPace, Instant};
 
-use crate::simulation::checker::election_of;
+use crate::simulation::checker::queue_of;
 use crate::simulation::client::{Client, Detached, Observed, Settings};
 use crate::simulation::clock::{Clock, Time};
-use crate::simulation::election::Election;
 use crate::simulation::ending::Ending;
 use crate::simulation::links::NodeId;
 use crate::simulation::network::ConnKey;
+use crate::simulation::queue::{Kind, Queue};
 use crate::simulation::server::Condition;
 
 /// In which dials are counted.
@@ -60,6 +60,10 @@ pub(super) struct Process {
     /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
     /// predecessor.
     pub(super) candidates_gone: usize,
+    /// The same of contenders.
+    pub(super) contenders_gone: usize,
+    /// Contenders of earlier processes, whose znodes the session may have.
+    pub(super) left_behind: BTreeSet<NomineeId>,
 }
 
 /// What a client sends and receives while nothing happens.
@@ -101,6 +105,8 @@ impl Process {
             unanswered: 0,
             broken_off: 0,
             candidates_gone: 0,
+            contenders_gone: 0,
+            left_behind: BTreeSet::new(),
         }
     }
 
@@ -113,6 +119,7 @@ impl Process {
         match what {
             Observed::Connected { session, timeout } => {
                 self.candidates_gone = 0;
+                self.contenders_gone = 0;
                 self.granted(*session, *timeout);
                 self.connected_at = Some(now);
             }
@@ -128,7 +135,10 @@ impl Process {
                 nominee,
                 notice: Notice::CandidateLost(_) | Notice::Lost(_) | Notice::Ended(_),
             } => {
-                self.candidates_gone += 1;
+                match queue_of(*nominee).kind() {
+                    Kind::Election => self.candidates_gone += 1,
+                    _ => self.contenders_gone += 1,
+                }
                 self.promoted.remove(nominee);
             }
             Observed::EndedWithClient { nominee } => {
@@ -151,6 +161,7 @@ impl Process {
     pub(super) fn detach(&mut self, detached: Detached, timeout: Duration) {
         self.crash();
         self.line = None;
+        self.left_behind.extend(&detached.contenders);
         self.detached = Some(detached);
         self.settings.timeout = timeout;
     }
@@ -220,9 +231,9 @@ impl Process {
         Some(self.clock.when(deadline.elapsed()))
     }
 
-    pub(super) fn nominees_in(&self, election: Election) -> usize {
+    pub(super) fn nominees_in(&self, queue: Queue) -> usize {
         let nominees = self.client.iter().flat_map(Client::nominees);
-        nominees.filter(|(nominee, _)| election_of(*nominee) == election).count()
+        nominees.filter(|(nominee, _)| queue_of(*nominee) == queue).count()
     }
 
     pub(super) fn session(&self) -> Option<SessionId> {

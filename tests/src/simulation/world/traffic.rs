@@ -4,8 +4,10 @@ use zk_jute::{Decode, OpCode, ReplyHeader, RequestHeader, Xid};
 
 use super::{Process, World};
 use crate::simulation::checker::{Broken, Contract};
+use crate::simulation::client::Client;
 use crate::simulation::network::{ConnKey, PipeId};
 use crate::simulation::outcome::Law;
+use crate::simulation::queue::Queue;
 
 impl World<'_> {
     /// A client hands over whole frames.
@@ -44,9 +46,12 @@ impl World<'_> {
 
     /// Asks each server how many watches it keeps.
     pub(super) fn check_watches(&mut self) -> Result<(), Broken> {
+        // What a contender has watched is gone where no contender is left.
+        let are_left = Queue::LOCKS.into_iter().any(|queue| self.candidates.count(queue) > 0);
+        let contenders = |process: &Process| if are_left { process.contenders_gone } else { 0 };
         let count = |process: &Process| {
-            let nominees = process.client.as_ref().map_or(0, |client| client.nominees().count());
-            (nominees, process.candidates_gone)
+            let nominees = process.client.as_ref().map_or(0, Client::parts);
+            (nominees, process.candidates_gone + contenders(process))
         };
         let (nominees, gone) = self
             .processes

@@ -2,22 +2,20 @@
 
 use core::time::Duration;
 
-use election_core::{End, NominationError, NomineeId, Notice};
+use election_core::{Access, End, NominationError, NomineeId, Notice};
 use zk_session::Instant;
 
 use super::faults::Undo;
 use super::trouble::Afflicted;
 use super::{Event, Process, World};
-use crate::simulation::checker::{
-    Broken, Change, Entry, ServerKind, election_of, name, nominee_id,
-};
-use crate::simulation::client::{Observed, Stand};
-use crate::simulation::election::Election;
+use crate::simulation::checker::{Broken, Change, Entry, ServerKind, name, nominee_id, queue_of};
+use crate::simulation::client::{Nomination, Observed};
 use crate::simulation::ending::{Ending, Moment};
 use crate::simulation::ensemble::MemberRole;
 use crate::simulation::links::NodeId;
 use crate::simulation::outcome::Law;
 use crate::simulation::plan::Calls;
+use crate::simulation::queue::{Kind, Queue};
 
 /// Nominees of one client in one election.
 const MOST_NOMINEES: usize = 3;
@@ -41,11 +39,11 @@ impl World<'_> {
         let plan = self.plan;
         let ballots = plan.nominees.get(client).map(|standing| &standing.ballots);
         let mut ballots = ballots.into_iter().flatten();
-        ballots.try_for_each(|election| self.nominate(client, *election))
+        ballots.try_for_each(|queue| self.nominate(client, *queue))
     }
 
     /// Starts the client's process if need be.
-    pub(super) fn nominate(&mut self, client: usize, election: Election) -> Result<(), Broken> {
+    pub(super) fn nominate(&mut self, client: usize, queue: Queue) -> Result<(), Broken> {
         if self.is_leaving() {
             return Ok(());
         }
@@ -55,16 +53,16 @@ impl World<'_> {
         let Some(process) = self.processes.get_mut(client).filter(|process| process.is_up()) else {
             return Ok(());
         };
-        if process.nominees_in(election) >= MOST_NOMINEES {
+        if process.nominees_in(queue) >= MOST_NOMINEES {
             return Ok(());
         }
         process.nominees += 1;
-        let id = nominee_id(client, process.nominees, election);
+        let id = nominee_id(client, process.nominees, queue, Access::Exclusive);
         let now = process.now(self.now);
         let policy = self.plan.nominees.get(client).map(|standing| standing.policy);
-        let stand = Stand { id, election, policy: policy.unwrap_or_default() };
+        let nomination = Nomination { id, queue, policy: policy.unwrap_or_default() };
         if let Some(running) = &mut process.client {
-            running.nominate(now, stand);
+            running.nominate(now, nomination);
         }
         let node = process.node;
         let who = self.name(node);
@@ -128,15 +126,15 @@ impl World<'_> {
             return;
         };
         let standing = self.plan.nominees.get(client);
-        let election = standing.and_then(|standing| standing.ballots.first()).copied();
-        let election = election.unwrap_or(Election::FIRST);
+        let queue = standing.and_then(|standing| standing.ballots.first()).copied();
+        let queue = queue.unwrap_or(Queue::FIRST);
         let policy = standing.map(|standing| standing.policy).unwrap_or_default();
         process.nominees += 1;
-        let id = nominee_id(client, process.nominees, election);
+        let id = nominee_id(client, process.nominees, queue, Access::Exclusive);
         let most = self.plan.calls.as_ref().map_or(FEW_CALLS, |calls| calls.most);
         let now = process.now(self.now);
         if let Some(running) = &mut process.client {
-            running.end(now, (ending, Stand { id, election, policy }, most));
+            running.end(now, (ending, Nomination { id, queue, policy }, most));
         }
     }
 
@@ -184,6 +182,7 @@ impl World<'_> {
         if let Some(process) = self.processes.get_mut(client) {
             process.observe(self.now, what);
         }
+        self.observe_locks(client, what)?;
         match what {
             Observed::Announced { nominee, until, .. } => {
                 self.check_announced(client, *nominee, *until)?;
@@ -205,18 +204,23 @@ impl World<'_> {
                 self.troubles.note(self.now, Afflicted::Client(client));
             }
             Observed::Notice { nominee, notice: Notice::Ended(_) }
-            | Observed::EndedWithClient { nominee } => {
+            | Observed::EndedWithClient { nominee }
+                if queue_of(*nominee).kind() == Kind::Election =>
+            {
                 if let Observed::Notice { notice: Notice::Ended(End::Failed(error)), .. } = what
                     && *error == NominationError::SequenceExhausted
                 {
-                    self.exhausted.insert(election_of(*nominee));
+                    self.exhausted.insert(queue_of(*nominee));
                 }
                 // The user wants this service to have a leader, and stands again.
                 let at = self.now + self.a_while();
-                self.agenda.add(at, Event::Nominate(client, election_of(*nominee)));
+                self.agenda.add(at, Event::Nominate(client, queue_of(*nominee)));
                 self.note_change();
             }
-            Observed::Notice { .. } | Observed::Connected { .. } | Observed::Disconnected(_) => {
+            Observed::Notice { .. }
+            | Observed::EndedWithClient { .. }
+            | Observed::Connected { .. }
+            | Observed::Disconnected(_) => {
                 self.note_change();
             }
             _ => {}
@@ -269,14 +273,18 @@ impl World<'_> {
             | Observed::Fired
             | Observed::WatchLost
             | Observed::Completed
+            | Observed::HandedOver { .. }
+            | Observed::OutOfTerms { .. }
             | Observed::Entry(_) => return,
+            Observed::FoundBusy { contender } => format!("{}: found it busy", name(*contender)),
+            Observed::TimedOut { contender } => format!("{}: timed out", name(*contender)),
             Observed::LeaseLapsed(_) => "lease lapsed".to_owned(),
             Observed::HeartbeatRefused => "heartbeat refused".to_owned(),
             Observed::Ended(end) => format!("session ended: {end}"),
             Observed::Renewed => "begins another session".to_owned(),
             Observed::Notice { nominee, notice } => format!("{}: {notice:?}", name(*nominee)),
             Observed::Announced { nominee, token, .. } => {
-                format!("{} LEADS with {token:?}, lease until {until}", name(*nominee))
+                format!("{} LEADS or HOLDS with {token:?}, lease until {until}", name(*nominee))
             }
             Observed::EndedWithClient { nominee } => format!("{}: ended", name(*nominee)),
             Observed::Woken { nominee, .. } => format!("{}: woken", name(*nominee)),

@@ -18,6 +18,7 @@ use self::host::{Clock, Host, RIGHT, Server};
 pub(crate) use self::lines::{Impairment, Line};
 use self::lines::{Lines, Peer, member_id, place_of};
 use crate::laws::{Laws, ledger};
+use crate::locks::Lock;
 use crate::setting::Setting;
 
 pub(crate) const TICK: Duration = Duration::from_millis(200);
@@ -271,7 +272,8 @@ impl Core {
                 }
             }
         }
-        for election in 0..self.elections {
+        let of_locks = Lock::ALL.into_iter().map(Lock::ledger);
+        for election in (0..self.elections).chain(of_locks) {
             if let Some(ledger) = host.database().znode(&ledger(election)) {
                 let data = ledger.data().unwrap_or_default();
                 self.laws.ledger_shows((place, election), data);

@@ -1,0 +1,91 @@
+//! What must hold of locks: one holder at a time, but for readers that share one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use election_tokio::{LockGuard, Token};
+
+use super::Laws;
+use crate::locks::{Lock, Want};
+
+/// What is known of all locks.
+#[derive(Debug, Default)]
+pub(super) struct LockBook {
+    holders: Vec<Holder>,
+    /// The greatest token of each lock, by whether it is held alone.
+    last: BTreeMap<(Lock, Want), Token>,
+    /// How often each process has held each lock.
+    held: BTreeMap<(usize, Lock), u64>,
+}
+
+#[derive(Debug)]
+struct Holder {
+    process: usize,
+    lock: Lock,
+    want: Want,
+    guard: Weak<LockGuard>,
+    /// It was not valid when it was looked at last.
+    is_over: bool,
+}
+
+impl Laws {
+    /// A process is given a guard.
+    pub(crate) fn held(&self, process: usize, (lock, want): (Lock, Want), guard: &Arc<LockGuard>) {
+        let token = guard.token();
+        self.tell(|| format!("process {process} holds {lock:?}, to {want:?}: {token}"));
+        let mut book = self.book();
+        // Greater than those of all with which it cannot be shared.
+        let rivals = Want::ALL.into_iter().filter(|other| want.excludes(*other));
+        let last = rivals.filter_map(|other| book.locks.last.get(&(lock, other)).copied()).max();
+        if let Some(last) = last.filter(|last| token <= *last) {
+            book.broken(format!("{process} holds {lock:?} with token {token}, after {last}"));
+        }
+        let greatest = book.locks.last.entry((lock, want)).or_insert(token);
+        *greatest = token.max(*greatest);
+        *book.locks.held.entry((process, lock)).or_default() += 1;
+        let is_shared = |other: &Holder| {
+            other.lock == lock && other.guard.upgrade().is_some_and(|guard| guard.is_valid())
+        };
+        let together = book.locks.holders.iter().any(is_shared);
+        book.tally.held += 1;
+        book.tally.held_together += u64::from(together);
+        let guard = Arc::downgrade(guard);
+        book.locks.holders.push(Holder { process, lock, want, guard, is_over: false });
+        drop(book);
+        self.locks_are_held_in_turn();
+    }
+
+    /// At any moment: no two are valid that exclude each other, and none that has ceased to be.
+    pub(crate) fn locks_are_held_in_turn(&self) {
+        let mut book = self.book();
+        let mut valid: Vec<(Lock, Want, usize)> = Vec::new();
+        let mut risen = None;
+        book.locks.holders.retain_mut(|holder| {
+            let Some(guard) = holder.guard.upgrade() else {
+                return false;
+            };
+            if guard.is_valid() {
+                valid.push((holder.lock, holder.want, holder.process));
+                risen = risen.or(holder.is_over.then_some(holder.process));
+            } else {
+                holder.is_over = true;
+            }
+            true
+        });
+        if let Some(process) = risen {
+            book.broken(format!("{process} holds a lock again by a guard that was over"));
+        }
+        let excluded = valid.iter().enumerate().any(|(at, (lock, want, _))| {
+            let mut others = valid.iter().skip(at + 1);
+            others.any(|(other, others_want, _)| other == lock && want.excludes(*others_want))
+        });
+        if excluded {
+            book.broken(format!("two holders: {valid:?} (lock, what for, process)"));
+        }
+    }
+
+    /// How often each process has held each lock so far.
+    pub(crate) fn times_held(&self) -> BTreeMap<(usize, Lock), u64> {
+        self.book().locks.held.clone()
+    }
+}
