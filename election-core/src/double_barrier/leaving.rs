@@ -16,6 +16,7 @@ pub(super) struct Leaving {
     pub(super) entry: Entry,
     patience: Patience,
     ready: Ready,
+    sight: Sight,
     /// That of the round, by its `ready`, once that was seen while the entry stood.
     round: Option<Token>,
     others: Others,
@@ -49,12 +50,23 @@ enum Ready {
     Absent,
 }
 
+/// Whether the client's server shows all that the participant was told. An event may have come of what
+/// the next server that the client connects to has not applied yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Sight {
+    MayLag,
+    /// `ready` was not there: a quorum's commit brings the server up to date before that counts.
+    Doubted,
+    Current,
+}
+
 impl Leaving {
     /// Of one that is inside.
     pub(super) const NEW: Self = Self {
         entry: Entry::Stands,
         patience: Patience::Waits,
         ready: Ready::Is(ReadyWatch::Due),
+        sight: Sight::MayLag,
         round: None,
         others: Others::Unknown,
         generation: None,
@@ -82,6 +94,7 @@ impl Leaving {
     pub(super) fn request(&self) -> Option<Request> {
         match self {
             Self { entry: Entry::Goes, .. } => Some(Request::DeleteEntry),
+            Self { sight: Sight::Doubted, .. } => Some(Request::Barrier),
             Self { ready: Ready::Is(ReadyWatch::Due), .. } => Some(Request::LookAtReady),
             Self { others: Others::Unknown, .. } => Some(Request::List),
             Self { others: Others::Unwatched(_), .. } => Some(Request::WatchMember),
@@ -106,6 +119,7 @@ impl Leaving {
     /// What was seen may not be so any more.
     pub(super) fn look_again(&mut self) {
         self.ready = Ready::Is(ReadyWatch::Due);
+        self.sight = Sight::MayLag;
         self.others = Others::Unknown;
         self.generation = None;
     }
@@ -162,6 +176,12 @@ impl Leaving {
                 self.entry = Entry::Gone;
                 self.others = Others::Unknown;
             }
+            (Request::LookAtReady, Err(Failure::NoNode))
+                if self.entry == Entry::Stands && self.sight == Sight::MayLag =>
+            {
+                self.sight = Sight::Doubted;
+            }
+            (Request::Barrier, Ok(Reply::BarrierPassed)) => self.sight = Sight::Current,
             (Request::LookAtReady, Err(Failure::NoNode)) => return self.round_is_over(),
             (Request::LookAtReady, Ok(Reply::Exists(stat))) => {
                 return self.ready_stands(ticket, stat.token);
