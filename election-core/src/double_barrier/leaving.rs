@@ -174,7 +174,6 @@ impl Leaving {
             }
             (Request::DeleteEntry, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
                 self.entry = Entry::Gone;
-                self.others = Others::Unknown;
             }
             (Request::LookAtReady, Err(Failure::NoNode))
                 if self.entry == Entry::Stands && self.sight == Sight::MayLag =>
@@ -227,9 +226,10 @@ impl Leaving {
             (Some(range), Entry::Stands, Patience::Waits) if *own < range.lowest => {
                 Others::Unwatched(range.highest)
             }
-            (Some(_), Entry::Stands | Entry::Goes, _) => {
+            // It goes first, and then watches.
+            (Some(range), Entry::Stands | Entry::Goes, _) => {
                 self.entry = Entry::Goes;
-                Others::Unknown
+                Others::Unwatched(range.lowest)
             }
             (Some(_), Entry::Gone, Patience::Goes) => return self.over(),
             (Some(range), Entry::Gone, Patience::Waits) => Others::Unwatched(range.lowest),
