@@ -219,6 +219,11 @@ impl<'a> Multi<'a> {
         Self { parts: places }
     }
 
+    /// A multi of one part.
+    pub(crate) const fn one(part: Part<'a>) -> Self {
+        Self { parts: [Some(part), None, None, None] }
+    }
+
     /// The parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
         self.parts.iter().copied().flatten()

@@ -33,11 +33,14 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod barrier;
 pub mod children;
 mod command;
+mod double_barrier;
 mod event;
 mod format;
 mod id;
+mod line;
 mod lock;
 mod name;
 mod nominee;
@@ -49,10 +52,15 @@ mod semaphore;
 mod ticket;
 
 pub use access::Access;
+pub use barrier::{Barrier, BarrierEnd, BarrierFailure, BarrierGaveUp, BarrierState, BarrierTask};
 pub use children::Children;
 pub use command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Write, Znode,
+};
+pub use double_barrier::{
+    DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
+    WhenUnderWay,
 };
 pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use format::{

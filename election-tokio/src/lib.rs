@@ -8,10 +8,12 @@
 // case.
 
 pub mod acl;
+mod barrier;
 mod broadcast;
 mod client;
 mod clock;
 mod codec;
+mod double_barrier;
 mod driver;
 mod election;
 pub mod error;
@@ -33,11 +35,13 @@ pub mod transport;
 mod updates;
 
 pub use acl::Acls;
+pub use barrier::{Barrier, BarrierError, BarrierLost};
 pub use client::{
     Children, Client, ClientBuilder, CloseError, ConnectError, ConnectionIdentity, CreateMode,
     Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
+pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
     Role, Status, WithdrawError,
@@ -51,8 +55,8 @@ pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, CandidateName, Departure, ElectionNode, Format, LockFailure, LockFormatError, NodeKind,
-    NominationError, NomineeId, OnLoss, Sequence, Token,
+    Access, BarrierFailure, CandidateName, Departure, ElectionNode, Format, LockFailure,
+    LockFormatError, NodeKind, NominationError, NomineeId, OnLoss, Sequence, Token, WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

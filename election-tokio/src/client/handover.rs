@@ -69,7 +69,7 @@ impl Client {
     async fn ephemerals_behind_barrier(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let connections = || self.shared().look(|hub| (hub.connections(), None));
         let before = connections();
-        self.barrier().await?;
+        self.commit_nothing().await?;
         let paths = self.get_ephemerals(prefix).await?;
         if connections() == before {
             Ok(paths)

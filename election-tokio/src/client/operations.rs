@@ -194,7 +194,7 @@ impl Client {
     /// Waits for a quorum to commit something that changes nothing: a read that follows on the same
     /// connection sees all that was committed before this call. Whatever the check finds, it is
     /// committed; only an error of the request as a whole is none of a quorum's.
-    pub(super) async fn barrier(&self) -> Result<(), Error> {
+    pub(super) async fn commit_nothing(&self) -> Result<(), Error> {
         const ROOT: &str = "/";
         let path = self.server_path::<MultiRequest<'_>>(ROOT)?;
         let check = CheckVersionRequest { path: &path, version: Version::ANY };

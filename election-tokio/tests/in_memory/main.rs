@@ -11,12 +11,16 @@ mod apply;
 #[cfg(test)]
 mod back_pressure;
 #[cfg(test)]
+mod barriers;
+#[cfg(test)]
 mod cancellation;
 mod candidates;
 #[cfg(test)]
 mod contenders;
 #[cfg(test)]
 mod cost;
+#[cfg(test)]
+mod double_barriers;
 mod errors;
 #[cfg(test)]
 mod formats;

@@ -1,0 +1,274 @@
+//! The barrier: a node that holds back all that wait for its end.
+//!
+//! The barrier is set while its node exists. Servers lag, so that a read may show a barrier that was
+//! lifted, or none where one was set: a transaction that only checks the node tells the truth of one
+//! moment, and brings the client's server up to it. A waiter makes one first, and then looks with a
+//! watch; from there on the watch alone tells, and the node's `czxid` tells a barrier that was set
+//! again from the one that was seen.
+
+mod told;
+
+pub(crate) use told::NO_NODE;
+pub use told::{BarrierEnd, BarrierFailure, BarrierGaveUp, BarrierState};
+
+use crate::command::{
+    Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
+    Payload, Watch, Znode,
+};
+use crate::event::{Change, Event, Failure, Reply};
+use crate::id::Token;
+use crate::line::{Line, LinkedIn};
+use crate::recipe::{Phase, Recipe};
+use crate::ticket::Ticket;
+
+/// One use of a barrier: it sets it, lifts it, waits for its end, or asks whether it is set.
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers, until it
+/// tells its end. It leaves nothing on the server but the barrier itself, if it has set that.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Barrier {
+    task: BarrierTask,
+    line: Line<Request>,
+    stage: Stage,
+    /// Of the node that the barrier was when it was seen first, or that is to be deleted.
+    seen: Option<Token>,
+}
+
+/// What is wanted of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierTask {
+    /// Set it: once it is over, the barrier was set at some moment since the beginning.
+    Set,
+    /// Lift it: once it is over, the barrier was not set at some moment since the beginning.
+    Lift,
+    /// Wait until it is not set, until [`Event::Deadline`] at most.
+    Wait,
+    /// Ask whether it is set.
+    Ask,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Creating,
+    /// With the ancestors, one of which is missing.
+    CreatingNode,
+    /// By a transaction: the truth of one moment, below which no later read of this session goes.
+    Checking,
+    Looking,
+    Watching(Ticket),
+    Deleting,
+    Ended(BarrierEnd),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Request {
+    Create,
+    CreateNode,
+    Check,
+    Look,
+    Delete,
+}
+
+impl Barrier {
+    /// What is to be done with the barrier; it has not been connected yet.
+    pub const fn new(task: BarrierTask) -> Self {
+        Self { task, line: Line::new(), stage: Self::first_stage(task), seen: None }
+    }
+
+    /// What is wanted.
+    pub const fn task(&self) -> BarrierTask {
+        self.task
+    }
+
+    /// How it ended, if it has.
+    pub const fn end(&self) -> Option<BarrierEnd> {
+        match self.stage {
+            Stage::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    const fn first_stage(task: BarrierTask) -> Stage {
+        match task {
+            BarrierTask::Set => Stage::Creating,
+            BarrierTask::Lift | BarrierTask::Wait | BarrierTask::Ask => Stage::Checking,
+        }
+    }
+
+    fn connected(&mut self, linked_in: LinkedIn) {
+        self.stage = match (self.stage, linked_in) {
+            (Stage::Ended(_), _) => return,
+            // What this session has seen, each server that it comes to has applied.
+            (Stage::Looking | Stage::Watching(_), LinkedIn::SameSession) => Stage::Looking,
+            _ => Self::first_stage(self.task),
+        };
+    }
+
+    fn answered(&mut self, ticket: Ticket, request: Request, result: &Result<Reply<'_>, Failure>) {
+        self.stage = match (request, result) {
+            (Request::Create, Ok(Reply::Created { .. }) | Err(Failure::NodeExists))
+            | (Request::CreateNode, Ok(Reply::NodeCreated) | Err(Failure::NodeExists)) => {
+                Stage::Ended(BarrierEnd::Set)
+            }
+            (Request::Create, Err(Failure::NoNode)) => Stage::CreatingNode,
+            (Request::Check, Ok(Reply::Committed(_))) => match self.task {
+                BarrierTask::Ask => Stage::Ended(BarrierEnd::Is(BarrierState::Set)),
+                _ => Stage::Looking,
+            },
+            (Request::Check, Err(Failure::Aborted { code: NO_NODE, .. }))
+            | (Request::Look, Err(Failure::NoNode))
+            | (Request::Delete, Ok(Reply::Deleted) | Err(Failure::NoNode)) => self.lifted(),
+            (Request::Look, Ok(Reply::Exists(stat))) => self.looked(ticket, stat.token),
+            (_, Err(failure)) => Stage::Ended(BarrierEnd::Failed(BarrierFailure::of(*failure))),
+            (_, Ok(_)) => Stage::Ended(BarrierEnd::Failed(BarrierFailure::UnexpectedReply)),
+        };
+    }
+
+    /// It is not set, or was not at some moment.
+    const fn lifted(&self) -> Stage {
+        Stage::Ended(match self.task {
+            BarrierTask::Wait => BarrierEnd::Passed,
+            BarrierTask::Ask => BarrierEnd::Is(BarrierState::Lifted),
+            BarrierTask::Set | BarrierTask::Lift => BarrierEnd::Lifted,
+        })
+    }
+
+    fn looked(&mut self, ticket: Ticket, token: Token) -> Stage {
+        match (self.seen, self.task) {
+            // It was set again since: for a waiter, it was lifted; for one that lifts, its own delete
+            // is not to be sent again, to another's barrier.
+            (Some(seen), _) if seen != token => self.lifted(),
+            (_, BarrierTask::Wait) => {
+                self.seen = Some(token);
+                Stage::Watching(ticket)
+            }
+            _ => {
+                self.seen = Some(token);
+                Stage::Deleting
+            }
+        }
+    }
+
+    fn changed(&mut self, change: Change) {
+        self.stage = match change {
+            // The server had applied what was committed when the waiter began.
+            Change::Deleted => self.lifted(),
+            Change::Created | Change::Data | Change::Children | Change::Lost => Stage::Looking,
+        };
+    }
+
+    fn give_up(&mut self, reason: BarrierGaveUp) {
+        if !matches!(self.stage, Stage::Ended(_)) {
+            self.stage = Stage::Ended(BarrierEnd::GaveUp(reason));
+        }
+    }
+
+    const fn op(&self) -> Option<(Request, Op<'static>)> {
+        let (znode, version) = (Znode::Node, ExpectedVersion::Any);
+        Some(match self.stage {
+            Stage::Creating => {
+                let (znode, mode) = (NewZnode::Named(znode), CreateMode::Persistent);
+                let create = Create { znode, mode, data: Payload::Empty };
+                (Request::Create, Op::Create(create))
+            }
+            Stage::CreatingNode => (Request::CreateNode, Op::CreateNode),
+            Stage::Checking => {
+                let check = Part::Check(Check { znode, version });
+                (Request::Check, Op::Multi(Multi::one(check)))
+            }
+            Stage::Looking => {
+                let watch = match self.task {
+                    BarrierTask::Wait => Watch::Other,
+                    _ => Watch::None,
+                };
+                (Request::Look, Op::Exists { znode, watch })
+            }
+            Stage::Deleting => (Request::Delete, Op::Delete(Delete { znode, version })),
+            Stage::Watching(_) | Stage::Ended(_) => return None,
+        })
+    }
+
+    /// `before`: the end that was told.
+    fn output(&mut self, before: Option<BarrierEnd>) -> Output<'_, BarrierEnd> {
+        let end = self.end();
+        let notice = if before.is_none() { end } else { None };
+        let command = self.op().and_then(|(request, op)| {
+            let ticket = self.line.ask(request)?;
+            Some(Command { ticket, op })
+        });
+        Output { command, notice }
+    }
+}
+
+impl Recipe for Barrier {
+    /// It tells its end, once.
+    type Notice = BarrierEnd;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BarrierEnd> {
+        let before = self.end();
+        match event {
+            Event::Connected { session } => {
+                let linked_in = self.line.connected(session);
+                self.connected(linked_in);
+            }
+            Event::Disconnected | Event::Reply { result: Err(Failure::ConnectionLoss), .. }
+                if before.is_some() => {}
+            Event::Disconnected => {
+                self.line.lost();
+            }
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                if self.line.is_in_flight(ticket) {
+                    self.line.lost();
+                }
+            }
+            Event::SessionExpired => {
+                self.line.expired();
+            }
+            Event::Reply { ticket, result } => {
+                if let Some(request) = self.line.answered(ticket, &result)
+                    && before.is_none()
+                {
+                    self.answered(ticket, request, &result);
+                }
+            }
+            Event::Changed { ticket, change } if self.stage == Stage::Watching(ticket) => {
+                self.changed(change);
+            }
+            Event::Look => {
+                self.line.ask_again();
+                if let Stage::Watching(_) = self.stage {
+                    self.stage = Stage::Looking;
+                }
+            }
+            Event::Deadline => self.give_up(BarrierGaveUp::TimedOut),
+            Event::LeaseLapsed | Event::Changed { .. } => {}
+        }
+        self.output(before)
+    }
+
+    /// Gives up. A barrier that is being set or lifted may be so all the same, if that was asked for.
+    fn withdraw(&mut self) -> Output<'_, BarrierEnd> {
+        let before = self.end();
+        self.give_up(BarrierGaveUp::Withdrawn);
+        self.output(before)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Ended(_) => Phase::Over,
+            _ => Phase::Standing,
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        match self.stage {
+            Stage::Watching(watch) => watch == ticket,
+            Stage::Looking => self.line.in_flight().is_some_and(|(sent, _)| sent == ticket),
+            _ => false,
+        }
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.line.waits_for_look()
+    }
+}

@@ -1,0 +1,84 @@
+//! What a barrier tells its user.
+
+use thiserror::Error;
+
+use crate::event::Failure;
+
+pub(crate) const NO_NODE: i32 = -101;
+pub(crate) const NO_AUTH: i32 = -102;
+const NOT_EMPTY: i32 = -111;
+
+/// How the use of a barrier ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierEnd {
+    /// It was set at some moment since the beginning, by this client or another one.
+    Set,
+    /// It was not set at some moment since the beginning, lifted by this client or another one.
+    Lifted,
+    /// The wait is over: the barrier was not set at some moment since the beginning.
+    Passed,
+    /// What it was at some moment since the beginning.
+    Is(BarrierState),
+    /// It was given up before there was an outcome.
+    GaveUp(BarrierGaveUp),
+    /// Something that asking again does not repair.
+    Failed(BarrierFailure),
+}
+
+/// Whether a barrier is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierState {
+    /// It is: those that wait for it wait.
+    Set,
+    /// It is not, or never was.
+    Lifted,
+}
+
+/// Why something was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierGaveUp {
+    /// It was withdrawn.
+    Withdrawn,
+    /// [`Event::Deadline`](crate::Event::Deadline) came first.
+    TimedOut,
+}
+
+/// Why the use of a barrier, or of a double barrier, failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum BarrierFailure {
+    /// The node does not exist, and could not be created.
+    #[error(
+        "the barrier's node does not exist, and was not created: if the client has a chroot that does \
+         not exist, create that first"
+    )]
+    NoNode,
+    /// The node has children, so that it cannot be deleted: it is no barrier, but a double barrier, say.
+    #[error("the barrier's node has children, so it is no barrier and is not deleted")]
+    NotEmpty,
+    /// The server refused, with this error code: no permission, a quota, failed authentication.
+    #[error("the server refused a request for the barrier, with error code {0}")]
+    Rejected(i32),
+    /// A reply does not decode, or is larger than what the driver keeps.
+    #[error("a reply cannot be read, or is larger than this client keeps")]
+    UnreadableReply,
+    /// The driver answered a command with what belongs to another one.
+    #[error("the reply does not belong to the request")]
+    UnexpectedReply,
+}
+
+impl BarrierFailure {
+    pub(crate) const fn of(failure: Failure) -> Self {
+        match failure {
+            Failure::NoNode => Self::NoNode,
+            Failure::NoAuth => Self::Rejected(NO_AUTH),
+            Failure::Rejected(NOT_EMPTY) => Self::NotEmpty,
+            Failure::Rejected(code) | Failure::Aborted { code, .. } => Self::Rejected(code),
+            Failure::Unreadable => Self::UnreadableReply,
+            Failure::NodeExists
+            | Failure::BadVersion
+            | Failure::Throttled
+            | Failure::ConnectionLoss => Self::UnexpectedReply,
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! The double barrier: so many participants begin together, and end together.
+//!
+//! Each participant has an ephemeral znode, the *entry*, below the barrier's node; `ready`, another
+//! child, stands from the moment at which enough have entered until all of them have left: that is a
+//! *round*. The node's version counts the openings and the ends of rounds: each is a transaction that
+//! writes to the node, and an entry is created by one that checks its version. So no entry is created
+//! while a round is under way, no round is ended twice, and `ready` is never that of an earlier one.
+
+mod entering;
+mod gathering;
+mod leaving;
+mod member;
+mod told;
+
+use core::num::NonZeroU32;
+
+use crate::barrier::{BarrierFailure, BarrierGaveUp};
+use crate::command::{
+    Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
+    Payload, Watch, Write, Znode,
+};
+use crate::event::{Change, Event, Failure, Reply};
+use crate::id::{NomineeId, Token, Version};
+use crate::line::{Line, LinkedIn};
+use crate::outcome::Cause;
+use crate::recipe::{Phase, Recipe};
+use crate::ticket::Ticket;
+
+use entering::{Entering, Step};
+use gathering::Gathering;
+use leaving::{Entry, Leaving};
+use member::MemberName;
+
+pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
+
+/// Of the child that stands while a round is under way.
+pub(crate) const READY: &str = "ready";
+
+/// One participant of one round: it enters, is inside once enough have entered, and leaves.
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. Inside, it
+/// leaves by [`withdraw`](Recipe::withdraw), and is over once all others have left, too, or are gone;
+/// before that, it gives up by it. By [`Event::Deadline`] one that enters gives up, and one that leaves
+/// no longer waits for the others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DoubleBarrier {
+    entry: MemberName,
+    options: DoubleBarrierOptions,
+    line: Line<Request>,
+    stage: Stage,
+}
+
+/// How a double barrier is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DoubleBarrierOptions {
+    /// How many have to enter; the same number for all participants.
+    pub participants: NonZeroU32,
+    /// What follows when a round is under way.
+    pub when_under_way: WhenUnderWay,
+}
+
+/// What follows when a round is under way that was not left by all yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenUnderWay {
+    /// The participant waits for its end, and enters the next one.
+    #[default]
+    Wait,
+    /// It gives up: [`DoubleBarrierEnd::UnderWay`].
+    GiveUp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// There is no entry, as far as is known.
+    Entering(Entering),
+    /// There is one, and the others are waited for.
+    Gathering(Gathering),
+    /// Enough have entered.
+    Inside(OwnWatch),
+    Leaving(Leaving),
+    Ended(DoubleBarrierEnd),
+}
+
+/// The watch on the own entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum OwnWatch {
+    Due,
+    Armed { ticket: Ticket, token: Token },
+}
+
+/// The watch on `ready`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum ReadyWatch {
+    Due,
+    Armed(Ticket),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Request {
+    ReadNode,
+    CreateNode,
+    LookAtReady,
+    CreateEntry,
+    Barrier,
+    LookForEntry,
+    DeleteEntry,
+    List,
+    WatchMember,
+    Close,
+    WatchEntry,
+    Open,
+}
+
+/// What an event led to.
+#[derive(Debug)]
+enum Next {
+    /// It goes on in the same stage.
+    Stay(Option<DoubleBarrierNotice>),
+    /// What is in flight is not awaited any more.
+    Become(Stage, Option<DoubleBarrierNotice>),
+}
+
+type Answer<'r, 'a> = &'r mut Result<Reply<'a>, Failure>;
+
+impl DoubleBarrier {
+    /// A participant that has not been connected yet. The id is the name of its entry: random, and
+    /// another one for each participant of each round.
+    pub fn new(id: NomineeId, options: DoubleBarrierOptions) -> Self {
+        let stage = Stage::Entering(Entering::NEW);
+        Self { entry: MemberName::of(id), options, line: Line::new(), stage }
+    }
+
+    /// How far it has come.
+    pub const fn state(&self) -> DoubleBarrierState {
+        match &self.stage {
+            Stage::Entering(Entering { step: Step::Blocked(_), .. }) => {
+                DoubleBarrierState::RoundUnderWay
+            }
+            Stage::Entering(_) => DoubleBarrierState::Entering,
+            Stage::Gathering(_) => DoubleBarrierState::Gathering,
+            Stage::Inside(_) => DoubleBarrierState::Inside,
+            Stage::Leaving(_) => DoubleBarrierState::Leaving,
+            Stage::Ended(end) => DoubleBarrierState::Ended(*end),
+        }
+    }
+
+    /// The name of the entry, also while there is none.
+    pub fn entry(&self) -> &str {
+        self.entry.as_str()
+    }
+
+    fn become_(&mut self, stage: Stage) {
+        self.line.ignore();
+        self.stage = stage;
+    }
+
+    fn follow(&mut self, next: Next) -> Option<DoubleBarrierNotice> {
+        match next {
+            Next::Stay(notice) => notice,
+            Next::Become(stage, notice) => {
+                self.become_(stage);
+                match (&self.stage, notice) {
+                    (Stage::Ended(end), None) => Some(DoubleBarrierNotice::Ended(*end)),
+                    (_, notice) => notice,
+                }
+            }
+        }
+    }
+
+    fn answered(
+        &mut self,
+        ticket: Ticket,
+        request: Request,
+        result: Answer<'_, '_>,
+    ) -> Option<DoubleBarrierNotice> {
+        let Self { entry, options, line, stage } = self;
+        let next = match stage {
+            Stage::Entering(entering) => {
+                let owner = line.session();
+                entering.answered((ticket, request), result, (entry, *options, owner))
+            }
+            Stage::Gathering(gathering) => {
+                let owner = line.session();
+                gathering.answered((ticket, request), result, (entry, *options, owner))
+            }
+            Stage::Inside(own) => gathering::own_answered(ticket, result, line.session(), own),
+            Stage::Leaving(leaving) => leaving.answered((ticket, request), result, entry),
+            Stage::Ended(_) => Next::Stay(None),
+        };
+        self.follow(next)
+    }
+
+    fn changed(&mut self, ticket: Ticket, change: Change) -> Option<DoubleBarrierNotice> {
+        let next = match &mut self.stage {
+            Stage::Entering(entering) => entering.changed(ticket, change),
+            Stage::Gathering(gathering) => gathering.changed(ticket, change),
+            Stage::Inside(own) => gathering::own_changed(ticket, change, own),
+            Stage::Leaving(leaving) => leaving.changed(ticket, change),
+            Stage::Ended(_) => Next::Stay(None),
+        };
+        self.follow(next)
+    }
+
+    fn connected(&mut self, linked_in: LinkedIn) -> Option<DoubleBarrierNotice> {
+        match linked_in {
+            LinkedIn::OtherSession => self.session_lost(),
+            LinkedIn::NewSession | LinkedIn::SameSession => None,
+        }
+    }
+
+    /// No watch stands, and what was in flight may or may not have happened.
+    fn link_lost(&mut self, in_flight: Option<Request>) {
+        match &mut self.stage {
+            Stage::Entering(entering) => entering.link_lost(in_flight),
+            Stage::Gathering(gathering) => *gathering = Gathering::NEW,
+            Stage::Inside(own) => *own = OwnWatch::Due,
+            Stage::Leaving(leaving) => leaving.look_again(),
+            Stage::Ended(_) => {}
+        }
+    }
+
+    /// The entry is gone with the session.
+    fn session_lost(&mut self) -> Option<DoubleBarrierNotice> {
+        let lost = DoubleBarrierEnd::Lost(Cause::SessionExpired);
+        let next = match &mut self.stage {
+            Stage::Entering(entering) => {
+                *entering = Entering::AGAIN;
+                Next::Stay(None)
+            }
+            Stage::Gathering(_) => {
+                let notice = DoubleBarrierNotice::EntryLost(Cause::SessionExpired);
+                Next::Become(Stage::Entering(Entering::AGAIN), Some(notice))
+            }
+            Stage::Inside(_) => Next::Become(Stage::Ended(lost), None),
+            Stage::Leaving(leaving) => leaving.session_lost(),
+            Stage::Ended(_) => Next::Stay(None),
+        };
+        self.follow(next)
+    }
+
+    fn look(&mut self) {
+        self.line.ask_again();
+        match &mut self.stage {
+            Stage::Entering(entering) => entering.look(),
+            Stage::Gathering(gathering) => gathering.look(),
+            Stage::Inside(own) => *own = OwnWatch::Due,
+            Stage::Leaving(leaving) => leaving.look_again(),
+            Stage::Ended(_) => {}
+        }
+    }
+
+    fn depart(&mut self, reason: BarrierGaveUp) -> Option<DoubleBarrierNotice> {
+        let gave_up = DoubleBarrierEnd::GaveUp(reason);
+        let creating = matches!(self.line.in_flight(), Some((_, Request::CreateEntry)));
+        let next = match (&mut self.stage, reason) {
+            (Stage::Entering(entering), _) if !creating && entering.has_no_entry() => {
+                Next::Become(Stage::Ended(gave_up), None)
+            }
+            (Stage::Entering(_) | Stage::Gathering(_), _) => {
+                Next::Become(Stage::Leaving(Leaving::giving_up(gave_up)), None)
+            }
+            (Stage::Inside(_), BarrierGaveUp::Withdrawn) => {
+                Next::Become(Stage::Leaving(Leaving::NEW), None)
+            }
+            (Stage::Leaving(leaving), BarrierGaveUp::TimedOut) => leaving.stop_waiting(),
+            _ => Next::Stay(None),
+        };
+        self.follow(next)
+    }
+
+    fn request(&self) -> Option<Request> {
+        match &self.stage {
+            Stage::Entering(entering) => entering.request(),
+            Stage::Gathering(gathering) => gathering.request(),
+            Stage::Inside(OwnWatch::Due) => Some(Request::WatchEntry),
+            Stage::Inside(OwnWatch::Armed { .. }) | Stage::Ended(_) => None,
+            Stage::Leaving(leaving) => leaving.request(),
+        }
+    }
+
+    /// The member that is to be watched, and the version of the node as it was read.
+    fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
+        match &self.stage {
+            Stage::Entering(entering) => entering.subject(),
+            Stage::Gathering(gathering) => (None, gathering.generation),
+            Stage::Leaving(leaving) => leaving.subject(),
+            Stage::Inside(_) | Stage::Ended(_) => (None, None),
+        }
+    }
+
+    fn op(&self, request: Request) -> Op<'_> {
+        let (entry, ready) = (Znode::Child(self.entry.as_str()), Znode::Child(READY));
+        let (member, generation) = self.subject();
+        let any = ExpectedVersion::Any;
+        let generation = generation.map_or(any, ExpectedVersion::Exactly);
+        let turn = Write { znode: Znode::Node, version: generation, data: Payload::Empty };
+        let delete = |znode| Delete { znode, version: any };
+        match request {
+            Request::ReadNode => Op::Exists { znode: Znode::Node, watch: Watch::None },
+            Request::CreateNode => Op::CreateNode,
+            Request::LookAtReady => Op::Exists { znode: ready, watch: Watch::Other },
+            Request::CreateEntry => {
+                let (znode, mode) = (NewZnode::Named(entry), CreateMode::Ephemeral);
+                Op::Multi(Multi::of([
+                    Part::Check(Check { znode: Znode::Node, version: generation }),
+                    Part::Create(Create { znode, mode, data: Payload::Kept(0) }),
+                ]))
+            }
+            Request::Barrier => Op::Barrier,
+            Request::LookForEntry => Op::Exists { znode: entry, watch: Watch::None },
+            Request::WatchEntry => Op::Exists { znode: entry, watch: Watch::Own },
+            Request::DeleteEntry => Op::Delete(delete(entry)),
+            Request::List => Op::List { parent: Znode::Node, watch: Watch::None },
+            Request::WatchMember => {
+                let znode = member.map_or(ready, |name| Znode::Child(name.as_str()));
+                Op::Exists { znode, watch: Watch::Other }
+            }
+            Request::Open => {
+                let (znode, mode) = (NewZnode::Named(ready), CreateMode::Persistent);
+                Op::Multi(Multi::of([
+                    Part::Check(Check { znode: entry, version: any }),
+                    Part::Write(turn),
+                    Part::Create(Create { znode, mode, data: Payload::Empty }),
+                ]))
+            }
+            Request::Close => match &self.stage {
+                Stage::Leaving(Leaving { entry: Entry::Stands, .. }) => Op::Multi(Multi::of([
+                    Part::Write(turn),
+                    Part::Delete(delete(ready)),
+                    Part::Delete(delete(entry)),
+                ])),
+                _ => Op::Multi(Multi::of([Part::Write(turn), Part::Delete(delete(ready))])),
+            },
+        }
+    }
+
+    fn output(&mut self, notice: Option<DoubleBarrierNotice>) -> Output<'_, DoubleBarrierNotice> {
+        let command = self.request().and_then(|request| {
+            let ticket = self.line.ask(request)?;
+            Some(Command { ticket, op: self.op(request) })
+        });
+        Output { command, notice }
+    }
+}
+
+/// What a request came to that has no other answer: it failed, or the driver mixed up its replies.
+fn failure<R>(result: &Result<R, Failure>) -> BarrierFailure {
+    match result {
+        Err(failure) => BarrierFailure::of(*failure),
+        Ok(_) => BarrierFailure::UnexpectedReply,
+    }
+}
+
+/// The participant fails. Its entry, if there may be one, goes first.
+fn fail<R>(result: &Result<R, Failure>) -> Next {
+    let end = DoubleBarrierEnd::Failed(failure(result));
+    Next::Become(Stage::Leaving(Leaving::giving_up(end)), None)
+}
+
+impl Recipe for DoubleBarrier {
+    type Notice = DoubleBarrierNotice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, DoubleBarrierNotice> {
+        let in_flight = self.line.in_flight();
+        let notice = match event {
+            Event::Connected { session } => {
+                if self.line.lost() {
+                    self.link_lost(in_flight.map(|(_, request)| request));
+                }
+                let linked_in = self.line.connected(session);
+                self.connected(linked_in)
+            }
+            Event::Disconnected => {
+                if self.line.lost() {
+                    self.link_lost(in_flight.map(|(_, request)| request));
+                }
+                None
+            }
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                if self.line.is_in_flight(ticket) && self.line.lost() {
+                    self.link_lost(in_flight.map(|(_, request)| request));
+                }
+                None
+            }
+            Event::SessionExpired => {
+                if self.line.expired() {
+                    self.session_lost()
+                } else {
+                    None
+                }
+            }
+            Event::Reply { ticket, mut result } => {
+                let request = self.line.answered(ticket, &result);
+                request.and_then(|request| self.answered(ticket, request, &mut result))
+            }
+            Event::Changed { ticket, change } => self.changed(ticket, change),
+            Event::Look => {
+                self.look();
+                None
+            }
+            Event::Deadline => self.depart(BarrierGaveUp::TimedOut),
+            Event::LeaseLapsed => None,
+        };
+        self.output(notice)
+    }
+
+    /// Leaves, once it is inside; before that, gives up, and leaves nothing behind.
+    fn withdraw(&mut self) -> Output<'_, DoubleBarrierNotice> {
+        let notice = self.depart(BarrierGaveUp::Withdrawn);
+        self.output(notice)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Entering(_) | Stage::Gathering(_) | Stage::Inside(_) => Phase::Standing,
+            Stage::Leaving(_) => Phase::Leaving,
+            Stage::Ended(_) => Phase::Over,
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        let is_in_flight = matches!(
+            self.line.in_flight(),
+            Some((sent, Request::LookAtReady | Request::WatchEntry | Request::WatchMember))
+                if sent == ticket
+        );
+        is_in_flight
+            || match &self.stage {
+                Stage::Entering(entering) => entering.awaits_change(ticket),
+                Stage::Gathering(gathering) => gathering.awaits_change(ticket),
+                Stage::Inside(own) => own.is(ticket),
+                Stage::Leaving(leaving) => leaving.awaits_change(ticket),
+                Stage::Ended(_) => false,
+            }
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.line.waits_for_look()
+    }
+}
+
+impl OwnWatch {
+    fn is(self, ticket: Ticket) -> bool {
+        matches!(self, Self::Armed { ticket: armed, .. } if armed == ticket)
+    }
+}
+
+impl ReadyWatch {
+    fn is(self, ticket: Ticket) -> bool {
+        self == Self::Armed(ticket)
+    }
+}

@@ -1,0 +1,266 @@
+//! From wanting an entry to having one: over rounds that are under way, and lost replies.
+
+use super::gathering::Gathering;
+use super::member::{MemberName, Members};
+use super::{
+    Answer, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, Next, ReadyWatch, Request,
+    Stage, WhenUnderWay, fail,
+};
+use crate::barrier::NO_NODE;
+use crate::event::{Change, Failure, Reply};
+use crate::id::{SessionId, Version};
+use crate::ticket::Ticket;
+
+const BAD_VERSION: i32 = -103;
+const NODE_EXISTS: i32 = -110;
+
+/// How often the node is created for one entry: another client may delete it again.
+const ROUNDS: u8 = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entering {
+    pub(super) step: Step,
+    /// How often the node was created.
+    rounds: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    ReadNode,
+    CreateNode,
+    LookAtReady {
+        generation: Version,
+    },
+    CreateEntry {
+        generation: Version,
+        ready: ReadyWatch,
+    },
+    /// Whether the entry was created is not known: the next read is to show it.
+    Barrier,
+    LookForEntry,
+    /// Of an earlier session, or one that came too late for the round.
+    DeleteEntry,
+    /// `ready` stands.
+    Blocked(Blocked),
+}
+
+/// A round is under way, or all that were in it are gone and none has ended it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Blocked {
+    /// Of the node, from before `ready` was seen.
+    generation: Version,
+    ready: Ticket,
+    others: Others,
+}
+
+/// What is known of the others whose leaving is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Others {
+    /// A list has to tell.
+    Unknown,
+    /// This one is to be watched.
+    Unwatched(MemberName),
+    Watched(Ticket),
+    /// It may not be read: the next look tells.
+    Unreadable,
+    /// There are none.
+    Gone,
+}
+
+type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<SessionId>);
+
+impl Entering {
+    pub(super) const NEW: Self = Self { step: Step::ReadNode, rounds: 0 };
+    /// There was a session before, whose entry may still stand.
+    pub(super) const AGAIN: Self = Self { step: Step::LookForEntry, rounds: 0 };
+    /// The entry that there is came too late.
+    pub(super) const LATE: Self = Self { step: Step::DeleteEntry, rounds: 0 };
+
+    pub(super) fn has_no_entry(&self) -> bool {
+        !matches!(self.step, Step::Barrier | Step::LookForEntry | Step::DeleteEntry)
+    }
+
+    pub(super) fn request(&self) -> Option<Request> {
+        match &self.step {
+            Step::ReadNode => Some(Request::ReadNode),
+            Step::CreateNode => Some(Request::CreateNode),
+            Step::LookAtReady { .. } => Some(Request::LookAtReady),
+            Step::CreateEntry { .. } => Some(Request::CreateEntry),
+            Step::Barrier => Some(Request::Barrier),
+            Step::LookForEntry => Some(Request::LookForEntry),
+            Step::DeleteEntry => Some(Request::DeleteEntry),
+            Step::Blocked(Blocked { others, .. }) => match others {
+                Others::Unknown => Some(Request::List),
+                Others::Unwatched(_) => Some(Request::WatchMember),
+                Others::Gone => Some(Request::Close),
+                Others::Watched(_) | Others::Unreadable => None,
+            },
+        }
+    }
+
+    pub(super) fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
+        match &self.step {
+            Step::CreateEntry { generation, .. } => (None, Some(*generation)),
+            Step::Blocked(Blocked { generation, others, .. }) => match others {
+                Others::Unwatched(name) => (Some(name), Some(*generation)),
+                _ => (None, Some(*generation)),
+            },
+            _ => (None, None),
+        }
+    }
+
+    pub(super) fn awaits_change(&self, ticket: Ticket) -> bool {
+        match &self.step {
+            Step::CreateEntry { ready, .. } => ready.is(ticket),
+            Step::Blocked(Blocked { ready, others, .. }) => {
+                *ready == ticket || *others == Others::Watched(ticket)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn link_lost(&mut self, in_flight: Option<Request>) {
+        self.step = match (&self.step, in_flight) {
+            (Step::CreateEntry { .. }, Some(Request::CreateEntry))
+            | (Step::Barrier | Step::LookForEntry, _) => Step::Barrier,
+            (Step::DeleteEntry, _) => Step::DeleteEntry,
+            _ => Step::ReadNode,
+        };
+    }
+
+    pub(super) fn look(&mut self) {
+        if let Step::Blocked(Blocked { others: Others::Watched(_) | Others::Unreadable, .. }) =
+            self.step
+        {
+            self.step = Step::ReadNode;
+        }
+    }
+
+    pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Next {
+        match &mut self.step {
+            // Whether the entry comes before it or after it, its own look tells.
+            Step::CreateEntry { ready, .. } if ready.is(ticket) => *ready = ReadyWatch::Due,
+            Step::Blocked(blocked) if blocked.ready == ticket => match change {
+                Change::Created => {}
+                _ => return Next::Become(Stage::Entering(Self::NEW), None),
+            },
+            Step::Blocked(Blocked { others, .. }) if *others == Others::Watched(ticket) => {
+                *others = Others::Unknown;
+            }
+            _ => {}
+        }
+        Next::Stay(None)
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        (ticket, request): (Ticket, Request),
+        result: Answer<'_, '_>,
+        participant: Participant<'_>,
+    ) -> Next {
+        let step = match (&mut self.step, request, &*result) {
+            (Step::ReadNode, Request::ReadNode, Ok(Reply::Exists(stat))) => {
+                Step::LookAtReady { generation: stat.version }
+            }
+            (Step::ReadNode, Request::ReadNode, Err(Failure::NoNode)) if self.rounds < ROUNDS => {
+                self.rounds += 1;
+                Step::CreateNode
+            }
+            (
+                Step::CreateNode,
+                Request::CreateNode,
+                Ok(Reply::NodeCreated) | Err(Failure::NodeExists),
+            )
+            | (
+                Step::DeleteEntry,
+                Request::DeleteEntry,
+                Ok(Reply::Deleted) | Err(Failure::NoNode),
+            )
+            | (Step::LookForEntry, Request::LookForEntry, Err(Failure::NoNode)) => Step::ReadNode,
+            (Step::LookAtReady { generation }, Request::LookAtReady, Err(Failure::NoNode)) => {
+                Step::CreateEntry { generation: *generation, ready: ReadyWatch::Armed(ticket) }
+            }
+            (Step::LookAtReady { generation }, Request::LookAtReady, Ok(Reply::Exists(_))) => {
+                let (generation, others) = (*generation, Others::Unknown);
+                Step::Blocked(Blocked { generation, ready: ticket, others })
+            }
+            (Step::CreateEntry { generation, ready }, Request::CreateEntry, Ok(_)) => {
+                let gathering = Gathering::created(*generation, *ready);
+                return Next::Become(Stage::Gathering(gathering), None);
+            }
+            // A round was opened or ended since the node was read.
+            (
+                Step::CreateEntry { .. },
+                Request::CreateEntry,
+                Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }),
+            ) => Step::ReadNode,
+            // By an earlier request of this participant, maybe in an earlier session.
+            (
+                Step::CreateEntry { .. },
+                Request::CreateEntry,
+                Err(Failure::Aborted { code: NODE_EXISTS, .. }),
+            )
+            | (Step::Barrier, Request::Barrier, Ok(Reply::BarrierPassed)) => Step::LookForEntry,
+            (Step::LookForEntry, Request::LookForEntry, Ok(Reply::Exists(stat))) => {
+                if stat.owner == participant.2 {
+                    return Next::Become(Stage::Gathering(Gathering::NEW), None);
+                }
+                Step::DeleteEntry
+            }
+            (Step::Blocked(_), ..) => return self.blocked_answered(ticket, result, participant),
+            _ => return fail(result),
+        };
+        self.step = step;
+        Next::Stay(None)
+    }
+
+    fn blocked_answered(
+        &mut self,
+        ticket: Ticket,
+        result: Answer<'_, '_>,
+        (own, options, _): Participant<'_>,
+    ) -> Next {
+        let Step::Blocked(Blocked { others, .. }) = &mut self.step else {
+            return Next::Stay(None);
+        };
+        match others {
+            Others::Unknown => {
+                let Some(members) = Members::listed(result, own) else { return fail(result) };
+                match (members.others, options.when_under_way) {
+                    (None, _) => *others = Others::Gone,
+                    (Some(range), WhenUnderWay::Wait) => {
+                        *others = Others::Unwatched(range.lowest);
+                        return Next::Stay(Some(DoubleBarrierNotice::RoundUnderWay));
+                    }
+                    (Some(_), WhenUnderWay::GiveUp) => {
+                        return Next::Become(Stage::Ended(DoubleBarrierEnd::UnderWay), None);
+                    }
+                }
+            }
+            Others::Unwatched(_) => match others_watched(ticket, result) {
+                Some(watched) => *others = watched,
+                None => return fail(result),
+            },
+            // It is ended, or another participant has ended it.
+            Others::Gone => match result {
+                Ok(Reply::Committed(_))
+                | Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }) => {
+                    return Next::Become(Stage::Entering(Self::NEW), None);
+                }
+                _ => return fail(result),
+            },
+            Others::Watched(_) | Others::Unreadable => {}
+        }
+        Next::Stay(None)
+    }
+}
+
+/// What the answer to the watch on one of them says; `None` if it is none.
+pub(super) fn others_watched(ticket: Ticket, result: Answer<'_, '_>) -> Option<Others> {
+    match result {
+        Ok(Reply::Exists(_)) => Some(Others::Watched(ticket)),
+        Err(Failure::NoNode) => Some(Others::Unknown),
+        Err(Failure::NoAuth) => Some(Others::Unreadable),
+        _ => None,
+    }
+}

@@ -1,0 +1,171 @@
+//! Waiting for enough others, and being inside: what rests on the own entry.
+
+use super::entering::Entering;
+use super::member::{MemberName, Members};
+use super::{
+    Answer, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, Next, OwnWatch,
+    ReadyWatch, Request, Stage, fail,
+};
+use crate::event::{Change, Failure, Reply};
+use crate::id::{SessionId, Version};
+use crate::outcome::Cause;
+use crate::ticket::Ticket;
+
+/// A participant with an entry. What is due is asked for in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Gathering {
+    /// The version of the node, which an opening is to find.
+    pub(super) generation: Option<Version>,
+    own: OwnWatch,
+    ready: ReadyWatch,
+    list: List,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum List {
+    Due,
+    /// There are not enough: the last one of them opens the round.
+    Short,
+    Enough,
+}
+
+type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<SessionId>);
+
+impl Gathering {
+    /// Nothing but the entry is known.
+    pub(super) const NEW: Self =
+        Self { generation: None, own: OwnWatch::Due, ready: ReadyWatch::Due, list: List::Due };
+
+    /// It was just created, while the node had this version.
+    pub(super) const fn created(generation: Version, ready: ReadyWatch) -> Self {
+        Self { generation: Some(generation), ready, ..Self::NEW }
+    }
+
+    pub(super) fn request(&self) -> Option<Request> {
+        match self {
+            Self { generation: None, .. } => Some(Request::ReadNode),
+            Self { own: OwnWatch::Due, .. } => Some(Request::WatchEntry),
+            Self { ready: ReadyWatch::Due, .. } => Some(Request::LookAtReady),
+            Self { list: List::Due, .. } => Some(Request::List),
+            Self { list: List::Enough, .. } => Some(Request::Open),
+            Self { list: List::Short, .. } => None,
+        }
+    }
+
+    pub(super) fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.own.is(ticket) || self.ready.is(ticket)
+    }
+
+    pub(super) fn look(&mut self) {
+        *self = Self { generation: self.generation, ..Self::NEW };
+    }
+
+    pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Next {
+        if self.own.is(ticket) {
+            return match change {
+                Change::Deleted => evicted(),
+                _ => {
+                    self.own = OwnWatch::Due;
+                    Next::Stay(None)
+                }
+            };
+        }
+        if self.ready.is(ticket) {
+            match (change, self.own) {
+                // No look is needed: the entry is known to have stood on this connection, and its watch
+                // would have fired first.
+                (Change::Created, OwnWatch::Armed { .. }) => return inside(self.own),
+                _ => self.ready = ReadyWatch::Due,
+            }
+        }
+        Next::Stay(None)
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        (ticket, request): (Ticket, Request),
+        result: Answer<'_, '_>,
+        (name, options, session): Participant<'_>,
+    ) -> Next {
+        match (request, &*result) {
+            (Request::ReadNode, Ok(Reply::Exists(stat))) => self.generation = Some(stat.version),
+            (Request::ReadNode, Err(Failure::NoNode)) => return evicted(),
+            (Request::WatchEntry, Ok(Reply::Exists(stat))) if stat.owner == session => {
+                self.own = OwnWatch::Armed { ticket, token: stat.token };
+            }
+            // Of an earlier session, which lives on.
+            (Request::WatchEntry, Ok(Reply::Exists(_))) => return entry_lost(Entering::LATE),
+            (Request::WatchEntry, Err(Failure::NoNode)) => return evicted(),
+            (Request::LookAtReady, Err(Failure::NoNode)) => self.ready = ReadyWatch::Armed(ticket),
+            (Request::LookAtReady, Ok(Reply::Exists(stat))) => {
+                return match self.own {
+                    OwnWatch::Armed { token, .. } if token < stat.token => inside(self.own),
+                    // The round was opened without this entry, by a library that does not mind it.
+                    OwnWatch::Armed { .. } => Next::Become(Stage::Entering(Entering::LATE), None),
+                    OwnWatch::Due => Next::Stay(None),
+                };
+            }
+            (Request::List, _) => {
+                let Some(members) = Members::listed(result, name) else { return fail(result) };
+                if members.count >= options.participants.get() {
+                    self.list = List::Enough;
+                } else {
+                    self.list = List::Short;
+                    return Next::Stay(Some(DoubleBarrierNotice::Gathering(members.count)));
+                }
+            }
+            (Request::Open, Ok(Reply::Committed(_))) => return inside(self.own),
+            // It was opened before, or the entry is gone, or a round was ended: all is read anew.
+            (Request::Open, Err(Failure::Aborted { .. })) => *self = Self::NEW,
+            _ => return fail(result),
+        }
+        Next::Stay(None)
+    }
+}
+
+fn inside(own: OwnWatch) -> Next {
+    Next::Become(Stage::Inside(own), Some(DoubleBarrierNotice::Inside))
+}
+
+/// The entry is gone of one that waits for others.
+fn evicted() -> Next {
+    entry_lost(Entering::NEW)
+}
+
+fn entry_lost(entering: Entering) -> Next {
+    let notice = DoubleBarrierNotice::EntryLost(Cause::Evicted);
+    Next::Become(Stage::Entering(entering), Some(notice))
+}
+
+/// The answer to the watch on the own entry of one that is inside.
+pub(super) fn own_answered(
+    ticket: Ticket,
+    result: Answer<'_, '_>,
+    session: Option<SessionId>,
+    own: &mut OwnWatch,
+) -> Next {
+    match result {
+        Ok(Reply::Exists(stat)) if stat.owner == session => {
+            *own = OwnWatch::Armed { ticket, token: stat.token };
+            Next::Stay(None)
+        }
+        Ok(Reply::Exists(_)) | Err(Failure::NoNode) => gone(),
+        _ => fail(result),
+    }
+}
+
+/// What happened to the own entry of one that is inside.
+pub(super) fn own_changed(ticket: Ticket, change: Change, own: &mut OwnWatch) -> Next {
+    if !own.is(ticket) {
+        return Next::Stay(None);
+    }
+    if change == Change::Deleted {
+        return gone();
+    }
+    *own = OwnWatch::Due;
+    Next::Stay(None)
+}
+
+fn gone() -> Next {
+    Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(Cause::Evicted)), None)
+}

@@ -1,0 +1,252 @@
+//! Leaving: as the recipes page has it. The lowest waits for the highest and goes last, the others go
+//! and wait for the lowest; the last one ends the round.
+
+use super::entering::{Others, others_watched};
+use super::member::{MemberName, Members, Range};
+use super::{Answer, DoubleBarrierEnd, Next, ReadyWatch, Request, Stage, failure};
+use crate::barrier::NO_NODE;
+use crate::event::{Change, Failure, Reply};
+use crate::id::{Token, Version};
+use crate::outcome::Cause;
+use crate::ticket::Ticket;
+
+/// A participant that leaves, or gives up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Leaving {
+    pub(super) entry: Entry,
+    patience: Patience,
+    ready: Ready,
+    sight: Sight,
+    /// That of the round, by its `ready`, once that was seen while the entry stood.
+    round: Option<Token>,
+    others: Others,
+    /// Of the node, read while `ready` stood.
+    generation: Option<Version>,
+    /// What there is to tell.
+    end: DoubleBarrierEnd,
+}
+
+/// Whether the entry may still stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Entry {
+    Stands,
+    /// It is to be deleted next.
+    Goes,
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Patience {
+    /// It waits for the others to leave.
+    Waits,
+    /// It does not: it ends the round if it is the last one.
+    Goes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Ready {
+    Is(ReadyWatch),
+    /// It is gone, although the entry stands: another library's participant has deleted it.
+    Absent,
+}
+
+/// Whether the client's server shows all that the participant was told. An event may have come of what
+/// the next server that the client connects to has not applied yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Sight {
+    MayLag,
+    /// `ready` was not there: a quorum's commit brings the server up to date before that counts.
+    Doubted,
+    Current,
+}
+
+impl Leaving {
+    /// Of one that is inside.
+    pub(super) const NEW: Self = Self {
+        entry: Entry::Stands,
+        patience: Patience::Waits,
+        ready: Ready::Is(ReadyWatch::Due),
+        sight: Sight::MayLag,
+        round: None,
+        others: Others::Unknown,
+        generation: None,
+        end: DoubleBarrierEnd::Left,
+    };
+
+    /// Of one that may have an entry.
+    pub(super) const fn giving_up(end: DoubleBarrierEnd) -> Self {
+        Self { entry: Entry::Goes, patience: Patience::Goes, end, ..Self::NEW }
+    }
+
+    pub(super) fn stop_waiting(&mut self) -> Next {
+        if self.patience == Patience::Waits {
+            self.patience = Patience::Goes;
+            self.end = DoubleBarrierEnd::LeftAlone;
+            if self.entry == Entry::Stands {
+                self.entry = Entry::Goes;
+            }
+            self.look_again();
+            return Next::Become(Stage::Leaving(self.clone()), None);
+        }
+        Next::Stay(None)
+    }
+
+    pub(super) fn request(&self) -> Option<Request> {
+        match self {
+            Self { entry: Entry::Goes, .. } => Some(Request::DeleteEntry),
+            Self { sight: Sight::Doubted, .. } => Some(Request::Barrier),
+            Self { ready: Ready::Is(ReadyWatch::Due), .. } => Some(Request::LookAtReady),
+            Self { others: Others::Unknown, .. } => Some(Request::List),
+            Self { others: Others::Unwatched(_), .. } => Some(Request::WatchMember),
+            Self { others: Others::Watched(_) | Others::Unreadable, .. } => None,
+            Self { others: Others::Gone, ready: Ready::Absent, .. } => None,
+            Self { others: Others::Gone, generation: None, .. } => Some(Request::ReadNode),
+            Self { others: Others::Gone, .. } => Some(Request::Close),
+        }
+    }
+
+    pub(super) fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
+        match &self.others {
+            Others::Unwatched(name) => (Some(name), self.generation),
+            _ => (None, self.generation),
+        }
+    }
+
+    pub(super) fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.ready == Ready::Is(ReadyWatch::Armed(ticket)) || self.others == Others::Watched(ticket)
+    }
+
+    /// What was seen may not be so any more.
+    pub(super) fn look_again(&mut self) {
+        self.ready = Ready::Is(ReadyWatch::Due);
+        self.sight = Sight::MayLag;
+        self.others = Others::Unknown;
+        self.generation = None;
+    }
+
+    pub(super) fn session_lost(&mut self) -> Next {
+        self.entry = Entry::Gone;
+        self.look_again();
+        match (self.patience, self.round) {
+            (Patience::Waits, Some(_)) => Next::Stay(None),
+            (Patience::Waits, None) => self.lost(Cause::SessionExpired),
+            (Patience::Goes, _) => self.over(),
+        }
+    }
+
+    pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Next {
+        if self.ready == Ready::Is(ReadyWatch::Armed(ticket)) {
+            if change == Change::Deleted {
+                return self.round_is_over();
+            }
+            self.look_again();
+        } else if self.others == Others::Watched(ticket) {
+            self.others = Others::Unknown;
+        }
+        Next::Stay(None)
+    }
+
+    /// `ready` is gone.
+    fn round_is_over(&mut self) -> Next {
+        match self.entry {
+            Entry::Gone => self.over(),
+            Entry::Stands | Entry::Goes => {
+                self.look_again();
+                (self.ready, self.entry) = (Ready::Absent, Entry::Goes);
+                Next::Stay(None)
+            }
+        }
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        (ticket, request): (Ticket, Request),
+        result: Answer<'_, '_>,
+        own: &MemberName,
+    ) -> Next {
+        match (request, &*result) {
+            // The entry was gone before, and so the round could be ended without it.
+            (Request::DeleteEntry, Err(Failure::NoNode)) if self.ready == Ready::Absent => {
+                return match self.round {
+                    Some(_) => self.over(),
+                    None => self.lost(Cause::Evicted),
+                };
+            }
+            (Request::DeleteEntry, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
+                self.entry = Entry::Gone;
+            }
+            (Request::LookAtReady, Err(Failure::NoNode))
+                if self.entry == Entry::Stands && self.sight == Sight::MayLag =>
+            {
+                self.sight = Sight::Doubted;
+            }
+            (Request::Barrier, Ok(Reply::BarrierPassed)) => self.sight = Sight::Current,
+            (Request::LookAtReady, Err(Failure::NoNode)) => return self.round_is_over(),
+            (Request::LookAtReady, Ok(Reply::Exists(stat))) => {
+                return self.ready_stands(ticket, stat.token);
+            }
+            (Request::List, _) => {
+                let Some(members) = Members::listed(result, own) else { return self.fail(result) };
+                return self.listed(members.others, own);
+            }
+            (Request::WatchMember, _) => match others_watched(ticket, result) {
+                Some(watched) => self.others = watched,
+                None => return self.fail(result),
+            },
+            (Request::ReadNode, Ok(Reply::Exists(stat))) => self.generation = Some(stat.version),
+            (Request::ReadNode, Err(Failure::NoNode))
+            | (Request::Close, Ok(Reply::Committed(_))) => return self.over(),
+            // The entry is gone, or the round was ended.
+            (Request::Close, Err(Failure::Aborted { part: 2, code: NO_NODE })) => {
+                self.entry = Entry::Gone;
+                self.look_again();
+            }
+            (Request::Close, Err(Failure::Aborted { .. })) => self.look_again(),
+            _ => return self.fail(result),
+        }
+        Next::Stay(None)
+    }
+
+    fn ready_stands(&mut self, ticket: Ticket, token: Token) -> Next {
+        match (self.round, self.patience, self.entry) {
+            (Some(round), Patience::Waits, Entry::Gone) if round != token => self.over(),
+            (None, Patience::Waits, Entry::Gone) => self.lost(Cause::Evicted),
+            _ => {
+                self.round = self.round.or(Some(token));
+                self.ready = Ready::Is(ReadyWatch::Armed(ticket));
+                Next::Stay(None)
+            }
+        }
+    }
+
+    fn listed(&mut self, others: Option<Range>, own: &MemberName) -> Next {
+        self.others = match (others, self.entry, self.patience) {
+            (None, _, _) if self.ready == Ready::Absent => return self.over(),
+            (None, _, _) => Others::Gone,
+            (Some(range), Entry::Stands, Patience::Waits) if *own < range.lowest => {
+                Others::Unwatched(range.highest)
+            }
+            // It goes first, and then watches.
+            (Some(range), Entry::Stands | Entry::Goes, _) => {
+                self.entry = Entry::Goes;
+                Others::Unwatched(range.lowest)
+            }
+            (Some(_), Entry::Gone, Patience::Goes) => return self.over(),
+            (Some(range), Entry::Gone, Patience::Waits) => Others::Unwatched(range.lowest),
+        };
+        Next::Stay(None)
+    }
+
+    const fn over(&self) -> Next {
+        Next::Become(Stage::Ended(self.end), None)
+    }
+
+    const fn lost(&self, cause: Cause) -> Next {
+        Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
+    }
+
+    /// The entry, if it stands, goes with the session.
+    fn fail<R>(&self, result: &Result<R, Failure>) -> Next {
+        Next::Become(Stage::Ended(DoubleBarrierEnd::Failed(failure(result))), None)
+    }
+}

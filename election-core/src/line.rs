@@ -1,0 +1,171 @@
+//! One request at a time, over lost connections: what the recipes that have no queue stand on.
+
+use crate::event::Failure;
+use crate::id::SessionId;
+use crate::ticket::{Incarnation, Ticket};
+
+/// What a recipe knows of its link, and the request that awaits its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Line<Q> {
+    link: Link<Q>,
+    steps: Steps,
+}
+
+/// How many requests there were: each has a ticket of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Steps(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Link<Q> {
+    /// There is no session: not yet, or it expired.
+    Unconnected,
+    Up {
+        session: SessionId,
+        awaits: Awaits<Q>,
+    },
+    Down {
+        session: SessionId,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Awaits<Q> {
+    Nothing,
+    Answer {
+        ticket: Ticket,
+        request: Q,
+    },
+    /// The answer to a request that the recipe has gone on from.
+    Ignored {
+        ticket: Ticket,
+    },
+    /// The server did not look at the last request: it is asked again at the next look.
+    Look,
+}
+
+/// In which session a link came up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkedIn {
+    /// The first one, or the one after an expiry that was told.
+    NewSession,
+    /// The one before.
+    SameSession,
+    /// Another one, and no expiry of the one before was told.
+    OtherSession,
+}
+
+impl<Q: Copy> Line<Q> {
+    pub(crate) const fn new() -> Self {
+        Self { link: Link::Unconnected, steps: Steps(0) }
+    }
+
+    pub(crate) fn connected(&mut self, session: SessionId) -> LinkedIn {
+        let linked_in = match self.link {
+            Link::Unconnected => LinkedIn::NewSession,
+            Link::Up { session: known, .. } | Link::Down { session: known } if known == session => {
+                LinkedIn::SameSession
+            }
+            Link::Up { .. } | Link::Down { .. } => LinkedIn::OtherSession,
+        };
+        self.link = Link::Up { session, awaits: Awaits::Nothing };
+        linked_in
+    }
+
+    /// Whether the link was up. What was in flight may or may not have happened.
+    pub(crate) fn lost(&mut self) -> bool {
+        let Link::Up { session, .. } = self.link else {
+            return false;
+        };
+        self.link = Link::Down { session };
+        true
+    }
+
+    /// Whether there was a session.
+    pub(crate) fn expired(&mut self) -> bool {
+        let link = core::mem::replace(&mut self.link, Link::Unconnected);
+        !matches!(link, Link::Unconnected)
+    }
+
+    pub(crate) const fn session(&self) -> Option<SessionId> {
+        match self.link {
+            Link::Up { session, .. } | Link::Down { session } => Some(session),
+            Link::Unconnected => None,
+        }
+    }
+
+    /// The request that this is the reply to, if it is still awaited. One that the server did not look
+    /// at is none.
+    pub(crate) fn answered<R>(&mut self, ticket: Ticket, result: &Result<R, Failure>) -> Option<Q> {
+        let Link::Up { awaits, .. } = &mut self.link else {
+            return None;
+        };
+        match *awaits {
+            Awaits::Answer { ticket: awaited, request } if awaited == ticket => {
+                if let Err(Failure::Throttled) = result {
+                    *awaits = Awaits::Look;
+                    return None;
+                }
+                *awaits = Awaits::Nothing;
+                Some(request)
+            }
+            Awaits::Ignored { ticket: awaited } if awaited == ticket => {
+                *awaits = Awaits::Nothing;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is the ticket of what is in flight, awaited or not.
+    pub(crate) fn is_in_flight(&self, ticket: Ticket) -> bool {
+        matches!(
+            self.link,
+            Link::Up {
+                awaits: Awaits::Answer { ticket: sent, .. } | Awaits::Ignored { ticket: sent },
+                ..
+            } if sent == ticket
+        )
+    }
+
+    /// The request that awaits its reply.
+    pub(crate) const fn in_flight(&self) -> Option<(Ticket, Q)> {
+        match self.link {
+            Link::Up { awaits: Awaits::Answer { ticket, request }, .. } => Some((ticket, request)),
+            _ => None,
+        }
+    }
+
+    /// The recipe goes on: what is in flight is not what it asks for any more. The next request waits
+    /// for its reply all the same, so that it is executed behind it.
+    pub(crate) fn ignore(&mut self) {
+        if let Link::Up { awaits, .. } = &mut self.link {
+            match *awaits {
+                Awaits::Answer { ticket, .. } => *awaits = Awaits::Ignored { ticket },
+                Awaits::Look => *awaits = Awaits::Nothing,
+                Awaits::Nothing | Awaits::Ignored { .. } => {}
+            }
+        }
+    }
+
+    /// Lets a request be sent again that the server did not look at.
+    pub(crate) fn ask_again(&mut self) {
+        if let Link::Up { awaits: awaits @ Awaits::Look, .. } = &mut self.link {
+            *awaits = Awaits::Nothing;
+        }
+    }
+
+    pub(crate) const fn waits_for_look(&self) -> bool {
+        matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
+    }
+
+    /// The ticket for a request, if one can be sent now.
+    pub(crate) fn ask(&mut self, request: Q) -> Option<Ticket> {
+        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
+            return None;
+        };
+        let ticket = Ticket::request(Incarnation::FIRST, self.steps.0);
+        self.steps.0 = self.steps.0.wrapping_add(1);
+        *awaits = Awaits::Answer { ticket, request };
+        Some(ticket)
+    }
+}

@@ -1,0 +1,151 @@
+//! Barriers: set, waited for, and lifted.
+
+mod error;
+mod face;
+
+use core::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{BarrierEnd, BarrierGaveUp, BarrierState, BarrierTask, ElectionNode, NodeKind};
+use election_session::{AclList, RecipeKey};
+use zk_session::SessionEnd;
+
+pub(crate) use error::checked_path;
+pub use error::{BarrierError, BarrierLost};
+
+use self::face::{BarrierFace, Shown};
+use crate::acl::Acls;
+use crate::client::Client;
+use crate::hub::Seat;
+use crate::site::site;
+use crate::updates::Updates;
+
+/// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists, as
+/// Curator's `DistributedBarrier` and kazoo's `Barrier` are.
+///
+/// All four operations go on over lost connections and expired sessions, and leave nothing behind when
+/// they are dropped, also no watch on the server.
+#[derive(Clone)]
+#[must_use = "a barrier does nothing until it is asked for something"]
+pub struct Barrier {
+    client: Client,
+    path: String,
+    acls: Acls,
+}
+
+impl Client {
+    /// A barrier that clients wait at while it is set.
+    pub fn barrier(&self, path: &str) -> Barrier {
+        Barrier { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
+    }
+}
+
+impl Barrier {
+    /// The access list of the barrier's node, and of its ancestors where they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Sets the barrier. One that is set already is left as it is.
+    ///
+    /// If the reply is lost, the request is sent again: a barrier that another client has lifted in
+    /// between is then set once more.
+    ///
+    /// Cancel safe: the barrier is set or not.
+    ///
+    /// # Errors
+    ///
+    /// [`BarrierError`]: what asking again does not repair.
+    pub async fn set(&self) -> Result<(), BarrierError> {
+        self.run(BarrierTask::Set).await.map(drop)
+    }
+
+    /// Lifts the barrier: all that wait for it go on. One that is not set is left as it is.
+    ///
+    /// It lifts one barrier at most: if the reply is lost, one that was set since is left alone.
+    ///
+    /// Cancel safe: the barrier is lifted or not.
+    ///
+    /// # Errors
+    ///
+    /// [`BarrierError`]: what asking again does not repair.
+    pub async fn lift(&self) -> Result<(), BarrierError> {
+        self.run(BarrierTask::Lift).await.map(drop)
+    }
+
+    /// Waits until the barrier is not set.
+    ///
+    /// It returns only if the barrier was not set at some moment after the call, however much the
+    /// client's server lags. And it returns for sure if the barrier is lifted after the waiter has seen
+    /// it, also if it is set again right away. It may be set again by the time this returns.
+    ///
+    /// Cancel safe: it leaves no watch behind.
+    ///
+    /// # Errors
+    ///
+    /// [`BarrierError`]: what waiting does not repair.
+    pub async fn wait(&self) -> Result<(), BarrierError> {
+        self.run(BarrierTask::Wait).await.map(drop)
+    }
+
+    /// Asks whether the barrier is set: at some moment between the call and the reply it was so, as a
+    /// quorum of servers agreed.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`BarrierError`]: what asking again does not repair.
+    pub async fn is_set(&self) -> Result<bool, BarrierError> {
+        self.run(BarrierTask::Ask).await.map(|end| end == BarrierEnd::Is(BarrierState::Set))
+    }
+
+    async fn run(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
+        let path = checked_path(&self.path)?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let node = ElectionNode::Create(NodeKind::Persistent);
+        let site = site(&self.client, &path, Bytes::new(), acl, node);
+        let (face, shown) = BarrierFace::new();
+        let seat = <dyn Seat>::new(election_core::Barrier::new(task), face);
+        let key = self.client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(&site)));
+        let mut running = Running { client: &self.client, key, shown: Updates::new(shown) };
+        match running.ended().await {
+            Shown::Ended(BarrierEnd::Failed(failure)) => Err(BarrierError::Failed(failure)),
+            Shown::Ended(BarrierEnd::GaveUp(
+                BarrierGaveUp::Withdrawn | BarrierGaveUp::TimedOut,
+            ))
+            | Shown::Running => Err(BarrierError::ClientClosed(SessionEnd::Abandoned)),
+            Shown::Ended(end) => Ok(end),
+            Shown::ClientEnded(end) => Err(BarrierError::ClientClosed(end)),
+        }
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What is asked of a barrier. Dropping it gives that up.
+struct Running<'c> {
+    client: &'c Client,
+    key: RecipeKey,
+    shown: Updates<Shown>,
+}
+
+impl Running<'_> {
+    async fn ended(&mut self) -> Shown {
+        let ended = self.shown.wait_for(|shown| !matches!(shown, Shown::Running)).await;
+        ended.unwrap_or(Shown::ClientEnded(SessionEnd::Abandoned))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+}

@@ -1,0 +1,55 @@
+//! What a caller is shown of what it asked of a barrier.
+
+use election_core::{Barrier, BarrierEnd};
+use election_session::{RecipeEnd, Step, View};
+use zk_session::SessionEnd;
+
+use crate::broadcast::{Receiver, Sender};
+use crate::hub::{Face, Unlocked};
+
+#[derive(Debug)]
+pub(super) struct BarrierFace {
+    shown: Sender<Shown>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shown {
+    Running,
+    Ended(BarrierEnd),
+    ClientEnded(SessionEnd),
+}
+
+impl BarrierFace {
+    pub(super) fn new() -> (Self, Receiver<Shown>) {
+        let shown = Sender::new(Shown::Running);
+        let receiver = shown.subscribe();
+        (Self { shown }, receiver)
+    }
+
+    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+        self.shown.set(shown, &mut unlocked.wakers);
+        self.shown.end(&mut unlocked.wakers);
+    }
+}
+
+impl Face for BarrierFace {
+    type Recipe = Barrier;
+
+    fn stepped(
+        &mut self,
+        _: &Barrier,
+        step: Step<BarrierEnd>,
+        _: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        if let Some(end) = step.notice {
+            self.end(Shown::Ended(end), unlocked);
+        }
+    }
+
+    fn over(&mut self, _: &Barrier, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let RecipeEnd::HostEnded(end) = end {
+            self.end(Shown::ClientEnded(end), unlocked);
+        }
+    }
+}

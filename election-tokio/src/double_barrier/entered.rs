@@ -1,0 +1,54 @@
+//! Being inside a double barrier.
+
+use election_core::NomineeId;
+
+use super::error::LeaveError;
+use super::participation::Participation;
+use crate::barrier::BarrierLost;
+
+/// A participant that is inside a double barrier.
+///
+/// Dropping it leaves in the background, without waiting for the others.
+#[derive(Debug)]
+#[must_use = "a participant that is dropped leaves"]
+pub struct Entered {
+    participation: Participation,
+    entry: String,
+}
+
+impl Entered {
+    pub(super) fn new(participation: Participation, id: NomineeId) -> Self {
+        Self { participation, entry: id.to_string() }
+    }
+
+    /// The name of the participant's znode.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Whether it is inside, as far as is known here: nothing was heard of the end of its session, or
+    /// of its entry. While the connection is lost, the others may have left without it.
+    pub fn is_inside(&self) -> bool {
+        self.participation.is_inside()
+    }
+
+    /// Waits until it is inside no longer, although it has not left, and tells why.
+    ///
+    /// Cancel safe: dropping the future changes nothing.
+    pub async fn lost(&self) -> BarrierLost {
+        self.participation.lost().await
+    }
+
+    /// Leaves, and waits until all others of the round have left, too, or are gone.
+    ///
+    /// Cancel safe: it leaves with the first poll; if the future is dropped, it no longer waits for the
+    /// others.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaveError`]: it is not known that all have left.
+    pub async fn leave(self) -> Result<(), LeaveError> {
+        let Self { participation, .. } = self;
+        participation.leave().await
+    }
+}

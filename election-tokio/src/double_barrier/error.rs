@@ -1,0 +1,33 @@
+//! Why a double barrier is not entered, or not left with the others.
+
+use election_core::BarrierFailure;
+use zk_session::SessionEnd;
+
+use crate::barrier::{BarrierError, BarrierLost};
+
+/// Why a double barrier was not entered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnterError {
+    /// A round is under way that was not left by all yet, and was not to be waited for.
+    #[error("a round is under way that was not left by all yet")]
+    RoundUnderWay,
+    /// Something that waiting does not repair.
+    #[error(transparent)]
+    Barrier(#[from] BarrierError),
+}
+
+/// Why it is not known that all others have left, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaveError {
+    /// The participant was inside no longer: to the others it had left.
+    #[error("it was inside no longer: {0}")]
+    AlreadyLost(BarrierLost),
+    /// The client ended before the others had left.
+    #[error("{0}; the participant's entry lives on until its session ends")]
+    ClientClosed(SessionEnd),
+    /// Something that asking again does not repair.
+    #[error("{0}")]
+    Failed(BarrierFailure),
+}

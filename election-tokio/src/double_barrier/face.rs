@@ -1,0 +1,66 @@
+//! What a participant is shown of its machine.
+
+use election_core::{DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice};
+use election_session::{RecipeEnd, Step, View};
+use zk_session::SessionEnd;
+
+use crate::broadcast::{Receiver, Sender};
+use crate::hub::{Face, Unlocked};
+
+#[derive(Debug)]
+pub(super) struct DoubleBarrierFace {
+    shown: Sender<Shown>,
+}
+
+/// How far a participant has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shown {
+    Entering,
+    Inside,
+    Ended(DoubleBarrierEnd),
+    ClientEnded(SessionEnd),
+}
+
+impl DoubleBarrierFace {
+    pub(super) fn new() -> (Self, Receiver<Shown>) {
+        let shown = Sender::new(Shown::Entering);
+        let receiver = shown.subscribe();
+        (Self { shown }, receiver)
+    }
+
+    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+        self.shown.set(shown, &mut unlocked.wakers);
+        self.shown.end(&mut unlocked.wakers);
+    }
+}
+
+impl Face for DoubleBarrierFace {
+    type Recipe = DoubleBarrier;
+
+    fn stepped(
+        &mut self,
+        _: &DoubleBarrier,
+        step: Step<DoubleBarrierNotice>,
+        _: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        match step.notice {
+            Some(DoubleBarrierNotice::Inside) => {
+                self.shown.set(Shown::Inside, &mut unlocked.wakers);
+            }
+            Some(DoubleBarrierNotice::Ended(end)) => self.end(Shown::Ended(end), unlocked),
+            Some(
+                DoubleBarrierNotice::RoundUnderWay
+                | DoubleBarrierNotice::Gathering(_)
+                | DoubleBarrierNotice::EntryLost(_),
+            )
+            | None => {}
+        }
+    }
+
+    fn over(&mut self, _: &DoubleBarrier, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let RecipeEnd::HostEnded(end) = end {
+            self.end(Shown::ClientEnded(end), unlocked);
+        }
+    }
+}

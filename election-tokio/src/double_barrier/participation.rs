@@ -1,0 +1,104 @@
+//! One participant, from its entering to its end.
+
+use std::sync::Arc;
+
+use election_core::DoubleBarrierEnd;
+use election_session::{RecipeKey, Site};
+use zk_session::SessionEnd;
+
+use super::error::{EnterError, LeaveError};
+use super::face::{DoubleBarrierFace, Shown};
+use crate::barrier::{BarrierError, BarrierLost};
+use crate::client::Client;
+use crate::hub::Seat;
+use crate::updates::Updates;
+
+/// A participant. Dropping it gives up, or leaves without waiting for the others, in the background.
+#[derive(Debug)]
+pub(super) struct Participation {
+    client: Client,
+    key: RecipeKey,
+    shown: Updates<Shown>,
+}
+
+/// What became of a participant that enters.
+pub(super) enum Outcome {
+    Inside,
+    /// It was inside, and its entry is gone.
+    Lost,
+}
+
+impl Participation {
+    pub(super) fn begin(
+        client: &Client,
+        site: &Arc<Site>,
+        participant: election_core::DoubleBarrier,
+    ) -> Self {
+        let (face, shown) = DoubleBarrierFace::new();
+        let seat = <dyn Seat>::new(participant, face);
+        let key = client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(site)));
+        Self { client: client.clone(), key, shown: Updates::new(shown) }
+    }
+
+    /// Waits until it is inside, or over. Cancel safe.
+    pub(super) async fn outcome(&mut self) -> Result<Outcome, EnterError> {
+        let shown = self.shown.wait_for(|shown| !matches!(shown, Shown::Entering)).await;
+        Err(match shown {
+            Ok(Shown::Inside) => return Ok(Outcome::Inside),
+            Ok(Shown::Ended(DoubleBarrierEnd::UnderWay)) => EnterError::RoundUnderWay,
+            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => {
+                BarrierError::Failed(failure).into()
+            }
+            Ok(Shown::Ended(_) | Shown::Entering) => return Ok(Outcome::Lost),
+            Ok(Shown::ClientEnded(end)) => BarrierError::ClientClosed(end).into(),
+            Err(_) => BarrierError::ClientClosed(SessionEnd::Abandoned).into(),
+        })
+    }
+
+    pub(super) fn is_inside(&self) -> bool {
+        matches!(self.shown.latest(), Shown::Inside)
+    }
+
+    /// Waits until it is inside no longer. Cancel safe.
+    pub(super) async fn lost(&self) -> BarrierLost {
+        let mut shown = self.shown.clone();
+        let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
+        match shown.wait_for(is_over).await {
+            Ok(Shown::Ended(DoubleBarrierEnd::Lost(cause))) => BarrierLost::of_cause(cause),
+            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => BarrierLost::Failed(failure),
+            Ok(Shown::ClientEnded(end)) => BarrierLost::ClientClosed(end),
+            Ok(_) | Err(_) => BarrierLost::ClientClosed(SessionEnd::Abandoned),
+        }
+    }
+
+    /// Leaves, and waits until all others have left. What it is told of a loss came before that.
+    pub(super) async fn leave(mut self) -> Result<(), LeaveError> {
+        if !self.is_inside() {
+            return Err(LeaveError::AlreadyLost(self.lost().await));
+        }
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+        let is_over = |shown: &Shown| matches!(shown, Shown::Ended(_) | Shown::ClientEnded(_));
+        match self.shown.wait_for(is_over).await {
+            Ok(Shown::Ended(DoubleBarrierEnd::Lost(cause))) => {
+                Err(LeaveError::AlreadyLost(BarrierLost::of_cause(cause)))
+            }
+            Ok(Shown::Ended(DoubleBarrierEnd::Failed(failure))) => Err(LeaveError::Failed(failure)),
+            Ok(Shown::Ended(_)) => Ok(()),
+            Ok(Shown::ClientEnded(end)) => Err(LeaveError::ClientClosed(end)),
+            Ok(Shown::Entering | Shown::Inside) | Err(_) => {
+                Err(LeaveError::ClientClosed(SessionEnd::Abandoned))
+            }
+        }
+    }
+}
+
+impl Drop for Participation {
+    fn drop(&mut self) {
+        let now = self.client.shared().clock.to_session(tokio::time::Instant::now());
+        self.client.shared().with(|hub, at| {
+            hub.host.withdraw(at, self.key);
+            // One that leaves waits for the others no longer.
+            hub.host.set_deadline(self.key, Some(now));
+        });
+    }
+}
