@@ -44,6 +44,7 @@ mod nominee;
 mod outcome;
 pub mod place;
 mod policy;
+mod queue;
 mod recipe;
 mod ticket;
 
@@ -66,5 +67,9 @@ pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
+pub use queue::{
+    Item, ItemName, ItemPrefix, ItemWindow, PriorityError, Purpose, QueueFormat, Taker, TakerEnd,
+    TakerFailure, TakerNotice, TakerOptions, WhenEmpty,
+};
 pub use recipe::{Hold, Phase, Recipe};
 pub use ticket::{Incarnation, Ticket};

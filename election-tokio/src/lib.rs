@@ -19,6 +19,7 @@ mod held;
 mod hub;
 mod lock;
 mod path;
+mod queues;
 pub mod recipe;
 pub mod sasl;
 mod site;
@@ -43,13 +44,15 @@ pub use election::{
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
 pub use lock::{Lock, LockError, LockGuard, LockLost, ReleaseError};
+pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use state::{ConnectFailure, ConnectionState};
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, Format, LockFailure, LockFormatError, NodeKind,
-    NominationError, NomineeId, OnLoss, Sequence, Token,
+    CandidateName, Departure, ElectionNode, Format, ItemName, LockFailure, LockFormatError,
+    NodeKind, NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence,
+    TakerFailure, Token,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;
