@@ -35,6 +35,7 @@
 mod access;
 pub mod children;
 mod command;
+mod counter;
 mod event;
 mod format;
 mod id;
@@ -53,6 +54,10 @@ pub use children::Children;
 pub use command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Write, Znode,
+};
+pub use counter::{
+    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, CounterOverflow,
+    NotANumber,
 };
 pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use format::{

@@ -417,19 +417,6 @@ const fn failure_of(result: &Result<Reply<'_>, Failure>) -> TakerFailure {
     match result {
         Ok(_) => TakerFailure::UnexpectedReply,
         Err(Failure::Unreadable) => TakerFailure::UnreadableReply,
-        Err(failure) => TakerFailure::Rejected(code_of(*failure)),
-    }
-}
-
-const fn code_of(failure: Failure) -> i32 {
-    match failure {
-        Failure::NoNode => NO_NODE,
-        Failure::NodeExists => NODE_EXISTS,
-        Failure::BadVersion => -103,
-        Failure::NoAuth => -102,
-        Failure::Throttled => -127,
-        Failure::ConnectionLoss => -4,
-        Failure::Rejected(code) | Failure::Aborted { code, .. } => code,
-        Failure::Unreadable => -5,
+        Err(failure) => TakerFailure::Rejected(failure.code()),
     }
 }

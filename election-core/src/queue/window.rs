@@ -5,8 +5,10 @@ use heapless::Vec;
 use super::format::{Key, QueueFormat};
 use crate::children::Children;
 
-/// How often a taker that came too late doubles what it skips: up to 2⁶ items at once.
+/// How often a taker that came too late doubles what it skips.
 const MOST_MISSES: u32 = 6;
+/// What it skips is less than this, doubled so often.
+const LEAST_SKIP: u32 = 4;
 
 /// The lowest items that a list showed, `N` at most, for one taker after another.
 ///
@@ -105,15 +107,15 @@ impl<const N: usize> ItemWindow<N> {
         let _ = self.keys.push(key);
     }
 
-    /// An item was taken: the next one is tried without skipping.
+    /// An item was taken: there is less competition than there seemed to be.
     pub(super) const fn hit(&mut self) {
-        self.misses = 0;
+        self.misses = self.misses.saturating_sub(1);
     }
 
     /// Another taker was faster.
     pub(super) fn miss(&mut self) {
         self.misses = (self.misses + 1).min(MOST_MISSES);
-        let skipped = self.next_random() % (1 << self.misses);
+        let skipped = self.next_random() % (LEAST_SKIP << self.misses);
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
         self.keys.truncate(self.keys.len().saturating_sub(skipped));
     }
