@@ -12,6 +12,7 @@ mod broadcast;
 mod client;
 mod clock;
 mod codec;
+mod counter;
 mod driver;
 mod election;
 pub mod error;
@@ -37,6 +38,7 @@ pub use client::{
     Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
+pub use counter::{CompareAndSet, Counter, CounterError};
 pub use election::{
     Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
     Role, Status, WithdrawError,
@@ -50,9 +52,9 @@ pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    CandidateName, Departure, ElectionNode, Format, ItemName, LockFailure, LockFormatError,
-    NodeKind, NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence,
-    TakerFailure, Token,
+    CandidateName, CounterFailure, CounterFormat, Departure, ElectionNode, Format, ItemName,
+    LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss, PriorityError,
+    QueueFormat, Sequence, TakerFailure, Token,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

@@ -15,6 +15,8 @@ mod cancellation;
 mod candidates;
 #[cfg(test)]
 mod cost;
+#[cfg(test)]
+mod counters;
 mod errors;
 #[cfg(test)]
 mod frames;
@@ -36,6 +38,8 @@ mod looks;
 mod nominations;
 #[cfg(test)]
 mod old_servers;
+#[cfg(test)]
+mod queues;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
