@@ -193,6 +193,21 @@ impl Failure {
             code => Self::Rejected(code),
         }
     }
+
+    /// The error code of the server that it stands for; that of a reply that cannot be read is that of
+    /// a marshalling error (-5).
+    pub(crate) const fn code(self) -> i32 {
+        match self {
+            Self::NoNode => -101,
+            Self::NodeExists => -110,
+            Self::BadVersion => -103,
+            Self::NoAuth => -102,
+            Self::Throttled => -127,
+            Self::ConnectionLoss => -4,
+            Self::Rejected(code) | Self::Aborted { code, .. } => code,
+            Self::Unreadable => -5,
+        }
+    }
 }
 
 /// What a watch reports.

@@ -36,6 +36,7 @@ mod access;
 mod barrier;
 pub mod children;
 mod command;
+mod counter;
 mod double_barrier;
 mod event;
 mod format;
@@ -47,6 +48,7 @@ mod nominee;
 mod outcome;
 pub mod place;
 mod policy;
+mod queue;
 mod recipe;
 mod semaphore;
 mod ticket;
@@ -57,6 +59,10 @@ pub use children::Children;
 pub use command::{
     Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
     Payload, Watch, Write, Znode,
+};
+pub use counter::{
+    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, CounterOverflow,
+    NotANumber,
 };
 pub use double_barrier::{
     DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
@@ -75,6 +81,10 @@ pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
+pub use queue::{
+    Item, ItemName, ItemPrefix, ItemWindow, PriorityError, Purpose, QueueFormat, Taker, TakerEnd,
+    TakerFailure, TakerNotice, TakerOptions, WhenEmpty,
+};
 pub use recipe::{Hold, Phase, Recipe};
 pub use semaphore::{Semaphore, SemaphoreOptions, SemaphoreState};
 pub use ticket::{Incarnation, Ticket};

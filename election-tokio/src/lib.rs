@@ -13,6 +13,7 @@ mod broadcast;
 mod client;
 mod clock;
 mod codec;
+mod counter;
 mod double_barrier;
 mod driver;
 mod election;
@@ -22,6 +23,7 @@ mod hub;
 mod lock;
 mod ordered_children;
 mod path;
+mod queues;
 pub mod recipe;
 pub mod sasl;
 mod semaphore;
@@ -41,6 +43,7 @@ pub use client::{
     Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
+pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
@@ -49,14 +52,16 @@ pub use election::{
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
 pub use lock::{Contender, Lock, LockError, LockGuard, LockLost, ReleaseError, Removal, Turn};
+pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, BarrierFailure, CandidateName, Departure, ElectionNode, Format, LockFailure,
-    LockFormatError, NodeKind, NominationError, NomineeId, OnLoss, Sequence, Token, WhenUnderWay,
+    Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure, ElectionNode,
+    Format, ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
+    PriorityError, QueueFormat, Sequence, TakerFailure, Token, WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

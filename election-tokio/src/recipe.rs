@@ -64,11 +64,19 @@ impl Client {
         R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send + 'static,
     {
         let site = Arc::new(Site::new(&path.parse()?, &self.shared().chroot));
+        Ok(self.stand_at(site, recipe))
+    }
+
+    /// The same at a site.
+    pub(crate) fn stand_at<R>(&self, site: Arc<Site>, recipe: R) -> Standing<R::Notice>
+    where
+        R: Recipe<Notice: fmt::Debug + Send> + fmt::Debug + Send + 'static,
+    {
         let queue = Arc::new(Queue::default());
         let face = QueueFace::<R> { queue: Arc::clone(&queue), recipe: PhantomData };
         let seat = <dyn Seat>::new(recipe, face);
         let key = self.shared().with(|hub, now| hub.stand(now, seat, site));
-        Ok(Standing { client: self.clone(), key, queue })
+        Standing { client: self.clone(), key, queue }
     }
 }
 

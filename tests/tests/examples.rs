@@ -21,6 +21,7 @@ const SMOL: &str = env!("CARGO_BIN_EXE_candidate-smol");
 const CONFIG_WATCHER: &str = env!("CARGO_BIN_EXE_config-watcher");
 const SERVICE_REGISTRY: &str = env!("CARGO_BIN_EXE_service-registry");
 const LOCK: &str = env!("CARGO_BIN_EXE_lock");
+const QUEUE: &str = env!("CARGO_BIN_EXE_queue");
 const GUARDED_TRANSACTION: &str = env!("CARGO_BIN_EXE_guarded-transaction");
 
 on_both_servers! {
@@ -30,6 +31,7 @@ on_both_servers! {
     a_registry_lists_who_lives,
     a_deposed_leader_writes_nothing,
     a_lock_is_taken_in_turn,
+    jobs_are_done_in_turn,
     answers_that_are_lost_do_not_disturb_them;
 }
 
@@ -126,6 +128,21 @@ const TURNS: [&str; 7] = [
 
 async fn a_lock_is_taken_in_turn(server: ServerKind) -> TestResult {
     in_order(&said_on(LOCK, server).await?, &TURNS);
+    Ok(())
+}
+
+const JOBS: [&str; 7] = [
+    "jobs: 3",
+    "the first client takes: wash",
+    "the second client claims: dry",
+    "the next one is: fold",
+    "the first client claims: dry",
+    "first: now",
+    "done: 3",
+];
+
+async fn jobs_are_done_in_turn(server: ServerKind) -> TestResult {
+    in_order(&said_on(QUEUE, server).await?, &JOBS);
     Ok(())
 }
 

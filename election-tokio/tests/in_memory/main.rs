@@ -20,10 +20,13 @@ mod contenders;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
+mod counters;
+#[cfg(test)]
 mod double_barriers;
 mod errors;
 #[cfg(test)]
 mod formats;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod guarded;
@@ -43,6 +46,8 @@ mod looks;
 mod nominations;
 #[cfg(test)]
 mod old_servers;
+#[cfg(test)]
+mod queues;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]

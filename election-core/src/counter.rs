@@ -1,0 +1,340 @@
+//! The shared counter: a number in a znode, which is read, or changed by what was read.
+
+mod format;
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+use self::format::Digits;
+use crate::command::{
+    Command, Create, CreateMode, ExpectedVersion, NewZnode, Op, Output, Payload, Watch, Write,
+    Znode,
+};
+use crate::event::{Event, Failure, Reply};
+use crate::id::Version;
+use crate::recipe::{Phase, Recipe};
+use crate::ticket::{Incarnation, Ticket};
+pub use format::{CounterFormat, CounterOverflow, NotANumber};
+
+/// One read of a counter, or one change to it.
+///
+/// A change reads the number, and writes with the version that it has read; where another client was
+/// faster, it begins again. Where the reply to the write is lost, the same write is sent again: that it
+/// succeeds says that the first one was not executed, and never will be. If it is refused, whether the
+/// change was made cannot be known, and [`CounterEnd::Unknown`] says so. No change is made twice.
+///
+/// A counter whose znode does not exist, or is empty, is at zero. A change creates it with the number;
+/// where its parent is missing, too, empty at first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CounterChange {
+    format: CounterFormat,
+    op: CounterOp,
+    stage: Stage,
+    link: Link,
+    steps: u32,
+}
+
+/// What to do with a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CounterOp {
+    /// Reads it.
+    Get,
+    /// Adds this, which may be negative.
+    Add(i64),
+    /// Replaces one number by another, if it is the one.
+    CompareAndSet {
+        /// What it has to be.
+        expected: i64,
+        /// What it is to be.
+        new: i64,
+    },
+}
+
+/// What has become of it. Told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CounterEnd {
+    /// It was read.
+    Value(i64),
+    /// It was changed, by this change alone.
+    Changed {
+        /// What it was before.
+        before: i64,
+        /// What it was then.
+        after: i64,
+    },
+    /// It is another number than the expected one, and was not changed.
+    Differs {
+        /// What it is.
+        actual: i64,
+    },
+    /// It was changed to this, or not: the reply was lost, and another client has written since.
+    Unknown {
+        /// What it was to be.
+        after: i64,
+    },
+    /// The change was given up. If its write was on its way, it may be made.
+    Withdrawn,
+    /// It ended for this reason, unchanged.
+    Failed(CounterFailure),
+}
+
+/// Why a counter is not read or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum CounterFailure {
+    /// The data of the znode is no number in this format.
+    #[error(transparent)]
+    NotANumber(#[from] NotANumber),
+    /// The number would be too large for its format.
+    #[error(transparent)]
+    Overflow(#[from] CounterOverflow),
+    /// The znode was written so often that its version is -1, with which a server writes whatever the
+    /// version is. One more write, by any client, ends that.
+    #[error("the version of the counter is -1, which no write can ask for")]
+    VersionUnusable,
+    /// The server refused a request, with this error code.
+    #[error("the server refused a request of the counter")]
+    Rejected(i32),
+    /// A reply does not decode, or is larger than what the driver keeps.
+    #[error("a reply cannot be read, or is larger than this client keeps")]
+    UnreadableReply,
+    /// The driver answered a command with what belongs to another one.
+    #[error("the reply does not belong to the request")]
+    UnexpectedReply,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Link {
+    Down,
+    Idle,
+    InFlight(Ticket),
+    Throttled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Reading,
+    /// The node with its parents, without data.
+    CreatingNode,
+    Changing {
+        change: Change,
+        earlier: Earlier,
+    },
+    Over,
+}
+
+/// Whether the same write was sent before, and its reply lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Earlier {
+    None,
+    Lost,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Change {
+    before: i64,
+    after: i64,
+    data: Digits,
+    at: At,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum At {
+    /// A znode that does not exist yet.
+    NoZnode,
+    /// The znode with this version.
+    Version(Version),
+}
+
+impl CounterChange {
+    /// One that has not been connected yet.
+    pub const fn new(format: CounterFormat, op: CounterOp) -> Self {
+        Self { format, op, stage: Stage::Reading, link: Link::Down, steps: 0 }
+    }
+
+    fn replied(&mut self, result: Result<Reply<'_>, Failure>) -> Option<CounterEnd> {
+        match result {
+            Err(Failure::ConnectionLoss) => {
+                self.lose_link();
+                return None;
+            }
+            Err(Failure::Throttled) => {
+                self.link = Link::Throttled;
+                return None;
+            }
+            _ => self.link = Link::Idle,
+        }
+        let stage = core::mem::replace(&mut self.stage, Stage::Reading);
+        match (stage, result) {
+            (Stage::Reading, Ok(Reply::Read { stat, data })) => {
+                let before = match self.format.parse(data) {
+                    Ok(number) => number.unwrap_or(0),
+                    Err(error) => return self.fail(error.into()),
+                };
+                self.read(before, At::Version(stat.version))
+            }
+            (Stage::Reading, Err(Failure::NoNode)) => self.read(0, At::NoZnode),
+            (Stage::CreatingNode, Ok(Reply::NodeCreated)) => None,
+            (Stage::Changing { change, earlier }, result) => self.changed(&change, earlier, result),
+            (_, result) => self.refused(&result),
+        }
+    }
+
+    fn read(&mut self, before: i64, at: At) -> Option<CounterEnd> {
+        let after = match self.op {
+            CounterOp::Get => return self.end(CounterEnd::Value(before)),
+            CounterOp::CompareAndSet { expected, .. } if expected != before => {
+                return self.end(CounterEnd::Differs { actual: before });
+            }
+            CounterOp::CompareAndSet { new, .. } => Some(new),
+            CounterOp::Add(number) => before.checked_add(number),
+        };
+        if at == At::Version(Version::new(ExpectedVersion::Any.number())) {
+            return self.fail(CounterFailure::VersionUnusable);
+        }
+        match after.ok_or(CounterOverflow).and_then(|after| Ok((after, self.format.digits(after)?)))
+        {
+            Ok((after, data)) => {
+                let change = Change { before, after, data, at };
+                self.stage = Stage::Changing { change, earlier: Earlier::None };
+                None
+            }
+            Err(overflow) => self.fail(overflow.into()),
+        }
+    }
+
+    fn changed(
+        &mut self,
+        change: &Change,
+        earlier: Earlier,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Option<CounterEnd> {
+        let Change { before, after, at, .. } = *change;
+        match (result, earlier, at) {
+            (Ok(Reply::Written(_) | Reply::Created { .. }), _, _) => {
+                self.end(CounterEnd::Changed { before, after })
+            }
+            // The parent is missing: neither write was executed.
+            (Err(Failure::NoNode), _, At::NoZnode) => {
+                self.stage = Stage::CreatingNode;
+                None
+            }
+            (Err(_), Earlier::Lost, _) => self.end(CounterEnd::Unknown { after }),
+            // Another client was faster.
+            (Err(Failure::BadVersion | Failure::NodeExists | Failure::NoNode), _, _) => None,
+            (result, _, _) => self.refused(&result),
+        }
+    }
+
+    fn refused(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<CounterEnd> {
+        self.fail(match result {
+            Ok(_) => CounterFailure::UnexpectedReply,
+            Err(Failure::Unreadable) => CounterFailure::UnreadableReply,
+            Err(failure) => CounterFailure::Rejected(failure.code()),
+        })
+    }
+
+    fn fail(&mut self, failure: CounterFailure) -> Option<CounterEnd> {
+        self.end(CounterEnd::Failed(failure))
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "it is what its callers tell, if they tell anything"
+    )]
+    fn end(&mut self, end: CounterEnd) -> Option<CounterEnd> {
+        self.stage = Stage::Over;
+        Some(end)
+    }
+
+    fn lose_link(&mut self) {
+        if let (Link::InFlight(_), Stage::Changing { earlier, .. }) = (self.link, &mut self.stage) {
+            *earlier = Earlier::Lost;
+        }
+        self.link = Link::Down;
+    }
+
+    fn request(&self) -> Option<Op<'_>> {
+        Some(match &self.stage {
+            Stage::Reading => Op::Read { znode: Znode::Node, watch: Watch::None },
+            Stage::CreatingNode => Op::CreateNode,
+            Stage::Changing { change, .. } => {
+                let data = Payload::Bytes(&change.data);
+                match change.at {
+                    At::NoZnode => {
+                        let (znode, mode) = (NewZnode::Named(Znode::Node), CreateMode::Persistent);
+                        Op::Create(Create { znode, mode, data })
+                    }
+                    At::Version(version) => {
+                        let version = ExpectedVersion::Exactly(version);
+                        Op::Write(Write { znode: Znode::Node, version, data })
+                    }
+                }
+            }
+            Stage::Over => return None,
+        })
+    }
+
+    fn output(&mut self, notice: Option<CounterEnd>) -> Output<'_, CounterEnd> {
+        if self.link != Link::Idle || self.stage == Stage::Over {
+            return Output { command: None, notice };
+        }
+        let ticket = Ticket::request(Incarnation::FIRST, self.steps);
+        self.steps = self.steps.wrapping_add(1);
+        self.link = Link::InFlight(ticket);
+        Output { command: self.request().map(|op| Command { ticket, op }), notice }
+    }
+}
+
+impl Recipe for CounterChange {
+    type Notice = CounterEnd;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, CounterEnd> {
+        let notice = match event {
+            Event::Connected { .. } => {
+                self.lose_link();
+                self.link = Link::Idle;
+                None
+            }
+            Event::Disconnected | Event::SessionExpired => {
+                self.lose_link();
+                None
+            }
+            Event::Look if self.link == Link::Throttled => {
+                self.link = Link::Idle;
+                None
+            }
+            Event::Reply { ticket, result } if self.link == Link::InFlight(ticket) => {
+                self.replied(result)
+            }
+            _ => None,
+        };
+        self.output(notice)
+    }
+
+    /// Gives up at once. A write that is on its way may be executed.
+    fn withdraw(&mut self) -> Output<'_, CounterEnd> {
+        let notice = match self.stage {
+            Stage::Over => None,
+            _ => self.end(CounterEnd::Withdrawn),
+        };
+        Output { command: None, notice }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Over => Phase::Over,
+            _ => Phase::Standing,
+        }
+    }
+
+    fn awaits_change(&self, _: Ticket) -> bool {
+        false
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.link == Link::Throttled
+    }
+}

@@ -1,0 +1,422 @@
+//! What a taker does about what happens.
+
+use core::fmt::Write as _;
+use core::mem;
+
+use heapless::String;
+
+use super::format::Key;
+use super::stage::{
+    Earlier, NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY, Parting, Session, Stage,
+};
+use super::window::Extent;
+use super::{
+    Competition, Item, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice, Target,
+    WhenEmpty, Will,
+};
+use crate::children::Children;
+use crate::command::{Command, Output, Watch};
+use crate::event::{Event, Failure, Reply};
+use crate::id::SessionId;
+use crate::ticket::Ticket;
+
+type Told<D> = Option<TakerNotice<D>>;
+
+impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
+    pub(super) fn take_in(&mut self, event: Event<'_>) -> Told<D> {
+        match event {
+            Event::Connected { session } => self.connected(session),
+            Event::Disconnected => {
+                self.disconnected();
+                None
+            }
+            Event::SessionExpired => {
+                self.disconnected();
+                self.expired()
+            }
+            Event::Reply { ticket, result } if self.link == Link::InFlight(ticket) => {
+                self.replied(ticket, result)
+            }
+            Event::Changed { ticket, .. } if self.watch == Some(ticket) => {
+                self.watch = None;
+                self.wake(Lists::None);
+                None
+            }
+            Event::Look => {
+                if self.link == Link::Throttled {
+                    self.link = Link::Idle;
+                }
+                // With another watch.
+                if matches!(self.stage, Stage::Waiting) {
+                    self.watch = None;
+                    self.wake(Lists::Some);
+                }
+                None
+            }
+            Event::Reply { .. } | Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {
+                None
+            }
+        }
+    }
+
+    fn wake(&mut self, lists: Lists) {
+        if matches!(self.stage, Stage::Waiting) {
+            (self.stage, self.lists) = (Stage::Choosing, lists);
+        }
+    }
+
+    fn connected(&mut self, session: SessionId) -> Told<D> {
+        let is_another = self.session.is_some_and(|before| before != session);
+        if is_another {
+            self.stage.go_astray();
+        }
+        let told = if is_another { self.expired() } else { None };
+        (self.session, self.link) = (Some(session), Link::Idle);
+        told
+    }
+
+    fn disconnected(&mut self) {
+        if let Link::InFlight(_) = self.link {
+            self.stage.lose_reply();
+        }
+        (self.link, self.watch) = (Link::Down, None);
+        self.wake(Lists::Some);
+    }
+
+    /// Claims go with their session.
+    fn expired(&mut self) -> Told<D> {
+        self.session = None;
+        self.incarnation = self.incarnation.next();
+        match (&self.stage, self.will) {
+            (Stage::Claiming(_) | Stage::ReadingClaimed, Will::Leave) => {
+                self.end(TakerEnd::Withdrawn)
+            }
+            (Stage::Claiming(_) | Stage::ReadingClaimed, Will::Take) => {
+                if let Some(target) = self.target.take() {
+                    self.aim_at(target.key);
+                }
+                None
+            }
+            (Stage::Holding | Stage::Finishing(Earlier::None), _) => self.end(TakerEnd::ClaimLost),
+            (Stage::Finishing(_), _) => {
+                self.stage = Stage::Settling(Session::Other);
+                None
+            }
+            (Stage::GivingBack(parting), _) => self.end(parting.end()),
+            _ => None,
+        }
+    }
+
+    fn replied(&mut self, ticket: Ticket, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        match result {
+            Err(Failure::ConnectionLoss) => {
+                self.disconnected();
+                return None;
+            }
+            Err(Failure::Throttled) => {
+                self.link = Link::Throttled;
+                // It was not executed.
+                return if self.will == Will::Leave { self.leave() } else { None };
+            }
+            _ => self.link = Link::Idle,
+        }
+        match mem::replace(&mut self.stage, Stage::Choosing) {
+            Stage::CreatingNode => match result {
+                Ok(Reply::NodeCreated) => None,
+                result => self.refused(&result),
+            },
+            Stage::Listing(watch) => self.listed(watch, ticket, result),
+            Stage::Reading => self.read(result),
+            Stage::Deleting { data, earlier, .. } => self.deleted(data, earlier, result),
+            Stage::Checking { data, .. } => match result {
+                // It stands, so the deletion was not executed, nor will it be: it was sent before.
+                Ok(_) => self.end(TakerEnd::Withdrawn),
+                Err(_) => self.unknown(data),
+            },
+            Stage::Claiming(_) => self.claimed(result),
+            Stage::ReadingClaimed => self.read_claimed(result),
+            Stage::GivingBack(parting) => match result {
+                // Or it was gone.
+                Ok(_) | Err(Failure::Aborted { code: NO_NODE, .. }) => self.end(parting.end()),
+                result => self.refused(&result),
+            },
+            Stage::Finishing(earlier) => self.finished(earlier, result),
+            Stage::Settling(session) => match (result, session) {
+                (Ok(_), _) => self.end(TakerEnd::ClaimLost),
+                (Err(Failure::NoNode), Session::Same) => self.end(TakerEnd::Finished),
+                (Err(Failure::NoNode), Session::Other) => self.end(TakerEnd::FinishedOnce),
+                (result, _) => self.refused(&result),
+            },
+            resting @ (Stage::Choosing | Stage::Waiting | Stage::Holding | Stage::Over) => {
+                self.stage = resting;
+                None
+            }
+        }
+    }
+
+    fn listed(
+        &mut self,
+        watch: Watch,
+        ticket: Ticket,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Told<D> {
+        match result {
+            Ok(Reply::Children(names)) => {
+                self.fill(names);
+                self.watch = (watch != Watch::None).then_some(ticket);
+                None
+            }
+            Err(Failure::NoNode) if self.options.when_empty == WhenEmpty::Wait => {
+                self.stage = Stage::CreatingNode;
+                None
+            }
+            Err(Failure::NoNode) => self.end(TakerEnd::Empty),
+            result => self.refused(&result),
+        }
+    }
+
+    fn fill(&mut self, names: Children<'_>) {
+        self.window.fill(self.options.format, names);
+        (self.lists, self.competition) = (Lists::Some, Competition::Unnoticed);
+    }
+
+    fn read(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        match (result, self.options.purpose) {
+            (Ok(Reply::Read { data, .. }), Purpose::Peek) => {
+                let peeked = self.item(D::from(data)).map(TakerEnd::Peeked);
+                self.end_with(peeked)
+            }
+            (Ok(Reply::Read { stat, data }), _) => {
+                let (version, data, earlier) = (stat.version, D::from(data), Earlier::None);
+                self.stage = Stage::Deleting { version, data, earlier };
+                None
+            }
+            (Err(Failure::NoNode), _) => self.missed(),
+            // It is for others.
+            (Err(Failure::NoAuth), _) => None,
+            (result, _) => self.refused(&result),
+        }
+    }
+
+    fn deleted(
+        &mut self,
+        data: D,
+        earlier: Earlier,
+        result: Result<Reply<'_>, Failure>,
+    ) -> Told<D> {
+        match (result, earlier) {
+            (Ok(Reply::Deleted), _) => {
+                self.window.hit();
+                let taken = self.item(data).map(TakerEnd::Taken);
+                self.end_with(taken)
+            }
+            (Err(Failure::NoNode), Earlier::None) => self.missed(),
+            // A participant has written to it, so no deletion of the version before was executed.
+            (Err(Failure::BadVersion), _) => {
+                if self.will == Will::Take {
+                    self.stage = Stage::Reading;
+                }
+                None
+            }
+            // It is claimed, or has children of another kind: it was not deleted before either.
+            (Err(Failure::Rejected(NOT_EMPTY)), Earlier::None | Earlier::Lost) => None,
+            (result, Earlier::None) => self.refused(&result),
+            (_, Earlier::Lost | Earlier::Astray) => self.unknown(data),
+        }
+    }
+
+    fn claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        match result {
+            // The name of the own child is of this taker and this session: it was created before.
+            Ok(Reply::Committed(_)) | Err(Failure::Aborted { part: 0, code: NODE_EXISTS }) => {
+                self.stage = match self.will {
+                    Will::Take => Stage::ReadingClaimed,
+                    Will::Leave => Stage::GivingBack(Parting::Withdrawn),
+                };
+                None
+            }
+            Err(Failure::Aborted { part: 0, code: NO_NODE }) => self.missed(),
+            // Another taker has it; or it is ephemeral, and goes with the session that has put it.
+            Err(Failure::Aborted { code: NODE_EXISTS | NO_CHILDREN_FOR_EPHEMERALS, .. }) => None,
+            result => self.refused(&result),
+        }
+    }
+
+    fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        match result {
+            Ok(Reply::Read { data, .. }) => {
+                let data = D::from(data);
+                self.window.hit();
+                self.stage = Stage::Holding;
+                self.item(data).map(TakerNotice::Claimed)
+            }
+            // The session is over, as will be told, and another taker has taken it.
+            Err(Failure::NoNode) => self.missed(),
+            result => {
+                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                None
+            }
+        }
+    }
+
+    fn finished(&mut self, earlier: Earlier, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        match (result, earlier) {
+            (Ok(Reply::Committed(_)), _) => self.end(TakerEnd::Finished),
+            (Err(Failure::Aborted { part: 0, code: NO_NODE }), Earlier::None) => {
+                self.end(TakerEnd::ClaimLost)
+            }
+            (Err(Failure::Aborted { part: 0, code: NO_NODE }), _) => {
+                self.stage = Stage::Settling(Session::Same);
+                None
+            }
+            (result, _) => {
+                self.stage = Stage::GivingBack(Parting::Failed(failure_of(&result)));
+                None
+            }
+        }
+    }
+
+    /// Gives up.
+    pub(super) fn leave(&mut self) -> Told<D> {
+        let is_sent = matches!(self.link, Link::InFlight(_));
+        match &mut self.stage {
+            Stage::GivingBack(_) | Stage::Finishing(_) | Stage::Settling(_) | Stage::Over => None,
+            Stage::Deleting { earlier: Earlier::None, .. } | Stage::Claiming(Earlier::None)
+                if !is_sent =>
+            {
+                self.end(TakerEnd::Withdrawn)
+            }
+            Stage::Deleting { .. } | Stage::Checking { .. } | Stage::Claiming(_) => {
+                self.will = Will::Leave;
+                None
+            }
+            Stage::ReadingClaimed | Stage::Holding => {
+                self.will = Will::Leave;
+                self.stage = Stage::GivingBack(Parting::Withdrawn);
+                if is_sent {
+                    self.link = Link::Idle;
+                }
+                None
+            }
+            Stage::Choosing
+            | Stage::CreatingNode
+            | Stage::Listing(_)
+            | Stage::Waiting
+            | Stage::Reading => self.end(TakerEnd::Withdrawn),
+        }
+    }
+
+    /// Another taker was faster.
+    fn missed(&mut self) -> Told<D> {
+        self.window.miss();
+        (self.competition, self.target) = (Competition::Noticed, None);
+        None
+    }
+
+    fn unknown(&mut self, data: D) -> Told<D> {
+        let unknown = self.item(data).map(TakerEnd::Unknown);
+        self.end_with(unknown)
+    }
+
+    fn refused(&mut self, result: &Result<Reply<'_>, Failure>) -> Told<D> {
+        self.end(TakerEnd::Failed(failure_of(result)))
+    }
+
+    fn item(&self, data: D) -> Option<Item<D>> {
+        self.target().map(|name| Item { name, data })
+    }
+
+    fn end_with(&mut self, end: Option<TakerEnd<D>>) -> Told<D> {
+        end.and_then(|end| self.end(end))
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "it is what its callers tell, and they may tell nothing"
+    )]
+    fn end(&mut self, end: TakerEnd<D>) -> Told<D> {
+        (self.stage, self.watch) = (Stage::Over, None);
+        // An item that is left where it is is the next one to be tried.
+        if let TakerEnd::Withdrawn
+        | TakerEnd::GivenBack
+        | TakerEnd::ClaimLost
+        | TakerEnd::Peeked(_)
+        | TakerEnd::Failed(_) = end
+            && let Some(target) = &self.target
+        {
+            self.window.push(target.key);
+        }
+        Some(TakerNotice::Ended(end))
+    }
+
+    fn aim_at(&mut self, key: Key) {
+        let (name, claim) = self.options.format.name_of(key).texts();
+        let mut pin = String::new();
+        // There is room for the 36 characters.
+        let _ = write!(pin, "{}", self.id.plus(self.incarnation.get()));
+        self.target = Some(Target { key, name, claim, pin });
+        self.stage = match self.options.purpose {
+            Purpose::Take | Purpose::Peek => Stage::Reading,
+            Purpose::Claim => Stage::Claiming(Earlier::None),
+        };
+    }
+
+    /// The next item, or a list, or rest.
+    fn choose(&mut self) -> Told<D> {
+        if self.will == Will::Leave {
+            return self.end(TakerEnd::Withdrawn);
+        }
+        self.target = None;
+        if let Some(key) = self.window.pop() {
+            self.aim_at(key);
+            return None;
+        }
+        let (competition, extent) = (self.competition, self.window.extent());
+        let watch = match (self.lists, self.options.when_empty, competition, extent) {
+            (Lists::Some, WhenEmpty::GiveUp, Competition::Unnoticed, _) => {
+                return self.end(TakerEnd::Empty);
+            }
+            (Lists::Some, WhenEmpty::Wait, Competition::Unnoticed, _) if self.watch.is_some() => {
+                self.stage = Stage::Waiting;
+                return Some(TakerNotice::Waiting);
+            }
+            (Lists::None, _, _, _)
+            | (Lists::Some, WhenEmpty::GiveUp, Competition::Noticed, _)
+            | (Lists::Some, WhenEmpty::Wait, Competition::Noticed, Extent::Part) => Watch::None,
+            // All that the last list has shown is gone, or claimed.
+            (Lists::Some, WhenEmpty::Wait, _, _) => Watch::Other,
+        };
+        self.stage = Stage::Listing(watch);
+        None
+    }
+
+    /// What follows from the state.
+    pub(super) fn output(&mut self, notice: Told<D>) -> Output<'_, TakerNotice<D>> {
+        if self.link != Link::Idle {
+            return Output { command: None, notice };
+        }
+        // Nothing was told where there is something to choose.
+        let notice = match self.stage {
+            Stage::Choosing => notice.or(self.choose()),
+            _ => notice,
+        };
+        if self.will == Will::Leave {
+            self.stage = mem::replace(&mut self.stage, Stage::Over).check_instead();
+        }
+        let Some(op) = self.stage.op(self.target.as_ref()) else {
+            return Output { command: None, notice };
+        };
+        let ticket = Ticket::request(self.incarnation, self.steps);
+        self.steps = self.steps.wrapping_add(1);
+        self.link = Link::InFlight(ticket);
+        Output { command: Some(Command { ticket, op }), notice }
+    }
+}
+
+const fn failure_of(result: &Result<Reply<'_>, Failure>) -> TakerFailure {
+    match result {
+        Ok(_) => TakerFailure::UnexpectedReply,
+        Err(Failure::Unreadable) => TakerFailure::UnreadableReply,
+        Err(failure) => TakerFailure::Rejected(failure.code()),
+    }
+}

@@ -1,0 +1,159 @@
+//! What a taker is about, and so what it asks for.
+
+use super::Target;
+use super::told::TakerEnd;
+use super::{TakerFailure, format};
+use crate::command::{
+    Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
+    Znode,
+};
+use crate::id::Version;
+
+/// What the next request is about, or the one in flight.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage<D> {
+    /// It chooses the next item, or how to look for one: never at rest.
+    Choosing,
+    CreatingNode,
+    Listing(Watch),
+    /// There is nothing to take. The watch tells of a change.
+    Waiting,
+    Reading,
+    Deleting {
+        version: Version,
+        data: D,
+        earlier: Earlier,
+    },
+    /// It was withdrawn after the reply to its deletion was lost, and asks whether the item stands.
+    Checking {
+        version: Version,
+        data: D,
+    },
+    Claiming(Earlier),
+    ReadingClaimed,
+    Holding,
+    GivingBack(Parting),
+    Finishing(Earlier),
+    /// The claim is gone after the reply to a finish was lost: whether the item is gone, too, tells
+    /// what has become of it.
+    Settling(Session),
+    Over,
+}
+
+/// Whether the same request was sent before, and its reply lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Earlier {
+    None,
+    /// What is sent from now on is executed after it.
+    Lost,
+    /// It may be executed at any time: it was sent in a session that lives on beside this one.
+    Astray,
+}
+
+/// Why a claim is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Parting {
+    Withdrawn,
+    Failed(TakerFailure),
+}
+
+impl Parting {
+    pub(super) const fn end<D>(self) -> TakerEnd<D> {
+        match self {
+            Self::Withdrawn => TakerEnd::GivenBack,
+            Self::Failed(failure) => TakerEnd::Failed(failure),
+        }
+    }
+}
+
+/// Which session a claim was lost in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Session {
+    /// That which had it: only the own finish, or an operator, deletes it.
+    Same,
+    Other,
+}
+
+impl<D> Stage<D> {
+    /// The request, if one is to be made.
+    pub(super) fn op<'a>(&self, target: Option<&'a Target>) -> Option<Op<'a>> {
+        let node = Znode::Node;
+        Some(match self {
+            Self::CreatingNode => Op::CreateNode,
+            Self::Listing(watch) => Op::List { parent: node, watch: *watch },
+            Self::Choosing | Self::Waiting | Self::Holding | Self::Over => return None,
+            about_item => about_item.op_on(target?),
+        })
+    }
+
+    fn op_on<'a>(&self, target: &'a Target) -> Op<'a> {
+        let Target { name, claim, pin, .. } = target;
+        let item = Znode::Child(name);
+        let pin = Znode::Grandchild { child: name, name: pin };
+        let claim = Znode::Child(claim);
+        let delete = |znode| Part::Delete(Delete { znode, version: ExpectedVersion::Any });
+        match self {
+            Self::Deleting { version, .. } => {
+                Op::Delete(Delete { znode: item, version: ExpectedVersion::Exactly(*version) })
+            }
+            Self::Checking { .. } => {
+                let stands = Check { znode: item, version: ExpectedVersion::Any };
+                Op::Multi(Multi::of([Part::Check(stands)]))
+            }
+            // The own child first: that it exists says that the whole was done before.
+            Self::Claiming(_) => {
+                let create = |znode| {
+                    let znode = NewZnode::Named(znode);
+                    let (mode, data) = (CreateMode::Ephemeral, Payload::Kept(0));
+                    Part::Create(Create { znode, mode, data })
+                };
+                Op::Multi(Multi::of([create(pin), create(claim)]))
+            }
+            Self::GivingBack(_) => Op::Multi(Multi::of([delete(pin), delete(claim)])),
+            Self::Finishing(_) => Op::Multi(Multi::of([delete(pin), delete(item), delete(claim)])),
+            Self::Settling(_) => Op::Exists { znode: item, watch: Watch::None },
+            _ => Op::Read { znode: item, watch: Watch::None },
+        }
+    }
+
+    /// The connection is lost: what is in flight may be executed or not.
+    pub(super) fn lose_reply(&mut self) {
+        match self {
+            Self::Deleting { earlier: Earlier::Astray, .. } => {}
+            Self::Deleting { earlier, .. } | Self::Claiming(earlier) | Self::Finishing(earlier) => {
+                *earlier = Earlier::Lost;
+            }
+            _ => {}
+        }
+    }
+
+    /// Another session has begun while the one before it may live.
+    pub(super) fn go_astray(&mut self) {
+        *self = match core::mem::replace(self, Self::Over) {
+            Self::Deleting { version, data, earlier: Earlier::Lost }
+            | Self::Checking { version, data } => {
+                Self::Deleting { version, data, earlier: Earlier::Astray }
+            }
+            stage => stage,
+        };
+    }
+
+    /// Where the item is not wanted any more, a deletion whose reply was lost is not sent again, unless
+    /// nothing else can tell its outcome.
+    pub(super) fn check_instead(self) -> Self {
+        match self {
+            Self::Deleting { version, data, earlier: Earlier::Lost } => {
+                Self::Checking { version, data }
+            }
+            stage => stage,
+        }
+    }
+}
+
+/// Error codes that say what became of an item.
+pub(super) const NO_NODE: i32 = -101;
+pub(super) const NODE_EXISTS: i32 = -110;
+pub(super) const NO_CHILDREN_FOR_EPHEMERALS: i32 = -108;
+pub(super) const NOT_EMPTY: i32 = -111;
+
+const _: () = assert!(format::CLAIM < 64);

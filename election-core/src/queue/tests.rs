@@ -1,0 +1,193 @@
+//! What a taker asks for, one request after the other, and what it says at the edges.
+
+extern crate alloc;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::*;
+use crate::children::Children;
+use crate::command::{Delete, Op};
+use crate::event::{Change, Failure, Reply, Stat};
+use crate::id::{Token, Version};
+
+const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
+
+struct Script {
+    taker: Taker<Vec<u8>, 4>,
+    ticket: Option<Ticket>,
+    asked: String,
+    notice: Option<TakerNotice<Vec<u8>>>,
+}
+
+impl Script {
+    fn new(format: QueueFormat, purpose: Purpose, when_empty: WhenEmpty) -> Self {
+        let options = TakerOptions { format, purpose, when_empty };
+        let taker = Taker::new(ID, options, ItemWindow::new(1));
+        let mut script = Self { taker, ticket: None, asked: String::new(), notice: None };
+        script.feed(Event::Connected { session: SessionId::new(1) });
+        script
+    }
+
+    fn feed(&mut self, event: Event<'_>) {
+        let output = self.taker.handle_event(event);
+        self.asked = output.command.map_or(String::new(), |command| describe(&command.op));
+        let ticket = output.command.map(|command| command.ticket);
+        self.notice = output.notice;
+        self.ticket = ticket.or(self.ticket);
+    }
+
+    fn answer(&mut self, result: Result<Reply<'_>, Failure>) {
+        let ticket = self.ticket.expect("something was asked for");
+        self.feed(Event::Reply { ticket, result });
+    }
+
+    fn list(&mut self, names: &[&str]) {
+        let names = &mut names.iter().copied();
+        self.answer(Ok(Reply::Children(Children::listed(names))));
+    }
+
+    fn read(&mut self, data: &[u8]) {
+        let stat = Stat { owner: None, token: Token::new(9), version: Version::new(0) };
+        self.answer(Ok(Reply::Read { stat, data }));
+    }
+
+    fn ended(&self) -> Option<&TakerEnd<Vec<u8>>> {
+        match &self.notice {
+            Some(TakerNotice::Ended(end)) => Some(end),
+            _ => None,
+        }
+    }
+}
+
+fn describe(op: &Op<'_>) -> String {
+    match *op {
+        Op::List { watch: Watch::None, .. } => "list".to_string(),
+        Op::List { .. } => "watched list".to_string(),
+        Op::Read { znode: Znode::Child(name), .. } => format!("read {name}"),
+        Op::Delete(Delete { znode: Znode::Child(name), version }) => {
+            format!("delete {name} {}", version.number())
+        }
+        ref other => format!("{other:?}"),
+    }
+}
+
+const TAKE: fn() -> Script = || Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::Wait);
+
+#[test]
+fn an_item_costs_a_read_and_a_deletion_and_the_list_is_kept_for_the_next() {
+    let mut script = TAKE();
+    assert_eq!(script.asked, "list");
+    script.list(&["queue-0000000009", "x", "queue-0000000007"]);
+    assert_eq!(script.asked, "read queue-0000000007");
+    script.read(b"seven");
+    assert_eq!(script.asked, "delete queue-0000000007 0");
+    script.answer(Ok(Reply::Deleted));
+    let Some(TakerEnd::Taken(Item { name, data })) = script.ended() else { panic!() };
+    assert_eq!((name.to_string().as_str(), &data[..]), ("queue-0000000007", &b"seven"[..]));
+    assert_eq!(script.taker.phase(), Phase::Over);
+
+    let window = script.taker.into_window();
+    let options =
+        |format| TakerOptions { format, purpose: Purpose::Take, when_empty: WhenEmpty::GiveUp };
+    let next = |format| {
+        let taker = Taker::<Vec<u8>, 4>::new(ID, options(format), window.clone());
+        let mut script = Script { taker, ..TAKE() };
+        script.feed(Event::Connected { session: SessionId::new(1) });
+        script.asked
+    };
+    assert_eq!(next(QueueFormat::guide()), "read queue-0000000009");
+    assert_eq!(next(QueueFormat::guide_with_priority()), "list", "one may go first");
+}
+
+/// It has to be told once, and of the item.
+#[test]
+fn a_deletion_whose_reply_is_lost_is_sent_again_and_what_is_gone_is_unknown() {
+    let mut script = TAKE();
+    script.list(&["queue-0000000007"]);
+    script.read(b"seven");
+    script.feed(Event::Disconnected);
+    assert_eq!(script.taker.in_doubt().map(Vec::as_slice), Some(&b"seven"[..]));
+    let mut gone = Script { taker: script.taker.clone(), ..TAKE() };
+    script.feed(Event::Connected { session: SessionId::new(1) });
+    assert_eq!(script.asked, "delete queue-0000000007 0");
+    script.answer(Ok(Reply::Deleted));
+    assert!(matches!(script.ended(), Some(TakerEnd::Taken(_))), "the first was not executed");
+
+    gone.feed(Event::Connected { session: SessionId::new(1) });
+    gone.answer(Err(Failure::NoNode));
+    let Some(TakerEnd::Unknown(Item { data, .. })) = gone.ended() else { panic!() };
+    assert_eq!(data, b"seven");
+}
+
+#[test]
+fn an_empty_queue_is_watched_by_a_second_list() {
+    let mut script = TAKE();
+    script.list(&["other"]);
+    assert_eq!((script.asked.as_str(), &script.notice), ("watched list", &None));
+    script.list(&[]);
+    let watch = script.ticket.unwrap();
+    assert_eq!((script.asked.as_str(), &script.notice), ("", &Some(TakerNotice::Waiting)));
+    assert!(script.taker.awaits_change(watch));
+    script.feed(Event::Changed { ticket: watch, change: Change::Children });
+    assert_eq!(script.asked, "list");
+    script.list(&["queue-0000000001"]);
+    assert_eq!(script.asked, "read queue-0000000001");
+    // Another taker was faster, and there was nothing else.
+    script.answer(Err(Failure::NoNode));
+    assert_eq!(script.asked, "watched list", "one list for each change, and one to wait by");
+
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::GiveUp);
+    script.list(&[]);
+    assert_eq!(script.ended(), Some(&TakerEnd::Empty));
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::GiveUp);
+    script.answer(Err(Failure::NoNode));
+    assert_eq!(script.ended(), Some(&TakerEnd::Empty));
+}
+
+/// It blocks the queue for this client, visibly: passing over it would lose it from sight.
+#[test]
+fn an_item_that_is_too_large_is_told_of() {
+    let mut script = TAKE();
+    script.list(&["queue-0000000007", "queue-0000000008"]);
+    script.answer(Err(Failure::Unreadable));
+    let failed = TakerEnd::Failed(TakerFailure::UnreadableReply);
+    assert_eq!(script.ended(), Some(&failed));
+    assert_eq!(script.taker.window().len(), 2, "it is still the next one");
+}
+
+/// One that may not be read, or has children of its own.
+#[test]
+fn what_a_taker_may_not_have_is_passed_over() {
+    let mut script = TAKE();
+    script.list(&["queue-0000000007", "queue-0000000008", "queue-0000000009"]);
+    script.answer(Err(Failure::NoAuth));
+    assert_eq!(script.asked, "read queue-0000000008");
+    script.read(b"");
+    script.answer(Err(Failure::Rejected(-111)));
+    assert_eq!(script.asked, "read queue-0000000009");
+    script.read(b"");
+    script.answer(Err(Failure::NoAuth));
+    let failed = TakerEnd::Failed(TakerFailure::Rejected(-102));
+    assert_eq!(script.ended(), Some(&failed), "it may delete nothing here");
+}
+
+#[test]
+fn what_a_taker_remembers_is_bounded() {
+    let (small, large) = (size_of::<Taker<Vec<u8>, 16>>(), size_of::<Taker<Vec<u8>, 1024>>());
+    assert!(large < 10_000 && large - small <= 1008 * 8, "{small}, {large}");
+}
+
+#[test]
+fn no_reply_of_another_kind_makes_it_panic() {
+    let unexpected = TakerEnd::Failed(TakerFailure::UnexpectedReply);
+    let mut script = TAKE();
+    script.answer(Ok(Reply::Deleted));
+    assert_eq!(script.ended(), Some(&unexpected));
+    let mut script = TAKE();
+    script.list(&["queue-0000000007"]);
+    script.answer(Ok(Reply::NodeCreated));
+    assert_eq!(script.ended(), Some(&unexpected));
+    script.feed(Event::Connected { session: SessionId::new(2) });
+    assert_eq!((script.asked.as_str(), &script.notice), ("", &None), "it is over");
+}

@@ -1,0 +1,243 @@
+//! The lowest items of a list, which are taken one after the other without another list.
+
+use heapless::Vec;
+
+use super::format::{Key, QueueFormat};
+use crate::children::Children;
+
+/// How often a taker that came too late doubles what it skips.
+const MOST_MISSES: u32 = 6;
+/// What it skips is less than this, doubled so often.
+const LEAST_SKIP: u32 = 4;
+
+/// The lowest items that a list showed, `N` at most, for one taker after another.
+///
+/// A taker begins with the lowest. One that comes too late for it skips a few that takers beside it may
+/// be about to take, up to twice as many each time, at random by a number of its own; so takers that
+/// have the same list do not go for the same items all the way. What was skipped is in the next list,
+/// if no taker has taken it by then.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ItemWindow<const N: usize> {
+    /// The lowest is the last.
+    keys: Vec<Key, N, u16>,
+    random: u32,
+    misses: u32,
+    /// Whether the list showed items that did not fit.
+    extent: Extent,
+}
+
+/// How much of a list is in a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Extent {
+    All,
+    Part,
+}
+
+impl<const N: usize> ItemWindow<N> {
+    /// An empty one: its first taker lists. Takers that compete are to have different numbers.
+    pub const fn new(random: u32) -> Self {
+        // A generator that is at zero stays there.
+        let random = if random == 0 { 1 } else { random };
+        Self { keys: Vec::new(), random, misses: 0, extent: Extent::Part }
+    }
+
+    /// Counts the items.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether the next taker lists.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Makes the next taker list.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+    }
+
+    pub(super) const fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Takes the names of a list in, in one pass. Items that are claimed are left out.
+    pub(super) fn fill(&mut self, format: QueueFormat, names: Children<'_>) {
+        let mut claimed = Self::new(1);
+        (self.extent, self.misses) = (Extent::All, 0);
+        self.keys.clear();
+        for name in names {
+            if let Some(item) = format.item(name) {
+                self.insert(item.key());
+            } else if let Some(item) = format.claimed(name) {
+                claimed.insert(item.key());
+            }
+        }
+        self.keys.retain(|key| claimed.position(*key).is_err());
+    }
+
+    fn position(&self, key: Key) -> Result<usize, usize> {
+        self.keys.binary_search_by(|other| key.cmp(other))
+    }
+
+    /// Keeps the lowest.
+    fn insert(&mut self, key: Key) {
+        let Err(mut position) = self.position(key) else {
+            return;
+        };
+        if self.keys.is_full() {
+            self.extent = Extent::Part;
+            if position == 0 {
+                return;
+            }
+            self.keys.remove(0);
+            position -= 1;
+        }
+        // There is room now.
+        let _ = self.keys.insert(position, key);
+    }
+
+    /// The lowest, which is in it no longer.
+    pub(super) fn pop(&mut self) -> Option<Key> {
+        self.keys.pop()
+    }
+
+    /// Puts the lowest back.
+    pub(super) fn push(&mut self, key: Key) {
+        // There is room where it was popped from; else the next list shows it.
+        let _ = self.keys.push(key);
+    }
+
+    /// An item was taken: there is less competition than there seemed to be.
+    pub(super) const fn hit(&mut self) {
+        self.misses = self.misses.saturating_sub(1);
+    }
+
+    /// Another taker was faster.
+    pub(super) fn miss(&mut self) {
+        self.misses = (self.misses + 1).min(MOST_MISSES);
+        let skipped = self.next_random() % (LEAST_SKIP << self.misses);
+        let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        self.keys.truncate(self.keys.len().saturating_sub(skipped));
+    }
+
+    /// Marsaglia's generator with 32 bits.
+    const fn next_random(&mut self) -> u32 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 17;
+        self.random ^= self.random << 5;
+        self.random
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate alloc;
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec as List;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers<const N: usize>(window: &mut ItemWindow<N>) -> List<u32> {
+        core::iter::from_fn(|| window.pop())
+            .map(|key| QueueFormat::guide().name_of(key).number().get())
+            .collect()
+    }
+
+    fn filled<const N: usize>(names: &[&str]) -> ItemWindow<N> {
+        let mut window = ItemWindow::new(0);
+        let names = &mut names.iter().copied();
+        window.fill(QueueFormat::guide(), Children::listed(names));
+        window
+    }
+
+    const NAMES: [&str; 7] = [
+        "queue-0000000005",
+        "claimed-queue-0000000002",
+        "queue-0000000001",
+        "other",
+        "queue-0000000002",
+        "queue-0000000009",
+        "queue-0000000003",
+    ];
+
+    #[test]
+    fn the_lowest_are_kept_and_what_is_claimed_is_not() {
+        let mut window = filled::<9>(&NAMES);
+        assert_eq!((window.len(), window.extent()), (4, Extent::All));
+        assert_eq!(numbers(&mut window), [1, 3, 5, 9]);
+        let mut window = filled::<2>(&NAMES);
+        assert_eq!(window.extent(), Extent::Part);
+        assert_eq!(numbers(&mut window), [1], "2 is claimed");
+        assert!(window.is_empty());
+    }
+
+    /// What is skipped doubles, so that a window that is out of date is used up soon.
+    #[test]
+    fn an_outdated_window_is_used_up_in_a_few_misses() {
+        let names: List<String> = (0..1024).map(|n| format!("queue-{n:010}")).collect();
+        let names: List<&str> = names.iter().map(String::as_str).collect();
+        for random in 0..100 {
+            let mut window = ItemWindow::<1024>::new(random);
+            let listed = &mut names.iter().copied();
+            window.fill(QueueFormat::guide(), Children::listed(listed));
+            let mut misses = 0;
+            while window.pop().is_some() {
+                window.miss();
+                misses += 1;
+            }
+            assert!(misses < 80, "{misses}");
+        }
+    }
+
+    /// Several that begin with one list.
+    #[test]
+    fn takers_with_one_list_part_ways() {
+        let names: List<String> = (0..512).map(|n| format!("queue-{n:010}")).collect();
+        let names: List<&str> = names.iter().map(String::as_str).collect();
+        let mut takers: List<_> = (1..=8)
+            .map(|taker: u32| {
+                let mut window = ItemWindow::<512>::new(taker.wrapping_mul(0x9e37_79b9));
+                let listed = &mut names.iter().copied();
+                window.fill(QueueFormat::guide(), Children::listed(listed));
+                window
+            })
+            .collect();
+        let (mut taken, mut misses) = (List::new(), 0);
+        // Each in turn, as if all requests took the same time.
+        while takers.iter().any(|window| !window.is_empty()) {
+            for window in &mut takers {
+                match window.pop() {
+                    Some(key) if taken.contains(&key) => {
+                        window.miss();
+                        misses += 1;
+                    }
+                    Some(key) => {
+                        window.hit();
+                        taken.push(key);
+                    }
+                    None => {}
+                }
+            }
+        }
+        assert!(misses * 2 < taken.len(), "{misses} misses for {} items", taken.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_pass_keeps_the_lowest(listed in proptest::collection::vec(0_u32..200, 0..100)) {
+            let names: List<String> = listed.iter().map(|n| format!("queue-{n:010}")).collect();
+            let names: List<&str> = names.iter().map(String::as_str).collect();
+            let mut window = filled::<16>(&names);
+            let mut expected = listed;
+            expected.sort_unstable();
+            expected.dedup();
+            let is_all = expected.len() <= 16;
+            expected.truncate(16);
+            prop_assert_eq!(window.extent() == Extent::All, is_all);
+            prop_assert_eq!(numbers(&mut window), expected);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! An ensemble with one queue: every state of it that a server may lag behind at.
+
+use election_core::{
+    Create, CreateMode, Delete, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId, Version,
+    Watch, Znode,
+};
+
+/// What a request of a taker is, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    CreateNode,
+    List(Watch),
+    Read(u32),
+    Exists(u32),
+    Check(u32),
+    Delete(u32, i32),
+    Claim(u32, String),
+    GiveBack(u32, String),
+    Finish(u32, String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    NodeCreated,
+    Children(Vec<String>),
+    Read(u32, i32),
+    Exists,
+    Deleted,
+    Committed,
+    Failed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ItemZnode {
+    pub number: u32,
+    pub version: i32,
+    /// The session that it goes with.
+    pub owner: Option<SessionId>,
+    /// Its children: by what they are called, and their sessions.
+    pub pins: Vec<(String, SessionId)>,
+    /// Whether it has a child that is no claim.
+    pub is_parent: bool,
+}
+
+/// What is below the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tree {
+    pub has_node: bool,
+    pub items: Vec<ItemZnode>,
+    pub claims: Vec<(u32, SessionId)>,
+}
+
+pub fn name(number: u32) -> String {
+    format!("queue-{number:010}")
+}
+
+fn number(name: &str) -> u32 {
+    name.strip_prefix("queue-").and_then(|digits| digits.parse().ok()).expect("an item")
+}
+
+impl Request {
+    pub fn of(op: &Op<'_>) -> Self {
+        match op {
+            Op::CreateNode => Self::CreateNode,
+            Op::List { parent: Znode::Node, watch } => Self::List(*watch),
+            Op::Read { znode: Znode::Child(name), watch: Watch::None } => Self::Read(number(name)),
+            Op::Exists { znode: Znode::Child(name), watch: Watch::None } => {
+                Self::Exists(number(name))
+            }
+            Op::Delete(Delete {
+                znode: Znode::Child(name),
+                version: ExpectedVersion::Exactly(version),
+            }) => Self::Delete(number(name), version.get()),
+            Op::Multi(multi) => {
+                let parts: Vec<Part<'_>> = multi.parts().collect();
+                Self::of_multi(&parts)
+            }
+            other => panic!("no taker asks for {other:?}"),
+        }
+    }
+
+    fn of_multi(parts: &[Part<'_>]) -> Self {
+        let deleted = |part: &Part<'_>| match part {
+            Part::Delete(Delete { znode, version: ExpectedVersion::Any }) => Some(shown(*znode)),
+            _ => None,
+        };
+        let created = |part: &Part<'_>| match part {
+            Part::Create(Create {
+                znode: NewZnode::Named(znode),
+                mode: CreateMode::Ephemeral,
+                ..
+            }) => Some(shown(*znode)),
+            _ => None,
+        };
+        if let [Part::Check(check)] = parts {
+            assert_eq!(check.version, ExpectedVersion::Any);
+            let Znode::Child(name) = check.znode else { panic!("{check:?}") };
+            return Self::Check(number(name));
+        }
+        let created: Vec<_> = parts.iter().filter_map(created).collect();
+        let deleted: Vec<_> = parts.iter().filter_map(deleted).collect();
+        let (item, pin) = created.iter().chain(&deleted).find_map(pinned).expect("a pin");
+        let claim = (format!("claimed-{}", name(item)), String::new());
+        let all = [(name(item), pin.clone()), (name(item), String::new()), claim];
+        let [child, itself, claim] = &all;
+        match (&created[..], &deleted[..]) {
+            ([a, b], []) if a == child && b == claim => Self::Claim(item, pin),
+            ([], [a, b]) if a == child && b == claim => Self::GiveBack(item, pin),
+            ([], [a, b, c]) if a == child && b == itself && c == claim => Self::Finish(item, pin),
+            _ => panic!("no taker asks for {parts:?}"),
+        }
+    }
+
+    pub fn reads(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Read(_) | Self::Exists(_))
+    }
+}
+
+/// The child, and the name below it.
+fn shown(znode: Znode<'_>) -> (String, String) {
+    match znode {
+        Znode::Child(name) => (name.to_owned(), String::new()),
+        Znode::Grandchild { child, name } => (child.to_owned(), name.to_owned()),
+        other => panic!("no taker asks for {other:?}"),
+    }
+}
+
+fn pinned((item, pin): &(String, String)) -> Option<(u32, String)> {
+    (!pin.is_empty()).then(|| (number(item), pin.clone()))
+}
+
+impl Tree {
+    pub fn item(&self, number: u32) -> Option<&ItemZnode> {
+        self.items.iter().find(|item| item.number == number)
+    }
+
+    fn item_mut(&mut self, number: u32) -> Option<&mut ItemZnode> {
+        self.items.iter_mut().find(|item| item.number == number)
+    }
+
+    pub fn is_claimed(&self, number: u32) -> bool {
+        self.claims.iter().any(|(claimed, _)| *claimed == number)
+    }
+
+    /// What a watch on the children of the node tells of.
+    pub fn has_same_children(&self, other: &Self) -> bool {
+        let children = |tree: &Self| tree.items.iter().map(|item| item.number).collect::<Vec<_>>();
+        children(self) == children(other) && self.claims == other.claims
+    }
+
+    pub fn read(&self, request: &Request) -> Answer {
+        match request {
+            Request::List(_) if self.has_node => {
+                let items = self.items.iter().map(|item| name(item.number));
+                let claims = self.claims.iter().map(|(item, _)| format!("claimed-{}", name(*item)));
+                Answer::Children(items.chain(claims).collect())
+            }
+            Request::Read(number) if self.item(*number).is_some() => {
+                Answer::Read(*number, self.item(*number).map_or(0, |item| item.version))
+            }
+            Request::Exists(number) if self.item(*number).is_some() => Answer::Exists,
+            _ => Answer::Failed(Failure::NoNode),
+        }
+    }
+
+    fn abort(part: usize, code: i32) -> Answer {
+        Answer::Failed(Failure::Aborted { part, code })
+    }
+
+    pub fn write(&mut self, session: SessionId, request: &Request) -> Answer {
+        match request {
+            Request::CreateNode => {
+                self.has_node = true;
+                Answer::NodeCreated
+            }
+            Request::Check(number) if self.item(*number).is_some() => Answer::Committed,
+            Request::Check(_) => Self::abort(0, -101),
+            Request::Delete(number, version) => match self.item(*number) {
+                None => Answer::Failed(Failure::NoNode),
+                Some(item) if item.version != *version => Answer::Failed(Failure::BadVersion),
+                Some(item) if !item.pins.is_empty() || item.is_parent => {
+                    Answer::Failed(Failure::Rejected(-111))
+                }
+                Some(_) => {
+                    self.items.retain(|item| item.number != *number);
+                    Answer::Deleted
+                }
+            },
+            Request::Claim(number, pin) => {
+                let is_claimed = self.is_claimed(*number);
+                let Some(item) = self.item_mut(*number) else { return Self::abort(0, -101) };
+                if item.owner.is_some() {
+                    return Self::abort(0, -108);
+                }
+                if item.pins.iter().any(|(name, _)| name == pin) {
+                    return Self::abort(0, -110);
+                }
+                if is_claimed {
+                    return Self::abort(1, -110);
+                }
+                item.pins.push((pin.clone(), session));
+                self.claims.push((*number, session));
+                Answer::Committed
+            }
+            Request::GiveBack(number, pin) | Request::Finish(number, pin) => {
+                let finishes = matches!(request, Request::Finish(..));
+                let has_claim = self.is_claimed(*number);
+                let Some(item) = self.item_mut(*number) else { return Self::abort(0, -101) };
+                if !item.pins.iter().any(|(name, _)| name == pin) {
+                    return Self::abort(0, -101);
+                }
+                if finishes && (item.pins.len() > 1 || item.is_parent) {
+                    return Self::abort(1, -111);
+                }
+                if !has_claim {
+                    return Self::abort(if finishes { 2 } else { 1 }, -101);
+                }
+                item.pins.retain(|(name, _)| name != pin);
+                self.claims.retain(|(claimed, _)| claimed != number);
+                if finishes {
+                    self.items.retain(|item| item.number != *number);
+                }
+                Answer::Committed
+            }
+            Request::List(_) | Request::Read(_) | Request::Exists(_) => panic!("it is a read"),
+        }
+    }
+
+    pub fn expire(&mut self, is_dead: impl Fn(SessionId) -> bool) {
+        self.items.retain(|item| !item.owner.is_some_and(&is_dead));
+        for item in &mut self.items {
+            item.pins.retain(|(_, session)| !is_dead(*session));
+        }
+        self.claims.retain(|(_, session)| !is_dead(*session));
+    }
+}
+
+pub fn version(number: i32) -> Version {
+    Version::new(number)
+}

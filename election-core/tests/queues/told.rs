@@ -1,0 +1,103 @@
+//! What a taker says, and what the world makes of it.
+
+use election_core::{Event, Output, Recipe as _, Taker, TakerEnd, TakerNotice, Ticket};
+
+use crate::server::Request;
+use crate::world::{Account, Data, Link, SmallTaker, World, id};
+
+/// What a step of a taker has led to.
+type Led = (Option<(Ticket, Request)>, Option<TakerNotice<Data>>);
+
+impl World {
+    pub fn feed(&mut self, i: usize, event: Event<'_>) {
+        self.step(i, |taker| owned(&taker.handle_event(event)));
+    }
+
+    pub fn step(&mut self, i: usize, step: impl FnOnce(&mut SmallTaker) -> Led) {
+        let client = &mut self.clients[i];
+        let (request, notice) = step(&mut client.taker);
+        if let Some((ticket, request)) = request {
+            if client.link != Link::Up {
+                self.fault.get_or_insert(format!("{i}: asks without a link"));
+            } else if client.request.is_some() || client.due.is_some() {
+                // What is given up while a read is in flight is followed by what gives back.
+                let is_read = client.request.as_ref().is_some_and(|(_, request)| request.reads());
+                if !is_read || !matches!(request, Request::GiveBack(..)) {
+                    self.fault.get_or_insert(format!("{i}: asks twice"));
+                }
+            }
+            client.is_waiting = false;
+            client.request = Some((ticket, request));
+        }
+        if client.watch.is_some_and(|watch| !client.taker.awaits_change(watch)) {
+            client.watch = None;
+        }
+        match notice {
+            None => {}
+            Some(TakerNotice::Waiting) => client.is_waiting = true,
+            Some(TakerNotice::Claimed(item)) => self.claimed(i, item.data),
+            Some(TakerNotice::Ended(end)) => self.ended(i, &end),
+        }
+    }
+
+    fn claimed(&mut self, i: usize, Data(number): Data) {
+        let (session, lives) = (self.clients[i].session, self.clients[i].session_lives);
+        if lives && !self.tip().claims.contains(&(number, session)) {
+            self.fail(format!("{i}: claims {number}, which is not claimed"));
+        }
+    }
+
+    fn ended(&mut self, i: usize, end: &TakerEnd<Data>) {
+        let client = &mut self.clients[i];
+        client.request = client.request.take().filter(|(_, request)| !request.reads());
+        if client.ended.is_some() {
+            return self.fail(format!("{i}: ends twice"));
+        }
+        client.ended = Some(end.clone());
+        let held = client.taker.target().map(|name| name.number().get());
+        let account = match end {
+            TakerEnd::Taken(item) => {
+                client.taken.push(item.data.0);
+                Some((item.data.0, Account::Taken))
+            }
+            TakerEnd::Unknown(item) => Some((item.data.0, Account::Unknown)),
+            TakerEnd::Finished => held.map(|number| (number, Account::Finished)),
+            TakerEnd::Failed(failure) => return self.fail(format!("{i}: {failure}")),
+            _ => None,
+        };
+        if let Some((number, how)) = account {
+            let is_stray = how == Account::Unknown && self.may_stray;
+            if self.tip().item(number).is_some() && !is_stray {
+                self.fail(format!("{i}: {how:?}: {number}, which stands"));
+            }
+            let before = |account| self.accounted.contains(&(number, account));
+            if matches!(how, Account::Taken | Account::Finished)
+                && [Account::Taken, Account::Finished, Account::Foreign].map(before).contains(&true)
+            {
+                self.fail(format!("{i}: took {number}, which was taken before"));
+            }
+            self.accounted.push((number, how));
+            self.accounted.sort_unstable();
+            self.accounted.dedup();
+        }
+    }
+
+    pub fn again(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        client.takes -= 1;
+        let id = id(i, client.takes + 1);
+        let window = client.taker.window().clone();
+        client.taker = Taker::new(id, client.options, window);
+        (client.ended, client.withdrawn) = (None, false);
+        (client.request, client.due) = (None, None);
+        if client.link == Link::Up {
+            let session = client.session;
+            self.feed(i, Event::Connected { session });
+        }
+    }
+}
+
+pub fn owned(output: &Output<'_, TakerNotice<Data>>) -> Led {
+    let request = output.command.map(|command| (command.ticket, Request::of(&command.op)));
+    (request, output.notice.clone())
+}

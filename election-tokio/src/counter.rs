@@ -1,0 +1,187 @@
+//! A number that clients share.
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{
+    CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, ElectionNode, NodeKind,
+};
+use election_session::{AclList, RecipeEnd};
+use zk_session::{SessionEnd, ZnodePath};
+
+use crate::acl::{AclError, Acls};
+use crate::client::Client;
+use crate::path::PathError;
+use crate::recipe::RecipeUpdate;
+use crate::site::site;
+
+/// A number at a path that clients read and change; made by [`Client::counter`].
+///
+/// Each change writes with the version that it has read, so none overwrites another. A counter whose
+/// znode does not exist, or has no data, is at zero, and is created by its first change.
+#[derive(Clone)]
+#[must_use = "a counter does nothing until it is asked for something"]
+pub struct Counter {
+    client: Client,
+    path: String,
+    format: CounterFormat,
+    acls: Acls,
+}
+
+/// What has become of [`Counter::compare_and_set`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CompareAndSet {
+    /// The counter was at the expected number, and is at the new one now.
+    Set,
+    /// It is at this number, and was not changed.
+    Differs(i64),
+}
+
+/// Why a counter is not read or changed, or is not known to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CounterError {
+    /// The path of the counter is invalid.
+    #[error("invalid path of a counter {path:?}: {error}")]
+    InvalidPath {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: PathError,
+    },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
+    /// The counter was changed to this number, or not: the reply was lost, and another client has
+    /// written since.
+    #[error("the counter was changed to {after}, or not: the reply was lost")]
+    Unknown {
+        /// What it was to be.
+        after: i64,
+    },
+    /// It was not changed.
+    #[error(transparent)]
+    Failed(CounterFailure),
+    /// The client ended. A change may be made, or not.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+}
+
+impl CounterError {
+    /// Whether the counter may be changed, although this failed.
+    pub const fn may_have_happened(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::ClientClosed(_))
+    }
+}
+
+impl Client {
+    /// The counter at a path, in decimal digits, as kazoo's `Counter` has it: see [`Counter::format`].
+    pub fn counter(&self, path: &str) -> Counter {
+        let (client, path) = (self.clone(), path.to_owned());
+        Counter { client, path, format: CounterFormat::Decimal, acls: Acls::open() }
+    }
+}
+
+impl Counter {
+    /// How the number is written (default: [`CounterFormat::Decimal`]).
+    pub fn format(mut self, format: CounterFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// The access list of the counter's znode, and of its ancestors where they have to be created
+    /// (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Reads the number: what a server knows, which may lag behind. Without a connection this waits for
+    /// one.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Failed`] if the data is no number, among others.
+    pub async fn get(&self) -> Result<i64, CounterError> {
+        self.run(CounterOp::Get).await
+    }
+
+    /// Adds a number, which may be negative, and returns the sum. Where other clients are faster it
+    /// begins again: each time that it does so, one of them has made its change.
+    ///
+    /// Cancel safe: the change may be made all the same, once.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::may_have_happened`] says whether the change may be made; it is not made twice.
+    pub async fn add(&self, number: i64) -> Result<i64, CounterError> {
+        self.run(CounterOp::Add(number)).await
+    }
+
+    /// Replaces the number by another one, if it is the expected one.
+    ///
+    /// Cancel safe, as [`Counter::add`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Counter::add`].
+    pub async fn compare_and_set(
+        &self,
+        expected: i64,
+        new: i64,
+    ) -> Result<CompareAndSet, CounterError> {
+        match self.end_of(CounterOp::CompareAndSet { expected, new }).await? {
+            CounterEnd::Differs { actual } => Ok(CompareAndSet::Differs(actual)),
+            end => outcome(end).map(|_| CompareAndSet::Set),
+        }
+    }
+
+    async fn run(&self, op: CounterOp) -> Result<i64, CounterError> {
+        outcome(self.end_of(op).await?)
+    }
+
+    async fn end_of(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
+        let path = self.path.parse();
+        let path: ZnodePath =
+            path.map_err(|error| CounterError::InvalidPath { path: self.path.clone(), error })?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let node = ElectionNode::Create(NodeKind::Persistent);
+        let site = site(&self.client, &path, Bytes::new(), acl, node);
+        let mut standing = self.client.stand_at(site, CounterChange::new(self.format, op));
+        loop {
+            match standing.next().await {
+                Some(RecipeUpdate::Notice(end)) => return Ok(end),
+                Some(RecipeUpdate::Over(RecipeEnd::HostEnded(end))) => {
+                    return Err(CounterError::ClientClosed(end));
+                }
+                Some(_) => {}
+                None => return Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
+            }
+        }
+    }
+}
+
+const fn outcome(end: CounterEnd) -> Result<i64, CounterError> {
+    match end {
+        CounterEnd::Value(number) | CounterEnd::Changed { after: number, .. } => Ok(number),
+        CounterEnd::Unknown { after } => Err(CounterError::Unknown { after }),
+        CounterEnd::Failed(failure) => Err(CounterError::Failed(failure)),
+        // Only what is dropped is withdrawn.
+        CounterEnd::Differs { actual: number } => Ok(number),
+        CounterEnd::Withdrawn => Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
+    }
+}
+
+impl fmt::Debug for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, format, .. } = self;
+        f.debug_struct("Counter")
+            .field("path", path)
+            .field("format", format)
+            .finish_non_exhaustive()
+    }
+}

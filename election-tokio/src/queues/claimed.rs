@@ -1,0 +1,99 @@
+//! Holding a claim to an item until it is done.
+
+use core::future::poll_fn;
+
+use election_core::TakerEnd;
+
+use super::QueueItem;
+use super::error::ClaimLost;
+use super::taking::{Said, Taking};
+
+/// An item that is claimed: it stays in the queue, and other takers pass it over, until it is done or
+/// given back.
+///
+/// Dropping it gives the item back, in its place, in the background; so does the end of the session, if
+/// the process dies or is cut off for longer than the session's timeout. Then another taker may have the
+/// item while this one is still at work: an item is done at least once.
+#[derive(Debug)]
+#[must_use = "an item that is claimed and dropped is given back"]
+pub struct Claimed {
+    item: QueueItem,
+    taking: Taking,
+}
+
+impl Claimed {
+    pub(super) const fn new(item: QueueItem, taking: Taking) -> Self {
+        Self { item, taking }
+    }
+
+    /// The item.
+    pub const fn item(&self) -> &QueueItem {
+        &self.item
+    }
+
+    /// Deletes the item and the claim, in one transaction. Where the reply is lost it is found out what
+    /// has become of it.
+    ///
+    /// Cancel safe: it goes on in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`ClaimLost`] if it is not known that this claim alone has done the item.
+    pub async fn done(mut self) -> Result<(), ClaimLost> {
+        self.taking.finish();
+        match self.end().await {
+            Ended::Finished => Ok(()),
+            Ended::Lost(lost) => Err(lost),
+            Ended::GivenBack => Err(ClaimLost::Lost),
+        }
+    }
+
+    /// Gives the item back, in its place, and waits until other takers can have it.
+    ///
+    /// Cancel safe: it goes on in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`ClaimLost`] if it was lost before, or the client ended.
+    pub async fn give_back(mut self) -> Result<(), ClaimLost> {
+        self.taking.withdraw();
+        match self.end().await {
+            Ended::GivenBack => Ok(()),
+            Ended::Lost(lost) => Err(lost),
+            Ended::Finished => Err(ClaimLost::Lost),
+        }
+    }
+
+    /// Waits until the claim is lost with its session, and tells so. It says nothing of a claim that an
+    /// operator has deleted: [`Claimed::done`] does.
+    ///
+    /// Cancel safe.
+    pub async fn lost(&mut self) -> ClaimLost {
+        match self.end().await {
+            Ended::Lost(lost) => lost,
+            Ended::Finished | Ended::GivenBack => ClaimLost::Lost,
+        }
+    }
+
+    async fn end(&mut self) -> Ended {
+        loop {
+            match poll_fn(|cx| self.taking.poll(cx)).await {
+                Said::Claimed(_) => {}
+                Said::Ended(TakerEnd::Finished) => return Ended::Finished,
+                Said::Ended(TakerEnd::FinishedOnce) => return Ended::Lost(ClaimLost::Unknown),
+                Said::Ended(TakerEnd::GivenBack) => return Ended::GivenBack,
+                Said::Ended(TakerEnd::Failed(failure)) => {
+                    return Ended::Lost(ClaimLost::Failed(failure));
+                }
+                Said::Ended(_) => return Ended::Lost(ClaimLost::Lost),
+                Said::ClientEnded { end, .. } => return Ended::Lost(ClaimLost::ClientClosed(end)),
+            }
+        }
+    }
+}
+
+enum Ended {
+    Finished,
+    GivenBack,
+    Lost(ClaimLost),
+}

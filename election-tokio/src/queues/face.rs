@@ -1,0 +1,131 @@
+//! What the caller of a take is shown of its machine.
+
+use core::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use election_core::{Event, Hold, Item, Output, Phase, Recipe, Taker, TakerNotice, Ticket, Znode};
+use election_session::{RecipeEnd, Step, View};
+
+use super::QueueItem;
+use super::kept::Kept;
+use super::taking::{Said, Slot, WINDOW};
+use crate::hub::{Face, Unlocked};
+
+/// What was put. Its bytes are not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Data(pub(super) Bytes);
+
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(bytes))
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Data({} bytes)", self.0.len())
+    }
+}
+
+impl From<Item<Data>> for QueueItem {
+    fn from(item: Item<Data>) -> Self {
+        let Item { name, data: Data(data) } = item;
+        Self { name, data }
+    }
+}
+
+/// What is to become of a claim when its taker is withdrawn.
+#[derive(Debug, Default)]
+pub(super) struct Verdict(AtomicBool);
+
+impl Verdict {
+    pub(super) fn finish(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A taker whose claim is finished by the same way as it is given back.
+#[derive(Debug)]
+pub(super) struct Claimant {
+    pub(super) taker: Taker<Data, WINDOW>,
+    pub(super) verdict: Arc<Verdict>,
+}
+
+impl Recipe for Claimant {
+    type Notice = TakerNotice<Data>;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Self::Notice> {
+        self.taker.handle_event(event)
+    }
+
+    fn withdraw(&mut self) -> Output<'_, Self::Notice> {
+        if self.verdict.is_finished() { self.taker.finish() } else { self.taker.withdraw() }
+    }
+
+    fn phase(&self) -> Phase {
+        self.taker.phase()
+    }
+
+    fn hold(&self) -> Hold {
+        self.taker.hold()
+    }
+
+    fn heartbeat(&self) -> Option<Znode<'_>> {
+        self.taker.heartbeat()
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        self.taker.awaits_change(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.taker.waits_for_look()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct TakerFace {
+    pub(super) slot: Arc<Slot>,
+    pub(super) kept: Arc<Kept>,
+}
+
+impl Face for TakerFace {
+    type Recipe = Claimant;
+
+    fn stepped(
+        &mut self,
+        claimant: &Claimant,
+        step: Step<TakerNotice<Data>>,
+        _: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        let said = match step.notice {
+            None | Some(TakerNotice::Waiting) => return,
+            Some(TakerNotice::Claimed(item)) => Said::Claimed(item.into()),
+            Some(TakerNotice::Ended(end)) => {
+                self.kept.put_back(claimant.taker.window().clone());
+                Said::Ended(end)
+            }
+        };
+        self.slot.say(said, &self.kept, &mut unlocked.wakers);
+    }
+
+    fn over(&mut self, claimant: &Claimant, end: RecipeEnd, unlocked: &mut Unlocked) {
+        let (RecipeEnd::HostEnded(end), taker) = (end, &claimant.taker) else {
+            return;
+        };
+        if taker.phase() == Phase::Over {
+            return;
+        }
+        let in_doubt = taker.in_doubt().cloned().zip(taker.target());
+        let in_doubt = in_doubt.map(|(Data(data), name)| QueueItem { name, data });
+        let said = Said::ClientEnded { end, in_doubt };
+        self.slot.say(said, &self.kept, &mut unlocked.wakers);
+    }
+}

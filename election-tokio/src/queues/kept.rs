@@ -1,0 +1,88 @@
+//! What the clones of a handle share: what is known of the queue, and the items of takes that were
+//! dropped.
+
+use core::task::{Context, Poll, Waker};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use election_core::ItemWindow;
+
+use super::error::TakeError;
+use super::{QueueItem, taking::WINDOW};
+use crate::site::random;
+
+/// What is known of a queue: the lowest items of the last list.
+pub(super) type Window = ItemWindow<WINDOW>;
+
+/// The lock is held for single steps, under which nothing of a user's runs.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    last_number: u64,
+    /// One for each take that was in flight at the same time, at most.
+    windows: Vec<Box<Window>>,
+    outcomes: VecDeque<Result<QueueItem, TakeError>>,
+    /// Takes that wait, by their numbers.
+    waiting: BTreeMap<u64, Waker>,
+}
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number for a take, and what an earlier one knew of the queue.
+    pub(super) fn begin(&self) -> (u64, Box<Window>) {
+        let mut state = self.lock();
+        state.last_number += 1;
+        let (number, window) = (state.last_number, state.windows.pop());
+        drop(state);
+        let fresh = || {
+            // Takers whose numbers are equal come too late more often: no more than that.
+            let seed = random().map_or(1, u32::from_ne_bytes);
+            Box::new(Window::new(seed))
+        };
+        (number, window.unwrap_or_else(fresh))
+    }
+
+    pub(super) fn put_back(&self, window: Window) {
+        self.lock().windows.push(Box::new(window));
+    }
+
+    /// Keeps an outcome whose taker has gone.
+    pub(super) fn keep(
+        &self,
+        outcome: Result<QueueItem, TakeError>,
+        wakers: &mut impl Extend<Waker>,
+    ) {
+        let mut state = self.lock();
+        state.outcomes.push_back(outcome);
+        wakers.extend(core::mem::take(&mut state.waiting).into_values());
+    }
+
+    pub(super) fn pop(&self) -> Option<Result<QueueItem, TakeError>> {
+        self.lock().outcomes.pop_front()
+    }
+
+    /// The outcome of a take that was dropped, or notice of one.
+    pub(super) fn poll(&self, number: u64, cx: &Context<'_>) -> Poll<Result<QueueItem, TakeError>> {
+        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        let waker = cx.waker().clone();
+        let mut state = self.lock();
+        if let Some(outcome) = state.outcomes.pop_front() {
+            return Poll::Ready(outcome);
+        }
+        let replaced = state.waiting.insert(number, waker);
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// A take is over.
+    pub(super) fn end(&self, number: u64) {
+        let waker = self.lock().waiting.remove(&number);
+        drop(waker);
+    }
+}

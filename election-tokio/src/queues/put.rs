@@ -1,0 +1,134 @@
+//! Putting items.
+
+use bytes::Bytes;
+use election_core::ItemName;
+use zk_jute::{ErrorCode, Version};
+
+use super::Queue;
+use super::error::PutError;
+use crate::client::{Client, CreateMode, OperationOutcome};
+
+/// How often the node is created because it is missing, again.
+const ROUNDS: usize = 4;
+
+impl Queue {
+    /// Puts an item at the end of the queue, which is created where it is missing, and tells its name.
+    ///
+    /// Cancel safe: the item may be put all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::may_have_happened`] says whether the item may be in the queue: that is so where the
+    /// connection was lost before the reply. Nothing is put again by itself, for that could put it
+    /// twice; without a connection it fails at once. Let the items have an id of their own where a put
+    /// is repeated.
+    pub async fn put(&self, data: impl Into<Bytes>) -> Result<ItemName, PutError> {
+        self.put_as(0, data.into(), CreateMode::PersistentSequential).await
+    }
+
+    /// Puts an item that goes with the session of this client, unless it is taken before. It cannot be
+    /// [claimed](Queue::claim).
+    ///
+    /// Cancel safe, as [`Queue::put`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::put`].
+    pub async fn put_ephemeral(&self, data: impl Into<Bytes>) -> Result<ItemName, PutError> {
+        self.put_as(0, data.into(), CreateMode::EphemeralSequential).await
+    }
+
+    /// Puts items at the end of the queue, in their order, all or none, in one transaction: no other
+    /// item is between them. The whole has to be smaller than what a server reads, a megabyte by
+    /// default.
+    ///
+    /// Cancel safe: the items may be put all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::put`].
+    pub async fn put_many<I>(&self, items: I) -> Result<Vec<ItemName>, PutError>
+    where
+        I: IntoIterator<Item: Into<Bytes>>,
+    {
+        self.put_many_as(0, items.into_iter().map(Into::into).collect()).await
+    }
+
+    pub(super) async fn put_as(
+        &self,
+        priority: u16,
+        data: Bytes,
+        mode: CreateMode,
+    ) -> Result<ItemName, PutError> {
+        let path = self.path_to_put(priority)?;
+        let created = self.client.create_with_parents(&path, data, mode, &self.acls).await?;
+        match self.name_of(&created.path) {
+            Some(name) => Ok(name),
+            None => Err(self.take_back(&[created.path]).await),
+        }
+    }
+
+    pub(super) async fn put_many_as(
+        &self,
+        priority: u16,
+        items: Vec<Bytes>,
+    ) -> Result<Vec<ItemName>, PutError> {
+        let path = self.path_to_put(priority)?;
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut round = 0;
+        let outcomes = loop {
+            let mode = CreateMode::PersistentSequential;
+            let transaction = items.iter().fold(self.client.transaction(), |transaction, data| {
+                transaction.create_with_acl(&path, data.clone(), mode, &self.acls)
+            });
+            match transaction.commit().await {
+                Err(error) if error.is_no_node() && round < ROUNDS => {
+                    round += 1;
+                    self.create_node().await?;
+                }
+                outcomes => break outcomes?,
+            }
+        };
+        let created = outcomes.into_iter().filter_map(|outcome| match outcome {
+            OperationOutcome::Created(path) => Some(path),
+            _ => None,
+        });
+        let paths: Vec<String> = created.collect();
+        let names: Option<Vec<ItemName>> = paths.iter().map(|path| self.name_of(path)).collect();
+        match names {
+            Some(names) => Ok(names),
+            None => Err(self.take_back(&paths).await),
+        }
+    }
+
+    async fn create_node(&self) -> Result<(), PutError> {
+        let (mode, acls) = (CreateMode::Persistent, &self.acls);
+        match self.client.create_with_parents(&self.path, Bytes::new(), mode, acls).await {
+            Err(error) if error.code() != Some(ErrorCode::NODE_EXISTS) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn path_to_put(&self, priority: u16) -> Result<String, PutError> {
+        let slash = if self.path.ends_with('/') { "" } else { "/" };
+        Ok(format!("{}{slash}{}", self.path, self.format.prefix(priority)?))
+    }
+
+    fn name_of(&self, path: &str) -> Option<ItemName> {
+        self.format.item(path.rsplit_once('/').map_or(path, |(_, name)| name))
+    }
+
+    /// Servers give such numbers more than once, so no taker would touch the items: nothing is put.
+    async fn take_back(&self, paths: &[String]) -> PutError {
+        let transaction = |client: &Client| {
+            let start = client.transaction();
+            paths.iter().fold(start, |all, path| all.delete(path, Version::new(0)))
+        };
+        match transaction(&self.client).commit().await {
+            Ok(_) => PutError::SequenceExhausted,
+            Err(error) => PutError::Transaction(error),
+        }
+    }
+}
