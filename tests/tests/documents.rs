@@ -48,9 +48,9 @@ struct Hazard<'a> {
 }
 
 fn hazards(page: &str) -> Vec<Hazard<'_>> {
-    let rows = page.lines().skip_while(|line| *line != "| what | then | test | mutation |");
-    rows.skip(2)
-        .take_while(|line| line.starts_with('|'))
+    let tables = page.split("| what | then | test | mutation |\n").skip(1);
+    tables
+        .flat_map(|table| table.lines().skip(1).take_while(|line| line.starts_with('|')))
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
             let [.., test, mutation] = cells.as_slice() else {

@@ -68,6 +68,17 @@ async fn a_leadership_is_not_valid_past_its_lease_before_its_driver_has_run() {
     assert!(!leadership.is_valid());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_lock_is_not_valid_past_its_lease_before_its_driver_has_run() {
+    let server = Server::new();
+    let client = client(&server).await;
+    let guard = client.lock("/lock").lock().await.unwrap();
+    assert!(guard.is_valid());
+    let mut pause = pin!(tokio::time::advance(TIMEOUT * 2));
+    poll_fn(|cx| Poll::Ready(pause.as_mut().poll(cx).is_pending())).await;
+    assert!(!guard.is_valid());
+}
+
 /// Pings go on being answered; they are no proof. The leader stops by its own clock.
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_heartbeats_are_refused_loses_the_lease() {
