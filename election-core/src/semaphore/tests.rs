@@ -208,7 +208,7 @@ fn of_several_permits_each_is_held_beside_the_others() {
 }
 
 #[test]
-fn one_behind_another_contender_waits_for_its_turn() {
+fn one_behind_another_contender_for_a_permit_waits_for_its_turn() {
     let mut script = Script::connected(SemaphoreOptions::new(ONE));
     script.created(&turn(3), TURN);
     script.list(&[&turn(3), OTHER_TURN]);
@@ -320,7 +320,7 @@ fn a_ghost_among_the_permits_is_deleted() {
 }
 
 #[test]
-fn one_that_does_not_wait_leaves_nothing() {
+fn one_that_does_not_wait_for_a_permit_leaves_nothing() {
     let options = SemaphoreOptions { when_busy: WhenBusy::GiveUp, ..SemaphoreOptions::new(ONE) };
     let busy = LockEnd::NotAcquired(GaveUp::Busy, Departure::Deleted);
     let mut script = Script::entering(options);
@@ -481,7 +481,7 @@ fn the_late_reply_to_a_create_is_cleaned_up() {
 }
 
 #[test]
-fn a_look_finds_what_no_event_has_told() {
+fn a_look_finds_the_permit_that_no_event_has_told_of() {
     let mut script = Script::next();
     script.read(SESSION, TURN);
     script.feed(Event::Look);

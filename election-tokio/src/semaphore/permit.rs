@@ -40,8 +40,7 @@ impl Permit {
         Self { held: Held { client, path, tenure }, acquisition }
     }
 
-    /// The fencing token: no two permits of a semaphore have the same, and of two the one that was asked
-    /// for later has the greater.
+    /// The fencing token: the `czxid` of the permit's znode, which no other permit has.
     ///
     /// With one permit, it is that of a lock: let the systems that are written to refuse smaller ones.
     /// With several, holders of smaller and greater tokens hold at the same time, so a system that is

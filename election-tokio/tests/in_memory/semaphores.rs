@@ -141,7 +141,7 @@ async fn one_whose_turn_is_taken_by_an_operator_waits_again() {
 
 /// With and without a lost connection at that moment.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_dropped_anywhere_leaves_nothing() {
+async fn a_wait_for_a_permit_that_is_dropped_anywhere_leaves_nothing() {
     for is_cut in [false, true] {
         at_every_await_point(async |end| {
             let server = Server::new();
@@ -160,7 +160,7 @@ async fn a_wait_that_is_dropped_anywhere_leaves_nothing() {
 
 /// The same for one that finds all permits taken: one that gives up, and one that waits.
 #[tokio::test(start_paused = true)]
-async fn a_place_in_the_queue_that_is_dropped_anywhere_leaves_nothing() {
+async fn a_wait_for_a_taken_permit_that_is_dropped_anywhere_leaves_nothing() {
     for is_tried in [false, true] {
         at_every_await_point(async |end| {
             let server = Server::new();
@@ -190,7 +190,7 @@ async fn a_place_in_the_queue_that_is_dropped_anywhere_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_release_goes_through() {
+async fn a_dropped_release_of_a_permit_goes_through() {
     for is_cut in [false, true] {
         at_every_await_point(async |end| {
             let server = Server::new();
@@ -208,7 +208,7 @@ async fn a_dropped_release_goes_through() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_lost_is_told_and_writes_nothing() {
+async fn a_permit_that_is_lost_is_told_and_writes_nothing() {
     let server = Server::new();
     let client = server.client().await;
     let permit = semaphore(&client, 2).acquire().await.unwrap();
@@ -259,7 +259,7 @@ async fn a_permit_outlives_its_connection_and_not_its_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_goes_on_over_lost_connections_and_expired_sessions() {
+async fn a_wait_for_a_permit_goes_on_over_lost_connections_and_expired_sessions() {
     let server = Server::new();
     let (one, other) = (server.client().await, server.client().await);
     let permit = semaphore(&one, 1).acquire().await.unwrap();
@@ -277,7 +277,7 @@ async fn a_wait_goes_on_over_lost_connections_and_expired_sessions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waiting_does_not_repair_is_told() {
+async fn what_waiting_for_a_permit_does_not_repair_is_told() {
     let server = Server::new();
     let client = server.client().await;
     let invalid = client.semaphore("no/path", NonZeroU32::MIN).acquire().await;

@@ -58,6 +58,9 @@ impl World {
             Fault::Lapse(index) => {
                 self.budget.lapses -= 1;
                 self.feed(index, Event::LeaseLapsed);
+                if self.clients[index].holds() {
+                    self.fault = Some(format!("{index}: holds past its lease"));
+                }
             }
             Fault::Withdraw(index) => {
                 self.budget.withdrawals -= 1;
