@@ -267,6 +267,30 @@ fn a_writer_looks_again_where_a_writer_has_gone() {
     assert_eq!(script.notice, Some(LockNotice::Acquired(TOKEN)), "nothing comes after a reader");
 }
 
+/// Whose it is cannot be asked where its name is too long; else an ephemeral one of another session may
+/// stand for a holder.
+#[test]
+fn who_does_not_wait_does_not_wait_for_a_contender_of_another_format() {
+    let options = LockOptions { when_busy: WhenBusy::GiveUp, ..LOCK };
+    let long = format!("{:x<70}0000000001", "");
+    for foreign in ["n_0000000001", long.as_str()] {
+        let mut script = Script::verified(options, 5);
+        let own = name(options.format, options.access, ID, 5);
+        script.list(&[&own, foreign]);
+        if foreign == "n_0000000001" {
+            assert_eq!(script.notice, Some(LockNotice::ForeignChild));
+            assert_eq!(script.lock.foreign_child(), Some(foreign));
+            let stat =
+                Stat { owner: Some(SessionId::new(2)), token: TOKEN, version: Version::new(0) };
+            script.answer(Ok(Reply::Exists(stat)));
+        }
+        assert_eq!(script.asked, format!("delete {own}"));
+        script.answer(Ok(Reply::Deleted));
+        let ended = LockEnd::NotAcquired(GaveUp::Busy, Departure::Deleted);
+        assert_eq!(script.notice, Some(LockNotice::Ended(ended)));
+    }
+}
+
 #[test]
 fn a_lock_stands_in_any_format() {
     let with = |format| LockOptions { format, ..LOCK };

@@ -147,10 +147,15 @@ impl Nominee {
 
     /// The way is free but for this one.
     pub(super) fn meet_foreign(&mut self, name: &str, report: Option<Notice>) -> Option<Notice> {
-        let Stage::Standing(Standing { position, .. }) = &mut self.stage else {
+        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
             return None;
         };
         let Some(name) = ChildName::new(name) else {
+            if self.contest.patience == Patience::Leaves {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                return None;
+            }
             *position = Position::Obstructed(Obstacle::ForeignName);
             return Some(Notice::Obstructed(Obstacle::ForeignName));
         };
