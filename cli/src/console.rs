@@ -139,8 +139,8 @@ impl Drop for Trace {
     }
 }
 
-/// Shows the library's tracing events on standard error, as far as asked for: what blocks an election in
-/// any case, since only a human removes that.
+/// Shows the library's tracing events on standard error, as far as asked for: what blocks an election or a
+/// lock in any case, since only a human removes that.
 pub(crate) fn trace(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::OFF,
@@ -148,8 +148,9 @@ pub(crate) fn trace(verbose: u8) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let blocked = ("election_tokio::election::blocked", level.max(LevelFilter::WARN));
-    let asked = Targets::from_iter([blocked]).with_default(level);
+    let blocked = ["election_tokio::election::blocked", "election_tokio::lock::blocked"];
+    let blocked = blocked.map(|target| (target, level.max(LevelFilter::WARN)));
+    let asked = Targets::from_iter(blocked).with_default(level);
     let targets = match std::env::var("RUST_LOG") {
         Ok(filter) if verbose == 0 => filter.parse().unwrap_or_else(|error| {
             warn(format_args!("RUST_LOG is not heeded: {error}"));

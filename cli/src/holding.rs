@@ -6,7 +6,7 @@ mod grip;
 use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 
-use election_tokio::{Client, ConnectionState};
+use election_tokio::{Client, ConnectionState, LockError};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::args::{CommandArgs, PatienceArgs, ServersArgs};
@@ -116,6 +116,10 @@ impl<G: Goal> Holder<'_, G> {
                             Waited::Until(())
                         }
                         Waited::Until(Ok(None)) => return Ok(self.busy()),
+                        // Of names without an id, until what was lost has gone.
+                        Waited::Until(Err(Failure::Lock(LockError::AlreadyContending {
+                            ..
+                        }))) => self.contender.wait(sleep_until(pace.next_look())).await,
                         Waited::Until(Err(failure)) => return Err(self.diagnosed(failure).await),
                         Waited::Told(signal) => Waited::Told(signal),
                         Waited::OutOfTime(bound) => Waited::OutOfTime(bound),

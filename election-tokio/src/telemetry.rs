@@ -26,5 +26,7 @@ pub(crate) const ELECTION: &str = "election_tokio::election";
 pub(crate) const BLOCKED: &str = "election_tokio::election::blocked";
 /// The target of what concerns locks.
 const LOCK: &str = "election_tokio::lock";
+/// What keeps a lock from being held, and takes a human to remove.
+const LOCK_BLOCKED: &str = "election_tokio::lock::blocked";
 /// The target of what concerns single requests.
 const REQUEST: &str = "election_tokio::request";

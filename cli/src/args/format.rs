@@ -27,7 +27,7 @@ pub(crate) enum FormatName {
     GoLeaderElection,
     /// zkElection.
     ZkElection,
-    /// `WriteLock` of ZooKeeper's own recipes.
+    /// `WriteLock` of ZooKeeper's own recipes. Not to be shared.
     ZookeeperWriteLock,
     /// Curator's `InterProcessSemaphoreV2`; `zkelect semaphore` and `Client::semaphore` of election-tokio.
     CuratorSemaphore,
@@ -107,6 +107,7 @@ impl ValueEnum for LockFormat {
             Self(FormatName::CuratorLock),
             Self(FormatName::Kazoo),
             Self(FormatName::GoZookeeper),
+            Self(FormatName::ZookeeperWriteLock),
         ]
     }
 

@@ -20,7 +20,7 @@ COMMAND finds in its environment:
   ZKELECT_ZNODE  the name of the znode by which the lock is held
 
 What keeps each other out: all `zkelect lock` of one PATH in one format, with and without --shared.
-With another --format they do not see each other, and two would hold the lock at once: choose one for
+With another --format they do not see each other, and two may hold the lock at once: choose one for
 each PATH. The default, curator-read-write, mixes with Curator's InterProcessReadWriteLock; for
 Curator's InterProcessMutex, and `Client::lock` of election-tokio, take curator-lock everywhere.
 

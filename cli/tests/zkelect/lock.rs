@@ -237,6 +237,11 @@ async fn a_format_keeps_out_those_of_the_same_format() {
             &["--format", "go-zookeeper"],
             client.lock(LOCK).format(election_tokio::Format::go_zookeeper()),
         ),
+        (
+            "java",
+            &["--format", "zookeeper-write-lock"],
+            client.lock(LOCK).format(election_tokio::Format::zookeeper_write_lock()),
+        ),
     ] {
         let held = lock.lock().await.expect("it is held");
         let mut other =

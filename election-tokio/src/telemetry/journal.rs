@@ -242,7 +242,7 @@ impl ElectionEntry {
                 "blocked: a znode is in the way that no nominee makes"
             ),
             Notice::ForeignChild => warn!(
-                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                target: BLOCKED, election, %nominee, candidate, session, %zxid,
                 foreign = foreign.as_deref(),
                 "a sequential znode of another format stands in the election: all participants have to \
                  use one format"

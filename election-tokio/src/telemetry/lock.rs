@@ -8,7 +8,7 @@ use election_session::Site;
 use tracing::{debug, info, warn};
 use zk_session::LeaseOutlook;
 
-use super::{LOCK, metrics};
+use super::{LOCK, LOCK_BLOCKED, metrics};
 use crate::lock::LockLost;
 
 /// Something that happened to a contender for a lock.
@@ -68,17 +68,17 @@ impl LockEntry {
                     "waits behind a contender that may not be read: its end shows at the next look"
                 ),
                 LockNotice::WaitingForPersistent => warn!(
-                    target: LOCK, lock, %id, znode, behind,
+                    target: LOCK_BLOCKED, lock, %id, znode, behind,
                     "blocked: the contender ahead is not ephemeral, so that no session's end removes \
                      it; delete it if no participant needs it"
                 ),
                 LockNotice::ForeignChild => warn!(
-                    target: LOCK, lock, %id, znode, foreign = foreign.as_deref(),
+                    target: LOCK_BLOCKED, lock, %id, znode, foreign = foreign.as_deref(),
                     "a sequential znode of another format stands in the lock's node: all contenders have \
                      to use one format"
                 ),
                 LockNotice::Obstructed(obstacle) => warn!(
-                    target: LOCK, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),
+                    target: LOCK_BLOCKED, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),
                     "blocked: a znode is in the way that no contender makes"
                 ),
                 LockNotice::Suspended => warn!(target: LOCK, lock, %id, znode, "suspended"),
