@@ -10,6 +10,8 @@
 
 mod client;
 mod double;
+mod events;
+mod hazards;
 mod laws;
 mod search;
 mod server;

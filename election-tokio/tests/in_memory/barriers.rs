@@ -87,7 +87,7 @@ async fn a_barrier_that_is_set_again_holds_no_earlier_waiter() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_goes_on_over_lost_connections_and_expired_sessions() {
+async fn a_wait_at_a_barrier_goes_on_over_lost_connections_and_expired_sessions() {
     let server = Server::new();
     let client = server.client().await;
     barrier(&client).set().await.unwrap();

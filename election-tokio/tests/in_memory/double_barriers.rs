@@ -159,7 +159,7 @@ async fn an_expired_session_is_told_and_blocks_no_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_goes_on_over_lost_connections_and_expired_sessions() {
+async fn an_entering_goes_on_over_lost_connections_and_expired_sessions() {
     let server = Server::new();
     let (one, other) = (server.client().await, server.client().await);
     let handle = pair(&one);
