@@ -345,7 +345,7 @@ async fn a_wait_that_is_dropped_leaves_no_watch() {
     let queue = queue(&client);
     assert!(timeout(Duration::from_secs(1), queue.take()).await.is_err());
     is_at_rest(&server, &"dropped").await;
-    client.close().await.unwrap();
+    client.clone().close().await.unwrap();
     assert!(matches!(queue.take().await, Err(TakeError::ClientClosed(_))));
     assert!(matches!(client.queue("x").take().await, Err(TakeError::InvalidPath { .. })));
 }
