@@ -197,10 +197,10 @@ impl Queue {
     /// is in the queue still, or was done by another taker, too.
     pub async fn take_with<T, E>(
         &self,
-        work: impl AsyncFnOnce(&Claimed) -> Result<T, E>,
+        work: impl AsyncFnOnce(&mut Claimed) -> Result<T, E>,
     ) -> Result<Result<(T, Result<(), ClaimLost>), E>, TakeError> {
-        let claimed = self.claim().await?;
-        Ok(match work(&claimed).await {
+        let mut claimed = self.claim().await?;
+        Ok(match work(&mut claimed).await {
             Ok(output) => Ok((output, claimed.done().await)),
             Err(error) => {
                 // Lost or given back, it is in its place.

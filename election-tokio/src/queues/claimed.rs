@@ -19,11 +19,13 @@ use super::taking::{Said, Taking};
 pub struct Claimed {
     item: QueueItem,
     taking: Taking,
+    /// What has become of it, once that was told.
+    ended: Option<Ended>,
 }
 
 impl Claimed {
     pub(super) const fn new(item: QueueItem, taking: Taking) -> Self {
-        Self { item, taking }
+        Self { item, taking, ended: None }
     }
 
     /// The item.
@@ -77,21 +79,25 @@ impl Claimed {
 
     async fn end(&mut self) -> Ended {
         loop {
-            match poll_fn(|cx| self.taking.poll(cx)).await {
-                Said::Claimed(_) => {}
-                Said::Ended(TakerEnd::Finished) => return Ended::Finished,
-                Said::Ended(TakerEnd::FinishedOnce) => return Ended::Lost(ClaimLost::Unknown),
-                Said::Ended(TakerEnd::GivenBack) => return Ended::GivenBack,
-                Said::Ended(TakerEnd::Failed(failure)) => {
-                    return Ended::Lost(ClaimLost::Failed(failure));
-                }
-                Said::Ended(_) => return Ended::Lost(ClaimLost::Lost),
-                Said::ClientEnded { end, .. } => return Ended::Lost(ClaimLost::ClientClosed(end)),
+            if let Some(ended) = self.ended {
+                return ended;
             }
+            self.ended = match poll_fn(|cx| self.taking.poll(cx)).await {
+                Said::Claimed(_) => None,
+                Said::Ended(TakerEnd::Finished) => Some(Ended::Finished),
+                Said::Ended(TakerEnd::FinishedOnce) => Some(Ended::Lost(ClaimLost::Unknown)),
+                Said::Ended(TakerEnd::GivenBack) => Some(Ended::GivenBack),
+                Said::Ended(TakerEnd::Failed(failure)) => {
+                    Some(Ended::Lost(ClaimLost::Failed(failure)))
+                }
+                Said::Ended(_) => Some(Ended::Lost(ClaimLost::Lost)),
+                Said::ClientEnded { end, .. } => Some(Ended::Lost(ClaimLost::ClientClosed(end))),
+            };
         }
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Finished,
     GivenBack,

@@ -38,6 +38,8 @@ async fn is_at_rest(server: &Server, context: &dyn core::fmt::Debug) {
     for item in server.children(QUEUE) {
         assert!(server.children(&format!("{QUEUE}/{item}")).is_empty(), "{item}: {context:?}");
     }
+    server.cut();
+    wait(3).await;
     assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
     let requests = server.requested().len();
     wait(30).await;
@@ -191,6 +193,7 @@ async fn a_claim_keeps_an_item_until_it_is_done() {
     assert_eq!(claimed.give_back().await, Ok(()));
     assert_eq!(text(&waiting.await.unwrap()), "a");
 
+    let mine = queue(&client);
     mine.put("c").await.unwrap();
     let before = server.requested().len();
     let claimed = mine.claim().await.unwrap();
@@ -245,7 +248,7 @@ async fn an_item_whose_deletion_is_in_doubt_is_taken_once_or_told_of() {
     server.state().latency = Duration::from_millis(100);
     let one = queue.clone();
     let taking = tokio::spawn(async move { one.take().await });
-    while server.children(QUEUE).len() > 0 {
+    while !server.children(QUEUE).is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     server.cut();
@@ -264,7 +267,7 @@ async fn an_item_of_a_take_that_was_dropped_is_the_next_of_its_handle() {
     server.state().latency = Duration::from_millis(100);
     let mut taking = Box::pin(queue.take());
     let clone = queue.clone();
-    while server.children(QUEUE).len() > 0 {
+    while !server.children(QUEUE).is_empty() {
         let _ = timeout(Duration::from_millis(1), &mut taking).await;
     }
     // One that waits already has it, too.
@@ -342,7 +345,7 @@ async fn a_wait_that_is_dropped_leaves_no_watch() {
     let queue = queue(&client);
     assert!(timeout(Duration::from_secs(1), queue.take()).await.is_err());
     is_at_rest(&server, &"dropped").await;
-    client.close().await.unwrap();
+    client.clone().close().await.unwrap();
     assert!(matches!(queue.take().await, Err(TakeError::ClientClosed(_))));
     assert!(matches!(client.queue("x").take().await, Err(TakeError::InvalidPath { .. })));
 }
