@@ -3,8 +3,8 @@
 //!
 //! `contender SERVERS PATH NAME SESSION_TIMEOUT_MS RECIPE FORMAT`, where the recipe is `election`,
 //! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it; or
-//! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it join the queue, and `release` lets go. The
-//! end of standard input ends the session and the process.
+//! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it
+//! join the queue, and `release` lets go. The end of standard input ends the session and the process.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders and report the
 //! same.

@@ -10,6 +10,7 @@ mod environment;
 mod pairs;
 mod programs;
 mod relay;
+mod turns;
 
 use std::{env, io, thread};
 
@@ -70,7 +71,7 @@ fn contend_for(server: ServerKind, pair: Pair) -> TestResult {
     for program in [pair.ours, pair.peer, pair.ours] {
         relay.start(program)?;
     }
-    relay.run(turns()?)?;
+    relay.run(wanted_turns()?)?;
     relay.finish()
 }
 
@@ -152,7 +153,7 @@ fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
     relay.wait_until_held_by(late)
 }
 
-fn turns() -> Result<usize, TestFailure> {
+fn wanted_turns() -> Result<usize, TestFailure> {
     Ok(match env::var("INTEROP_TURNS") {
         Ok(turns) => turns.parse()?,
         Err(_) => 10,
