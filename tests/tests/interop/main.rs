@@ -27,12 +27,17 @@ use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
 on_both_servers! {
     #[test]
     curator,
+    zookeepers_own,
     kazoo,
     go;
 }
 
 fn curator(server: ServerKind) -> TestResult {
     contend(server, pairs::CURATOR)
+}
+
+fn zookeepers_own(server: ServerKind) -> TestResult {
+    contend(server, pairs::ZOOKEEPER)
 }
 
 fn kazoo(server: ServerKind) -> TestResult {
