@@ -3,8 +3,8 @@
 //!
 //! `contender SERVERS PATH NAME SESSION_TIMEOUT_MS RECIPE FORMAT`, where the recipe is `election`,
 //! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it; or
-//! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it join the queue, and `release` lets go. The
-//! end of standard input ends the session and the process.
+//! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it
+//! join the queue, and `release` lets go. The end of standard input ends the session and the process.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders and report the
 //! same.
@@ -30,7 +30,7 @@ enum Order {
 }
 
 enum Recipe {
-    Election,
+    Election(Format),
     Lock(Format),
     ReadWriteLock(Format),
     Semaphore(NonZeroU32),
@@ -62,7 +62,7 @@ async fn contend() -> Result<(), Failure> {
     say(&Report::Ready(now()));
     while let Some(order) = orders.recv().await {
         match (order, &place.recipe) {
-            (Order::Ask(_), Recipe::Election) => place.lead(&mut orders).await?,
+            (Order::Ask(_), Recipe::Election(format)) => place.lead(*format, &mut orders).await?,
             (Order::Ask(access), Recipe::Lock(format)) => {
                 place.lock(access).format(*format).hold(&mut orders).await?;
             }
@@ -86,7 +86,7 @@ impl Place {
             return Err(usage.into());
         };
         let recipe = match (recipe.as_str(), format.as_str()) {
-            ("election", "curator_latch") => Recipe::Election,
+            ("election", format) => Recipe::Election(read_format(format)?),
             ("lock", format) => Recipe::Lock(read_format(format)?),
             ("read_write_lock", format) => Recipe::ReadWriteLock(read_format(format)?),
             ("semaphore", permits) => Recipe::Semaphore(permits.parse()?),
@@ -112,9 +112,13 @@ impl Place {
         lock.data(self.name.clone())
     }
 
-    async fn lead(&self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Result<(), Failure> {
+    async fn lead(
+        &self,
+        format: Format,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+    ) -> Result<(), Failure> {
         let election = self.client.election(&self.path).data(self.name.clone());
-        let mut nomination = election.nominate()?;
+        let mut nomination = election.format(format).nominate()?;
         let leadership = tokio::select! {
             elected = nomination.elected() => elected?,
             _ = orders.recv() => return Ok(()),
@@ -173,10 +177,13 @@ async fn tell<L: ToString>(
 
 fn read_format(name: &str) -> Result<Format, Failure> {
     Ok(match name {
+        "curator_latch" => Format::curator_latch(),
         "curator_lock" => Format::curator_lock(),
         "curator_read_write" => Format::curator_read_write(),
         "kazoo" => Format::kazoo(),
         "go_zookeeper" => Format::go_zookeeper(),
+        "leader_election_support" => Format::leader_election_support(),
+        "zookeeper_write_lock" => Format::zookeeper_write_lock(),
         _ => return Err(format!("no format {name}").into()),
     })
 }

@@ -10,6 +10,7 @@ mod environment;
 mod pairs;
 mod programs;
 mod relay;
+mod turns;
 
 use std::{env, io, thread};
 
@@ -26,12 +27,17 @@ use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
 on_both_servers! {
     #[test]
     curator,
+    zookeepers_own,
     kazoo,
     go;
 }
 
 fn curator(server: ServerKind) -> TestResult {
     contend(server, pairs::CURATOR)
+}
+
+fn zookeepers_own(server: ServerKind) -> TestResult {
+    contend(server, pairs::ZOOKEEPER)
 }
 
 fn kazoo(server: ServerKind) -> TestResult {
@@ -70,7 +76,7 @@ fn contend_for(server: ServerKind, pair: Pair) -> TestResult {
     for program in [pair.ours, pair.peer, pair.ours] {
         relay.start(program)?;
     }
-    relay.run(turns()?)?;
+    relay.run(wanted_turns()?)?;
     relay.finish()
 }
 
@@ -152,7 +158,7 @@ fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
     relay.wait_until_held_by(late)
 }
 
-fn turns() -> Result<usize, TestFailure> {
+fn wanted_turns() -> Result<usize, TestFailure> {
     Ok(match env::var("INTEROP_TURNS") {
         Ok(turns) => turns.parse()?,
         Err(_) => 10,

@@ -2,7 +2,7 @@
 
 use zk_tests::contender::Rule;
 
-use crate::programs::Program::{self, Curator, Go, Kazoo, Ours};
+use crate::programs::Program::{self, Curator, Go, Kazoo, Ours, ZooKeeper};
 
 /// What two libraries contend for.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub(super) const CURATOR: &[Pair] = &[
     ),
     Pair::exclusive(
         "Curator's LeaderSelector",
-        Ours("lock", "curator_lock"),
+        Ours("election", "curator_lock"),
         Curator("leader_selector", "1"),
     ),
     Pair::exclusive(
@@ -69,8 +69,21 @@ pub(super) const CURATOR: &[Pair] = &[
     },
 ];
 
+pub(super) const ZOOKEEPER: &[Pair] = &[
+    Pair::exclusive(
+        "ZooKeeper's LeaderElectionSupport",
+        Ours("election", "leader_election_support"),
+        ZooKeeper("leader_election_support"),
+    ),
+    Pair::exclusive(
+        "ZooKeeper's WriteLock",
+        Ours("lock", "zookeeper_write_lock"),
+        ZooKeeper("write_lock"),
+    ),
+];
+
 pub(super) const KAZOO: &[Pair] = &[
-    Pair::exclusive("kazoo's Election", Ours("lock", "kazoo"), Kazoo("election")),
+    Pair::exclusive("kazoo's Election", Ours("election", "kazoo"), Kazoo("election")),
     Pair::exclusive("kazoo's Lock", Ours("lock", "kazoo"), Kazoo("lock")),
     Pair::shared(
         "kazoo's ReadLock and WriteLock",

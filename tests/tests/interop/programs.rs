@@ -18,7 +18,6 @@ pub(super) enum Program {
     /// Curator's: recipe and, for a semaphore, permits.
     Curator(&'static str, &'static str),
     /// One of the recipes that ZooKeeper comes with.
-    #[expect(dead_code)]
     ZooKeeper(&'static str),
     /// kazoo's.
     Kazoo(&'static str),

@@ -7,22 +7,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
 use election_core::Access;
-use zk_tests::contender::{Held, Ledger, Report, Rule};
+use zk_tests::contender::{Held, Ledger, Report};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::history::now;
-use zk_tests::raw::{RawClient, RawError};
+use zk_tests::raw::{CreateMode, RawClient};
 use zk_tests::server::{ServerKind, TestServer};
-use zk_tests::wait::{SOON, eventually};
+use zk_tests::wait::SOON;
 
 use crate::contender::{Contender, Heard, State};
 use crate::pairs::{Pair, Readers};
 use crate::programs::Program;
 
 /// Below the chroot of each test.
-const PATH: &str = "/place";
-
-/// How long none must hold that is to wait.
-const QUIET: Duration = Duration::from_millis(300);
+pub(super) const PATH: &str = "/place";
 
 /// Of all sessions.
 pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(3);
@@ -36,7 +33,7 @@ pub(super) struct SessionDisturbed {
 
 /// What becomes of a contender that cannot be sure of its session any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhenDisturbed {
+pub(super) enum WhenDisturbed {
     /// The steps that depend on it end.
     Fail,
     /// It is killed, and another one follows.
@@ -54,28 +51,28 @@ struct Disturbed {
 
 /// The contenders of one pair, at work.
 pub(super) struct Relay {
-    pair: Pair,
-    server: &'static TestServer,
-    chroot: String,
-    contenders: BTreeMap<usize, Contender>,
+    pub(super) pair: Pair,
+    pub(super) server: &'static TestServer,
+    pub(super) chroot: String,
+    pub(super) contenders: BTreeMap<usize, Contender>,
     started: usize,
     heard: Receiver<(usize, Heard)>,
     hears: Sender<(usize, Heard)>,
-    ledger: Ledger,
-    random: fastrand::Rng,
+    pub(super) ledger: Ledger,
+    pub(super) random: fastrand::Rng,
     last: Option<Program>,
-    counts: Counts,
-    when_disturbed: WhenDisturbed,
+    pub(super) counts: Counts,
+    pub(super) when_disturbed: WhenDisturbed,
 }
 
 /// What has happened.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    turns: usize,
-    between_libraries: usize,
-    killed_holders: usize,
-    killed_waiters: usize,
-    disturbed: usize,
+pub(super) struct Counts {
+    pub(super) turns: usize,
+    pub(super) between_libraries: usize,
+    pub(super) killed_holders: usize,
+    pub(super) killed_waiters: usize,
+    pub(super) disturbed: usize,
 }
 
 impl Relay {
@@ -84,7 +81,7 @@ impl Relay {
         let chroot = server.fresh_chroot("interop")?;
         // Not all libraries create it.
         let mut client = RawClient::connect(server.addr(), SOON)?;
-        client.create(&format!("{chroot}{PATH}"), zk_tests::raw::CreateMode::Persistent)?;
+        client.create(&format!("{chroot}{PATH}"), CreateMode::Persistent)?;
         client.close()?;
         let (sender, heard) = channel();
         Ok(Self {
@@ -139,24 +136,6 @@ impl Relay {
         self.wait_until(&format!("contender {number} holds"), |relay| relay.holds(number))
     }
 
-    /// Waits until this many znodes contend.
-    pub(super) fn wait_for_znodes(&mut self, count: usize) -> TestResult {
-        let mut client = RawClient::connect(self.server.addr(), SOON)?;
-        let path = format!("{}{PATH}", self.chroot);
-        eventually(SOON, &format!("{} has {count} contenders", self.pair.name), || {
-            znodes(&mut client, self.pair.rule, &path).is_ok_and(|present| present == count)
-        })?;
-        Ok(client.close()?)
-    }
-
-    /// Nothing is said for a while: those that are to wait do.
-    pub(super) fn stays_as_it_is(&mut self) -> TestResult {
-        let turns = self.counts.turns;
-        let until = Instant::now() + QUIET;
-        while self.hear(until)? {}
-        if self.counts.turns == turns { Ok(()) } else { Err(self.disturbed("one holds too soon")) }
-    }
-
     /// Kills a contender; another of its kind may follow.
     pub(super) fn kill(&mut self, number: usize) -> Result<Duration, TestFailure> {
         let Some(contender) = self.contenders.get_mut(&number) else {
@@ -182,36 +161,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Goes on until there were as many turns: releases, kills holders and kills those that wait. Who
-    /// has had a turn asks again, who was killed is replaced.
-    pub(super) fn run(&mut self, turns: usize) -> TestResult {
-        let mut step = 0;
-        self.when_disturbed = WhenDisturbed::Replace;
-        while self.counts.turns < turns {
-            self.wait_until("one holds whose turn it is", |relay| !relay.is_one_due())?;
-            let pause = Duration::from_millis(self.random.u64(0..20));
-            let until = Instant::now() + pause;
-            while self.hear(until)? {}
-            let Some(holder) = self.one_that(|state| matches!(state, State::Holding(..))) else {
-                continue;
-            };
-            match step % 5 {
-                1 => self.replace(holder)?,
-                3 => {
-                    if let Some(waiter) = self.one_that(|state| matches!(state, State::Waiting(_)))
-                    {
-                        self.replace(waiter)?;
-                    }
-                    self.release(holder)?;
-                }
-                _ => self.release(holder)?,
-            }
-            step += 1;
-        }
-        Ok(())
-    }
-
-    fn replace(&mut self, number: usize) -> TestResult {
+    pub(super) fn replace(&mut self, number: usize) -> TestResult {
         self.kill(number)?;
         let program = self.contenders.get(&number).map(|contender| contender.program);
         if let Some(program) = program {
@@ -230,61 +180,6 @@ impl Relay {
         }
     }
 
-    /// Ends all, and looks at what they have left and done.
-    pub(super) fn finish(mut self) -> TestResult {
-        let mut contenders = core::mem::take(&mut self.contenders);
-        contenders.retain(|_, contender| !matches!(contender.state, State::Killed(..)));
-        for contender in contenders.values_mut() {
-            if let State::Holding(access, from) | State::Releasing(access, from) = contender.state {
-                let (contender, until) = (contender.name.clone(), now());
-                self.ledger.record(Held { contender, access, from, until });
-            }
-            contender.end_orders();
-        }
-        for contender in contenders.values_mut() {
-            let status = contender.wait_for_end()?;
-            if !status.success() {
-                let (name, log) = (&contender.name, contender.log());
-                return Err(self.disturbed(&format!("{name} ends with {status}: {log}")));
-            }
-        }
-        drop(contenders);
-        self.wait_for_znodes(0)?;
-        let held = self.ledger.check(self.pair.rule)?;
-        let Counts { turns, between_libraries, killed_holders, killed_waiters, disturbed } =
-            self.counts;
-        println!(
-            "{}: {turns} turns, {between_libraries} of them after one of the other library, \
-             {killed_holders} holders and {killed_waiters} others killed, {disturbed} disturbed; \
-             {} intervals checked",
-            self.pair.name,
-            held.len(),
-        );
-        Ok(())
-    }
-
-    fn one_that(&mut self, is: impl Fn(State) -> bool) -> Option<usize> {
-        let found: Vec<usize> = self
-            .contenders
-            .iter()
-            .filter(|(_, contender)| is(contender.state))
-            .map(|(number, _)| *number)
-            .collect();
-        self.random.choice(found)
-    }
-
-    /// Whether a contender that waits is to hold soon.
-    fn is_one_due(&self) -> bool {
-        let count = |is: fn(State) -> bool| {
-            self.contenders.values().filter(|contender| is(contender.state)).count()
-        };
-        let holding = count(|state| matches!(state, State::Holding(..)));
-        match self.pair.rule {
-            Rule::Lock => holding == 0,
-            Rule::Permits(permits) => holding < permits,
-        }
-    }
-
     pub(super) fn wait_until(
         &mut self,
         what: &str,
@@ -300,7 +195,7 @@ impl Relay {
     }
 
     /// Takes what one of them says; false if none says anything until then.
-    fn hear(&mut self, until: Instant) -> Result<bool, TestFailure> {
+    pub(super) fn hear(&mut self, until: Instant) -> Result<bool, TestFailure> {
         let bound = until.saturating_duration_since(Instant::now());
         let (number, heard) = match self.heard.recv_timeout(bound) {
             Ok(heard) => heard,
@@ -383,7 +278,7 @@ impl Relay {
         Ok(())
     }
 
-    fn disturbed(&self, what: &str) -> TestFailure {
+    pub(super) fn disturbed(&self, what: &str) -> TestFailure {
         let mut story = format!("{:?}\n", self.counts);
         for contender in self.contenders.values() {
             let (name, state, log) = (&contender.name, contender.state, contender.log());
@@ -391,20 +286,4 @@ impl Relay {
         }
         Disturbed { pair: self.pair.name, what: what.to_owned(), story }.into()
     }
-}
-
-/// How many children there are that contend.
-fn znodes(client: &mut RawClient, rule: Rule, path: &str) -> Result<usize, RawError> {
-    match rule {
-        Rule::Lock => count(client, path),
-        // As Curator lays a semaphore out.
-        Rule::Permits(_) => {
-            Ok(count(client, &format!("{path}/locks"))? + count(client, &format!("{path}/leases"))?)
-        }
-    }
-}
-
-/// None, if a library has removed the parent.
-fn count(client: &mut RawClient, path: &str) -> Result<usize, RawError> {
-    if client.exists(path)? { Ok(client.children(path)?.len()) } else { Ok(0) }
 }
