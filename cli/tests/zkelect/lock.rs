@@ -1,5 +1,6 @@
 //! `zkelect lock`: what flock(1) does, on a server.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use election_tokio::{Acls, Client, CreateMode};
@@ -9,7 +10,8 @@ use zk_tests::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{
-    BEATING, Errors, Folder, LOCK, Plan, Run, Subcommand, beats, output, servers, text, token,
+    BEATING, Errors, Folder, LOCK, Plan, Run, Subcommand, beats, finished, output, servers, text,
+    token,
 };
 
 /// Holds until it is told to end.
@@ -133,6 +135,24 @@ fn the_command_reads_standard_input() {
     let mut run = Run::start_subcommand(&folder, &plan, Subcommand::Lock, &pipe, Errors::ToFile);
     assert_eq!(run.ended().code(), Some(0), "{}", run.said());
     assert_eq!(run.log(), ["one", "two"]);
+}
+
+/// Which COMMAND, in a process group of its own, could not read: it finds nothing, and does not hang.
+#[test]
+fn the_standard_input_of_a_command_is_empty_on_a_terminal() {
+    let server = Served::start("lock-terminal", &[]);
+    let (zkelect, servers) = (env!("CARGO_BIN_EXE_zkelect"), server.address());
+    let line = format!("exec {zkelect} lock --servers {servers} {LOCK} -- cat");
+    let child = Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("script runs");
+    let output = finished(child);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]
