@@ -45,10 +45,10 @@ async fn a_holder_that_is_asked_to_let_go_is_told_and_consents() {
     assert_eq!(asker.request_revoke(&holder).await, Ok(RevokeRequest::Made));
     assert!(is_asked(&guard).await && guard.is_valid());
     assert_eq!(guard.revoke_requested().await, Ok(()), "again, too");
-    let asked = first(&other).await;
-    assert_eq!((&*asked.data, asked.is_revoke_requested()), (&b"__REVOKE__"[..], true));
+    let shown = first(&other).await;
+    assert_eq!((&*shown.data, shown.is_revoke_requested()), (&b"__REVOKE__"[..], true));
     assert_eq!(asker.request_revoke(&holder).await, Ok(RevokeRequest::Made), "it was before");
-    assert_eq!(first(&other).await.version, asked.version);
+    assert_eq!(first(&other).await.version, shown.version);
 
     let mut waiting = Box::pin(asker.lock());
     assert!(timeout(Duration::from_millis(10), &mut waiting).await.is_err());
