@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use election_core::{Change, Event, Failure, Notice, SessionId, Token};
+use election_core::{Change, Event, Failure, Notice, Recipe as _, SessionId, Token};
 
 use super::client::{Client, Delivery, Due, InDoubt, Link, Watcher};
 use super::machine::News;
@@ -334,7 +334,7 @@ impl World {
         let told = client.take_down_watches().and(told);
         match told {
             Ok(Some(News::Noticed(Notice::Elected(token)))) => self.elected(i, token),
-            Ok(Some(News::Downgraded)) => self.check_own_watch(i, "a reader"),
+            Ok(Some(News::Downgraded)) => self.downgraded(i),
             Ok(_) => {}
             Err(fault) => self.fault = Some(format!("{i}: {fault}")),
         }
@@ -361,6 +361,13 @@ impl World {
         }
         client.has_held = true;
         self.check_own_watch(i, "elected");
+    }
+
+    /// Those that hold later have greater tokens than the reader.
+    fn downgraded(&mut self, i: usize) {
+        let token = self.clients[i].nominee.hold().token().map_or(0, Token::get);
+        self.greatest_token = self.greatest_token.max(token);
+        self.check_own_watch(i, "a reader");
     }
 
     fn check_own_watch(&mut self, i: usize, what: &str) {
