@@ -15,7 +15,7 @@ use heapless::String;
 use crate::access::Access;
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
-pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError};
+pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError, Revocation};
 
 /// How the contenders of an election or a lock are called, and which children are contenders.
 ///

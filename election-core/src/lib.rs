@@ -71,11 +71,12 @@ pub use double_barrier::{
 pub use event::{Applied, Change, Event, Failure, Reply, Stat};
 pub use format::{
     CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError, Recovery,
+    Revocation,
 };
 pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
 pub use lock::{
-    GaveUp, Lock, LockEnd, LockFailure, LockFormatError, LockNotice, LockOptions, LockState,
-    WhenBusy,
+    DowngradeRefused, GaveUp, Lock, LockEnd, LockFailure, LockFormatError, LockNotice, LockOptions,
+    LockState, REVOKE_REQUEST, WhenBusy, is_revoke_request,
 };
 pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::Nominee;

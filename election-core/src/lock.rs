@@ -5,6 +5,8 @@
 //! [`Format`], and what is told is said of locks. What differs: a reader waits for writers only, a
 //! contender may leave instead of waiting, and one that has lost what it held ends.
 
+mod downgrade;
+mod revocation;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -15,13 +17,17 @@ use crate::access::Access;
 use crate::command::{Output, Znode};
 use crate::event::Event;
 use crate::format::Format;
-use crate::id::NomineeId;
+use crate::id::{NomineeId, Token};
 use crate::name::CandidateName;
-use crate::nominee::{Contest, Nominee, Patience};
-use crate::outcome::Role;
+use crate::nominee::{Contest, Nominee, Patience, Reaction};
+use crate::outcome::{Notice, Role};
 use crate::policy::{ElectionNode, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
+pub use downgrade::DowngradeRefused;
+use downgrade::Exchange;
+use revocation::{Heard, Shown};
+pub use revocation::{REVOKE_REQUEST, is_revoke_request};
 pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};
 
 /// One acquisition of a lock: it contends from the start, holds the lock once it is its turn, and ends
@@ -39,6 +45,10 @@ pub struct Lock {
     contender: Nominee,
     /// Why it ends, if it ends without having held the lock.
     gives_up: GaveUp,
+    heard: Heard,
+    exchange: Option<Exchange>,
+    /// Of a reader that was a writer: the token that it goes on with.
+    kept: Option<Token>,
 }
 
 /// How a lock is contended for.
@@ -113,7 +123,8 @@ impl Lock {
         };
         let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
         let contest = Contest { format, access, patience, ..Contest::ELECTION };
-        Ok(Self { contender: Nominee::new(id, policy).contending(contest), gives_up })
+        let contender = Nominee::new(id, policy).contending(contest);
+        Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
     }
 
     /// What the contender is at the moment.
@@ -122,8 +133,8 @@ impl Lock {
             Role::Connecting => LockState::Connecting,
             Role::Standing => LockState::Queueing,
             Role::Following { predecessor, .. } => LockState::Waiting { behind: predecessor },
-            Role::Leading { token } => LockState::Held { token },
-            Role::Suspended { token } => LockState::Suspended { token },
+            Role::Leading { token } => LockState::Held { token: self.token(token) },
+            Role::Suspended { token } => LockState::Suspended { token: self.token(token) },
             Role::Leaving => LockState::Leaving,
             Role::Ended(end) => LockState::Ended(LockEnd::of(end, self.gives_up)),
         }
@@ -149,9 +160,13 @@ impl Lock {
         self.contender.contest().format
     }
 
-    /// What is wanted of the lock.
+    /// What is wanted of the lock: what it may be used for. A writer that is about to become a reader
+    /// shares it already.
     pub const fn access(&self) -> Access {
-        self.contender.contest().access
+        match self.exchange {
+            None => self.contender.contest().access,
+            Some(_) => Access::Shared,
+        }
     }
 
     /// Which znode of this acquisition is the current one.
@@ -164,14 +179,27 @@ impl Lock {
         self.contender.attempts()
     }
 
+    /// The token of what is held by a znode with this `czxid`.
+    fn token(&self, znode: Token) -> Token {
+        self.kept.unwrap_or(znode)
+    }
+
+    fn told(&self, notice: Notice) -> LockNotice {
+        match LockNotice::of(notice, self.gives_up) {
+            LockNotice::Resumed(token) => LockNotice::Resumed(self.token(token)),
+            notice => notice,
+        }
+    }
+
     /// Gives up for this reason, unless that was done before.
     fn give_up(&mut self, reason: GaveUp) -> Output<'_, LockNotice> {
         if self.phase() == Phase::Standing && self.hold() == Hold::None {
             self.gives_up = reason;
         }
-        let gives_up = self.gives_up;
-        let Output { command, notice } = self.contender.withdraw();
-        Output { command, notice: notice.map(|notice| LockNotice::of(notice, gives_up)) }
+        let notice = self.contender.give_up();
+        let notice = notice.map(|notice| self.told(notice));
+        self.follow_exchange(None);
+        Output { command: self.next_command(), notice }
     }
 }
 
@@ -179,14 +207,25 @@ impl Recipe for Lock {
     type Notice = LockNotice;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, LockNotice> {
-        match (event, self.hold()) {
-            (Event::Deadline, Hold::None) => self.give_up(GaveUp::TimedOut),
-            (event, _) => {
-                let Output { command, notice } = self.contender.handle_event(event);
-                let gives_up = self.gives_up;
-                Output { command, notice: notice.map(|notice| LockNotice::of(notice, gives_up)) }
+        match (&event, self.hold()) {
+            (Event::Deadline, Hold::None) => return self.give_up(GaveUp::TimedOut),
+            (Event::Changed { .. }, _) if self.is_exchanging() => {
+                return Output { command: None, notice: None };
             }
+            (Event::Connected { .. } | Event::Disconnected, _) => self.exchange_interrupted(),
+            _ => {}
         }
+        let shown = Shown::by(&event);
+        let answered = self.answer_to_exchange(&event);
+        let Reaction { notice, discard } = self.contender.take_in(event);
+        let notice = notice.map(|notice| self.told(notice));
+        let notice = self.follow_exchange(answered).or(notice);
+        let notice = self.heed(shown, notice);
+        let command = match discard {
+            None => self.next_command(),
+            Some(name) => self.contender.discard(name),
+        };
+        Output { command, notice }
     }
 
     /// Releases the lock, or gives up waiting for it. It is not held from this call on; its znode is
@@ -200,15 +239,23 @@ impl Recipe for Lock {
     }
 
     fn hold(&self) -> Hold {
-        self.contender.hold()
+        match self.contender.hold() {
+            Hold::None => Hold::None,
+            Hold::Active(token) => Hold::Active(self.token(token)),
+            Hold::Suspended(token) => Hold::Suspended(self.token(token)),
+        }
     }
 
     fn heartbeat(&self) -> Option<Znode<'_>> {
-        self.contender.heartbeat()
+        if self.is_exchanging() { self.heartbeat_of_exchange() } else { self.contender.heartbeat() }
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
-        self.contender.awaits_change(ticket)
+        if self.is_exchanging() {
+            self.exchange_awaits_change(ticket)
+        } else {
+            self.contender.awaits_change(ticket)
+        }
     }
 
     fn waits_for_look(&self) -> bool {

@@ -10,6 +10,7 @@ mod contest;
 mod crowd;
 mod ending;
 mod entering;
+mod exchange;
 mod foreign;
 mod home;
 mod link;
@@ -303,8 +304,9 @@ impl Nominee {
                 self.predecessor_read_answered(session, ticket, &result).into()
             }
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
-            // Only of a nominee that has ended.
-            Request::CleanUp => Reaction::default(),
+            // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
+            // its own.
+            Request::CleanUp | Request::OfLock => Reaction::default(),
         }
     }
 
@@ -441,7 +443,7 @@ impl From<Option<Notice>> for Reaction<'_> {
 }
 
 /// What a reply means that does not fit its request, or a failure that the request does not expect.
-fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
+pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
     match result {
         Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
         Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),

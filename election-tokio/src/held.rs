@@ -27,6 +27,13 @@ pub(crate) struct Held<R> {
 }
 
 impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
+    /// The same, held from here on by another znode beside the former one.
+    pub(crate) fn by(self, tenure: Arc<Tenure<R>>) -> Self {
+        let Self { client, path, tenure: former } = self;
+        let parent = path.strip_suffix(former.znode.as_str()).unwrap_or_default();
+        Self { client, path: format!("{parent}{}", tenure.znode), tenure }
+    }
+
     /// Asks the clock first. Takes no lock.
     pub(crate) fn is_valid(&self) -> bool {
         self.client.shared().holds_lease() && self.tenure.lost().is_none()

@@ -184,6 +184,12 @@ impl Hub {
         Some(key)
     }
 
+    /// A recipe of this type, to take note of what its user wants; until it is over.
+    pub(crate) fn recipe_mut<R: 'static>(&mut self, key: RecipeKey) -> Option<&mut R> {
+        let (seat, _) = self.host.recipe_mut(key)?;
+        seat.recipe_mut().downcast_mut()
+    }
+
     /// Drops a watch of the caller's.
     pub(crate) fn forget_watch(&mut self, now: Instant, watch: CallerWatch) {
         self.host.forget(now, watch);

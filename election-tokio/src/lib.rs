@@ -51,7 +51,10 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
-pub use lock::{Contender, Lock, LockError, LockGuard, LockLost, ReleaseError, Removal, Turn};
+pub use lock::{
+    Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,
+    Removal, RevokeError, RevokeRequest, Revoked, Turn,
+};
 pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};
@@ -59,9 +62,10 @@ pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure, ElectionNode,
-    Format, ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
-    PriorityError, QueueFormat, Sequence, TakerFailure, Token, WhenUnderWay,
+    Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure,
+    DowngradeRefused, ElectionNode, Format, ItemName, LockFailure, LockFormatError, NodeKind,
+    NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, TakerFailure, Token,
+    WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

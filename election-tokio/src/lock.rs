@@ -3,9 +3,11 @@
 mod acquisition;
 mod contenders;
 mod contending;
+mod downgrade;
 mod error;
 mod face;
 mod guard;
+mod revocation;
 
 use bytes::Bytes;
 use core::fmt;
@@ -15,8 +17,10 @@ use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
 pub use contenders::{Contender, Removal, Turn};
+pub use downgrade::{DowngradeError, NotDowngraded};
 pub use error::{LockError, LockLost, ReleaseError};
 pub use guard::LockGuard;
+pub use revocation::{RevokeError, RevokeRequest, Revoked};
 
 pub(crate) use self::acquisition::Acquisition;
 use crate::acl::Acls;

@@ -1,6 +1,6 @@
 //! The formats of other libraries.
 
-use super::{Downgrade, Format, IdInName, Label, Layout};
+use super::{Downgrade, Format, IdInName, Label, Layout, Revocation};
 use crate::access::Access;
 
 const fn exclusive(text: &'static str) -> Label {
@@ -19,6 +19,7 @@ const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> La
         separator,
         labels: &[],
         downgrade: Downgrade::None,
+        revocation: Revocation::None,
         data: None,
         tombstone: None,
     }
@@ -27,8 +28,11 @@ const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> La
 const CURATOR_LATCH: Layout =
     Layout { labels: &[exclusive("latch-")], ..plain("_c_", IdInName::Uuid, "-") };
 
-const CURATOR_LOCK: Layout =
-    Layout { labels: &[exclusive("lock-")], ..plain("_c_", IdInName::Uuid, "-") };
+const CURATOR_LOCK: Layout = Layout {
+    labels: &[exclusive("lock-")],
+    revocation: Revocation::ByData,
+    ..plain("_c_", IdInName::Uuid, "-")
+};
 
 const CURATOR_SEMAPHORE: Layout =
     Layout { labels: &[exclusive("lease-")], ..plain("_c_", IdInName::Uuid, "-") };
@@ -36,16 +40,21 @@ const CURATOR_SEMAPHORE: Layout =
 const CURATOR_READ_WRITE: Layout = Layout {
     labels: &[exclusive("__WRIT__"), shared("__READ__")],
     downgrade: Downgrade::KeepsNumber,
+    revocation: Revocation::ByData,
     ..plain("_c_", IdInName::Uuid, "-")
 };
 
 const KAZOO: Layout = Layout {
     labels: &[exclusive("__lock__"), shared("__rlock__")],
+    revocation: Revocation::ByData,
     ..plain("", IdInName::Hex, "")
 };
 
-const GO_ZOOKEEPER: Layout =
-    Layout { labels: &[exclusive("lock-"), exclusive("__")], ..plain("_c_", IdInName::Hex, "-") };
+const GO_ZOOKEEPER: Layout = Layout {
+    labels: &[exclusive("lock-"), exclusive("__")],
+    revocation: Revocation::ByData,
+    ..plain("_c_", IdInName::Hex, "-")
+};
 
 const LEADER_ELECTION_SUPPORT: Layout =
     Layout { labels: &[exclusive("n_")], ..plain("", IdInName::None, "") };

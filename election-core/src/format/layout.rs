@@ -24,6 +24,8 @@ pub struct Layout {
     pub labels: &'static [Label],
     /// What becomes of the name of a writer that goes on as a reader.
     pub downgrade: Downgrade,
+    /// How a contender is asked to let go.
+    pub revocation: Revocation,
     /// The data that a contender has to have, where the format prescribes it; elsewhere it is the
     /// user's.
     pub data: Option<&'static [u8]>,
@@ -60,6 +62,16 @@ pub enum Downgrade {
     None,
     /// It can, by a znode with its own number: once a writer is gone, a reader may stand in its place.
     KeepsNumber,
+}
+
+/// Whether a contender can be asked to let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Revocation {
+    /// It cannot: other libraries' contenders do not survive, or do not expect, that one's data is
+    /// written after its creation. Nothing is.
+    None,
+    /// It can, by a [request](crate::REVOKE_REQUEST) that is written in place of its data.
+    ByData,
 }
 
 /// Names of a layout would be ambiguous, or too long.

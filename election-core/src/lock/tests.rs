@@ -334,3 +334,5 @@ fn a_node_that_is_missing_is_created_or_told_of() {
     script.answer(Err(Failure::NoNode));
     assert_eq!(script.asked, "CreateNode");
 }
+
+mod letting_go;

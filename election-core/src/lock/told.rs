@@ -64,6 +64,13 @@ pub enum LockNotice {
     Suspended,
     /// The link is back and the znode still stands: the lock is held as before.
     Resumed(Token),
+    /// Another client asks this one to let go, by what it has written to the own znode; also while it
+    /// waits. To consent is to [withdraw](crate::Recipe::withdraw). Told once for each request.
+    RevokeRequested,
+    /// The writer has become a reader: the lock was held all the time, and is by the same token.
+    Downgraded,
+    /// The server refused to let the writer become a reader: it holds as before.
+    NotDowngraded(LockFailure),
     /// The lock is held no longer; [`Ended`](Self::Ended) follows once nothing is left of it.
     Lost(Cause),
     /// The znode is gone of a contender that waits; it contends again.

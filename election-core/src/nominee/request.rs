@@ -25,6 +25,8 @@ pub(super) enum Request {
     ReadPredecessor,
     DeleteOwn,
     CleanUp,
+    /// What the lock asks for that it contends for.
+    OfLock,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

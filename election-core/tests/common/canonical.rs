@@ -67,10 +67,7 @@ impl Ranks {
             ranks.sequences.push(name.sequence);
             ranks.tokens.push(token.get());
         }
-        let created = world.server.log.iter().filter_map(|entry| match entry {
-            Entry::Created(znode) => Some(znode),
-            _ => None,
-        });
+        let created = world.server.log.iter().filter_map(Entry::created);
         for znode in world.server.base.znodes.iter().chain(created) {
             ranks.sequences.push(znode.name.sequence);
             ranks.tokens.push(znode.token.get());
@@ -93,6 +90,8 @@ impl Ranks {
         });
         client.nominee.hash(&mut fields);
         self.tokens.extend(client.verified.map(Token::get));
+        self.tokens.extend(client.kept.iter().flat_map(|(one, other)| [one.get(), other.get()]));
+        self.tokens.extend(client.told_request.map(|(token, _)| token.get()));
         self.sequences.extend(client.watchers.iter().map(|watcher| watcher.name.sequence));
         let requests = client.requests.iter().map(|(_, request)| *request);
         for request in requests.chain(client.in_doubt.iter().map(|lost| lost.request)) {
@@ -101,7 +100,8 @@ impl Ranks {
             | Request::Inspect(name)
             | Request::Exists(name)
             | Request::LookAt(name)
-            | Request::Delete(name, _) = request
+            | Request::Delete(name, _)
+            | Request::Exchange { writer: name, .. } = request
             {
                 self.sequences.push(name.sequence);
             }
@@ -116,7 +116,7 @@ impl Ranks {
                     self.sequences.push(name.sequence);
                     self.tokens.extend(stat.map(|stat| stat.token.get()));
                 }
-                Answer::Read(name, stat) | Answer::Exists(name, stat) => {
+                Answer::Read(name, stat, _) | Answer::Exists(name, stat) => {
                     self.sequences.push(name.sequence);
                     self.tokens.push(stat.token.get());
                 }
@@ -147,7 +147,7 @@ impl Ranks {
             mix.number(self.name(znode.name));
             mix.number(self.token(znode.token.get()));
             mix.number(i64::from(znode.version));
-            znode.access.hash(mix);
+            (znode.access, znode.data).hash(mix);
         }
         mix.number(-1);
     }
@@ -158,6 +158,8 @@ impl Ranks {
             Entry::Deleted(name) => (11, self.name(name)),
             Entry::Written(name) => (12, self.name(name)),
             Entry::Barred(name) => (16, self.name(name)),
+            Entry::RevokeRequested(name) => (17, self.name(name)),
+            Entry::Exchanged(znode, _) => (18, self.name(znode.name)),
             Entry::SessionClosed(_) => (13, 0),
             Entry::ElectionNodeCreated => (14, 0),
             Entry::ElectionNodeDeleted => (15, 0),
@@ -178,7 +180,14 @@ impl Ranks {
             return;
         }
         (client.link, client.session_lives, client.told, client.withdrawn).hash(mix);
-        client.has_held.hash(mix);
+        (client.has_held, client.downgrade).hash(mix);
+        let (token, version) = client.told_request.unwrap_or((Token::new(-1), -1));
+        if let Some((czxid, token)) = client.kept {
+            mix.number(self.token(czxid.get()));
+            mix.number(self.token(token.get()));
+        }
+        mix.number(client.told_request.map_or(-1, |_| self.token(token.get())));
+        mix.number(i64::from(version));
         (client.applied, client.seen).hash(mix);
         mix.number(client.verified.map_or(-1, |token| self.token(token.get())));
         let tickets = Tickets::of(client);
@@ -194,10 +203,7 @@ impl Ranks {
 
     /// Which znodes and sessions of the world are this client's.
     fn property(&self, world: &World, client: &Client, mix: &mut Mix) {
-        let created = world.server.log.iter().filter_map(|entry| match entry {
-            Entry::Created(znode) => Some(znode),
-            _ => None,
-        });
+        let created = world.server.log.iter().filter_map(Entry::created);
         for znode in world.server.base.znodes.iter().chain(created) {
             if client.has_had(znode.owner) {
                 mix.number(self.name(znode.name));
@@ -284,6 +290,7 @@ impl Ranks {
                 mix.number(self.name(name));
                 version.hash(mix);
             }
+            Request::Exchange { writer, .. } => mix.number(self.name(writer)),
             Request::Create(attempt) if self.exact => mix.number(i64::from(attempt)),
             Request::Create(_) | Request::CreateElectionNode | Request::Barrier | Request::List => {
             }
@@ -295,14 +302,18 @@ impl Ranks {
         match answer {
             Answer::Created(name, None) => mix.number(self.name(*name)),
             Answer::Created(name, Some(stat))
-            | Answer::Read(name, stat)
+            | Answer::Read(name, stat, _)
             | Answer::Exists(name, stat) => {
                 let Stat { owner, token, version } = stat;
                 mix.number(self.name(*name));
                 owner.map(|owner| age(client, owner)).hash(mix);
                 mix.number(self.token(token.get()));
                 version.hash(mix);
+                if let Answer::Read(.., data) = answer {
+                    data.hash(mix);
+                }
             }
+            Answer::Exchanged(reader) => mix.number(self.name(*reader)),
             Answer::Failed(failure) => failure.hash(mix),
             Answer::ElectionNodeCreated
             | Answer::BarrierPassed

@@ -1,10 +1,10 @@
 //! What must hold in every state of a world.
 
-use election_core::{CandidateName, End, NominationError, Recipe, Role};
+use election_core::{CandidateName, End, NominationError, Recipe, Role, Token};
 
 use super::World;
 use super::client::Client;
-use super::server::{Kind, Name, PERSISTENT, Znode};
+use super::server::{Data, Kind, Name, PERSISTENT, Znode};
 
 const NO_AUTH: i32 = -102;
 
@@ -104,7 +104,11 @@ impl World {
     fn valid_leaders(&self) -> Vec<usize> {
         let leads = |client: &&Client| match client.nominee.role() {
             Role::Leading { token } | Role::Suspended { token } => {
-                client.session_lives && !self.evicted.iter().any(|(_, evicted)| *evicted == token)
+                let is_of = |(name, evicted): &(Name, Token)| {
+                    client.token_of(*evicted) == token
+                        || client.is_downgrading() && client.may_hold_by(*name)
+                };
+                client.session_lives && !self.evicted.iter().any(is_of)
             }
             _ => false,
         };
@@ -120,8 +124,9 @@ impl World {
     }
 
     fn stands(&self, client: &Client) -> bool {
-        let is_own = |znode: &Znode| znode.owner == client.session;
-        client.candidate().is_some_and(|name| self.server.find(name).is_some_and(is_own))
+        let is_own =
+            |znode: &Znode| znode.owner == client.session && client.may_hold_by(znode.name);
+        self.server.tip.znodes.iter().any(is_own)
     }
 
     fn check_client(&self, client: &Client, leads: bool) -> Result<(), String> {
@@ -141,9 +146,13 @@ impl World {
             return Err("goes on after the end".into());
         }
         let candidate = client.nominee.candidate().map(CandidateName::as_str);
-        if client.leads()
-            && client.nominee.heartbeat() != candidate.map(election_core::Znode::Child)
-        {
+        let heartbeat = client.nominee.heartbeat();
+        let is_of_own = heartbeat == candidate.map(election_core::Znode::Child);
+        let is_of_either = match heartbeat {
+            Some(election_core::Znode::Child(name)) => client.may_hold_by(Name::parse(name)),
+            other => other == Some(election_core::Znode::Node),
+        };
+        if client.leads() && !is_of_own && !(client.is_downgrading() && is_of_either) {
             return Err("leads without heartbeats".into());
         }
         if client.watchers.len() > 2 {
@@ -182,6 +191,12 @@ impl World {
             Role::Leading { .. } if !self.stands(client) => {
                 Err("believes to lead by a znode that is gone".into())
             }
+            Role::Leading { .. } if client.is_downgrading() => {
+                Err("is to become a reader, and nothing is on its way".into())
+            }
+            Role::Leading { .. } | Role::Following { .. } if self.has_missed_a_request(client) => {
+                Err("is asked to let go, and was not told".into())
+            }
             Role::Following { predecessor, .. }
                 if self.server.find(Name::parse(predecessor.as_str())).is_none() =>
             {
@@ -194,6 +209,17 @@ impl World {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a request to let go is at the znode of a client that watches it, and was not told of it.
+    fn has_missed_a_request(&self, client: &Client) -> bool {
+        let own = client.candidate().filter(|own| own.kind != Kind::Latch);
+        let watches = |own: Name| client.watchers.iter().any(|watcher| watcher.name == own);
+        let znode = own.filter(|own| watches(*own)).and_then(|own| self.server.find(own));
+        znode.is_some_and(|znode| {
+            znode.data == Data::RevokeRequest
+                && client.told_request != Some((znode.token, znode.version))
+        })
     }
 
     /// A deletion wakes one follower at most; that of a writer, or of a contender of another format,

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Cause, Change, Children, End, Event, Failure, Hold, NomineeId, Notice, Output, Phase, Recipe,
-    Reply, Role, SessionId, Ticket, Token,
+    Applied, Cause, Change, Children, End, Event, Failure, Hold, NomineeId, Notice, Output, Phase,
+    Recipe, Reply, Role, SessionId, Ticket, Token,
 };
 
-use super::machine::{Machine, Wish};
-use super::server::{Answer, Author, Kind, Name, Request, UNTOLD};
+use super::machine::{Machine, News, Wish};
+use super::server::{Answer, Author, Data, Kind, Name, Request, UNTOLD};
 
 /// Sessions are numbered by client, so that they are told from tokens at a glance.
 pub const FIRST_SESSION: i64 = 1_000_000;
@@ -97,6 +97,13 @@ impl Told {
     }
 }
 
+/// Whether the user of a writer wants it to go on as a reader, and was not told yet that it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Downgrade {
+    NotWanted,
+    Wanted,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
     pub index: usize,
@@ -126,6 +133,13 @@ pub struct Client {
     /// The notices, oldest first; kept only where a test asks for it.
     pub log: Option<Vec<Notice>>,
     pub creates: u8,
+    pub downgrade: Downgrade,
+    /// The `czxid` of the reader's znode that it has instead of a writer's, and the writer's token.
+    pub kept: Option<(Token, Token)>,
+    /// The request to let go that it was told of last: at which znode, and in which version.
+    pub told_request: Option<(Token, i32)>,
+    /// The request that is at the own znode, by the read that is being delivered.
+    shown_request: Option<(Token, i32)>,
 }
 
 impl Client {
@@ -152,6 +166,10 @@ impl Client {
             has_held: false,
             log: None,
             creates: 0,
+            downgrade: Downgrade::NotWanted,
+            kept: None,
+            told_request: None,
+            shown_request: None,
         }
     }
 
@@ -211,14 +229,15 @@ impl Client {
     }
 
     /// Feeds an event and queues the command that follows; the error is a broken rule.
-    pub fn feed(&mut self, event: Event<'_>) -> Result<Option<Notice>, String> {
+    pub fn feed(&mut self, event: Event<'_>) -> Result<Option<News>, String> {
         let output = self.nominee.handle_event(event);
         let (request, notice) = owned(&output);
         self.take_in(request, notice)
     }
 
-    pub fn withdraw(&mut self) -> Result<Option<Notice>, String> {
+    pub fn withdraw(&mut self) -> Result<Option<News>, String> {
         self.withdrawn = true;
+        self.downgrade = Downgrade::NotWanted;
         if self.told != Told::Ended {
             self.told = Told::NotLeading;
         }
@@ -228,7 +247,7 @@ impl Client {
     }
 
     /// The time has passed that the user gave for the lock.
-    pub fn pass_deadline(&mut self) -> Result<Option<Notice>, String> {
+    pub fn pass_deadline(&mut self) -> Result<Option<News>, String> {
         self.withdrawn |= !self.leads();
         self.feed(Event::Deadline)
     }
@@ -238,8 +257,33 @@ impl Client {
         session.get() / SESSIONS == self.session.get() / SESSIONS
     }
 
+    /// Its user wants to go on as a reader.
+    pub fn downgrade(&mut self) -> Result<Option<News>, String> {
+        self.nominee.downgrade();
+        self.downgrade = Downgrade::Wanted;
+        self.feed(Event::Deadline)
+    }
+
+    pub fn is_downgrading(&self) -> bool {
+        self.downgrade == Downgrade::Wanted
+    }
+
     pub fn kind(&self) -> Kind {
-        self.wish.kind()
+        self.nominee.kind(self.wish)
+    }
+
+    /// The token of what is held by a znode with this `czxid`.
+    pub fn token_of(&self, czxid: Token) -> Token {
+        self.kept.filter(|(kept, _)| *kept == czxid).map_or(czxid, |(_, token)| token)
+    }
+
+    /// Whether this is the own znode, or may be.
+    pub fn may_hold_by(&self, name: Name) -> bool {
+        self.candidate().is_some_and(|own| {
+            own == name
+                || self.is_downgrading()
+                    && (own.client, own.sequence) == (name.client, name.sequence)
+        })
     }
 
     /// Of what it writes.
@@ -248,21 +292,26 @@ impl Client {
     }
 
     /// Delivers the answer to a read on this connection.
-    pub fn deliver_read(
-        &mut self,
-        ticket: Ticket,
-        answer: Answer,
-    ) -> Result<Option<Notice>, String> {
-        if let Answer::Read(name, stat) | Answer::Exists(name, stat) = &answer
+    pub fn deliver_read(&mut self, ticket: Ticket, answer: Answer) -> Result<Option<News>, String> {
+        let shown = match &answer {
+            Answer::Read(name, stat, data) => Some((name, stat, *data)),
+            Answer::Exists(name, stat) => Some((name, stat, Data::Own)),
+            _ => None,
+        };
+        if let Some((name, stat, data)) = shown
             && stat.owner == Some(self.session)
-            && self.candidate().is_none_or(|own| own == *name)
+            && (self.candidate().is_none() || self.may_hold_by(*name))
         {
             self.verified = Some(stat.token);
+            self.shown_request =
+                (data == Data::RevokeRequest).then(|| (stat.token, stat.version.get()));
         }
-        self.deliver(Delivery::Reply(ticket, answer))
+        let told = self.deliver(Delivery::Reply(ticket, answer));
+        self.shown_request = None;
+        told
     }
 
-    pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<Notice>, String> {
+    pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<News>, String> {
         let (ticket, answer) = match delivery {
             Delivery::Changed(ticket, change) => {
                 return self.feed(Event::Changed { ticket, change });
@@ -282,7 +331,14 @@ impl Client {
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
             }
-            Answer::Read(_, stat) => self.reply(ticket, Ok(Reply::Read { stat, data: &[] })),
+            Answer::Read(_, stat, data) => {
+                self.reply(ticket, Ok(Reply::Read { stat, data: data.bytes() }))
+            }
+            Answer::Exchanged(reader) => {
+                let name = reader.text();
+                let parts = [Applied::Created { name: &name }, Applied::Deleted];
+                self.reply(ticket, Ok(Reply::Committed(&mut parts.iter().copied())))
+            }
             Answer::Exists(_, stat) => self.reply(ticket, Ok(Reply::Exists(stat))),
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
             Answer::Failed(failure) => self.reply(ticket, Err(failure)),
@@ -342,26 +398,67 @@ impl Client {
         &mut self,
         ticket: Ticket,
         result: Result<Reply<'_>, Failure>,
-    ) -> Result<Option<Notice>, String> {
+    ) -> Result<Option<News>, String> {
         self.feed(Event::Reply { ticket, result })
     }
 
     fn take_in(
         &mut self,
         request: Option<(Ticket, Request)>,
-        notice: Option<Notice>,
-    ) -> Result<Option<Notice>, String> {
+        news: Option<News>,
+    ) -> Result<Option<News>, String> {
         if let Some((ticket, request)) = request {
             self.queue(ticket, request)?;
         }
-        if let Some(notice) = notice {
-            self.told = self.told.after(notice, self.verified)?;
-            if let Some(log) = &mut self.log {
-                log.push(notice);
+        match news {
+            None => {}
+            Some(News::Noticed(notice)) => {
+                let verified = self.verified.map(|czxid| self.token_of(czxid));
+                self.told = self.told.after(notice, verified)?;
+                if let Some(log) = &mut self.log {
+                    log.push(notice);
+                }
+                if let Notice::Lost(_) | Notice::Ended(_) = notice {
+                    self.downgrade = Downgrade::NotWanted;
+                }
+            }
+            Some(News::RevokeRequested) => self.revoke_requested()?,
+            Some(News::Downgraded) => self.downgraded()?,
+            Some(News::NotDowngraded(failure)) => {
+                return Err(format!("not downgraded: {failure}"));
             }
         }
         self.compare_role_with_notices()?;
-        Ok(notice)
+        Ok(news)
+    }
+
+    /// Once, and by what is at the own znode.
+    fn revoke_requested(&mut self) -> Result<(), String> {
+        match self.shown_request {
+            None => Err("is told of a request that is not there".into()),
+            shown if shown == self.told_request => Err("is told of a request again".into()),
+            shown => {
+                self.told_request = shown;
+                Ok(())
+            }
+        }
+    }
+
+    /// By a znode that was read on this connection, and with the token that it had: contenders that wait
+    /// have greater ones.
+    fn downgraded(&mut self) -> Result<(), String> {
+        let held = matches!(self.told, Told::Leading | Told::Suspended);
+        match (self.verified, self.nominee.hold().token()) {
+            (Some(czxid), Some(token)) if held && self.is_downgrading() => {
+                self.kept = Some((czxid, token));
+            }
+            (verified, token) => {
+                return Err(format!("a reader with {token:?}, and {verified:?} is verified"));
+            }
+        }
+        self.downgrade = Downgrade::NotWanted;
+        self.told = Told::Leading;
+        Ok(())
     }
 
     fn queue(&mut self, ticket: Ticket, request: Request) -> Result<(), String> {
@@ -378,6 +475,11 @@ impl Client {
             }) {
                 return Err("creates again while a create is in doubt".into());
             }
+        }
+        if matches!(request, Request::Exchange { .. })
+            && self.in_doubt.iter().any(|lost| lost.request == request)
+        {
+            return Err("exchanges again while an exchange is in doubt".into());
         }
         self.requests.push_back((ticket, request));
         Ok(())
@@ -400,7 +502,7 @@ impl Client {
         let mut due = self.due.iter().filter(|due| due.ticket == ticket);
         let is_own_read = sent.any(|(_, request)| reads_own(request))
             || due.any(
-                |due| matches!(due.answer, Answer::Read(name, _) if [self.index, UNTOLD].contains(&name.client)),
+                |due| matches!(due.answer, Answer::Read(name, ..) if [self.index, UNTOLD].contains(&name.client)),
             );
         let is_abandoned = self.nominee.role() == Role::Leaving && is_own_read;
         !(ticket.is_cleanup() || is_abandoned)
@@ -442,7 +544,7 @@ impl Client {
     }
 }
 
-fn owned(output: &Output<'_>) -> (Option<(Ticket, Request)>, Option<Notice>) {
+fn owned(output: &Output<'_, News>) -> (Option<(Ticket, Request)>, Option<News>) {
     let request = output.command.map(|command| (command.ticket, Request::of(&command.op)));
     (request, output.notice)
 }

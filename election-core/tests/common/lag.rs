@@ -76,7 +76,9 @@ impl World {
         }
         for client in &mut self.clients {
             client.in_doubt.retain(|lost| match lost.request {
-                Request::Delete(name, _) => self.server.find(name).is_some(),
+                Request::Delete(name, _) | Request::Exchange { writer: name, .. } => {
+                    self.server.find(name).is_some()
+                }
                 _ => true,
             });
         }
@@ -87,7 +89,7 @@ impl World {
         let (clients, log) = (&self.clients, &self.server.log);
         self.evicted.retain(|(name, _)| {
             let knows_not = |client: &Client| {
-                client.candidate() == Some(*name)
+                client.may_hold_by(*name)
                     || client.due.iter().any(
                         |due| matches!(due.answer, Answer::Created(created, _) if created == *name),
                     )

@@ -31,6 +31,16 @@ impl Wish {
     }
 }
 
+/// What a machine tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// What a nominee can tell, too.
+    Noticed(Notice),
+    RevokeRequested,
+    Downgraded,
+    NotDowngraded(LockFailure),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Machine {
     Nominee(Nominee),
@@ -90,6 +100,22 @@ impl Machine {
         }
     }
 
+    /// What it wants now.
+    pub fn kind(&self, wish: Wish) -> Kind {
+        match self {
+            Self::Lock(lock) if lock.access() == Access::Shared => Kind::Read,
+            _ => wish.kind(),
+        }
+    }
+
+    /// Lets a writer go on as a reader.
+    pub fn downgrade(&mut self) {
+        match self {
+            Self::Lock(lock) => lock.downgrade().expect("a writer that holds"),
+            Self::Nominee(_) => panic!("a nominee is not downgraded"),
+        }
+    }
+
     pub fn is_lock(&self) -> bool {
         matches!(self, Self::Lock(_))
     }
@@ -131,11 +157,14 @@ impl Machine {
 }
 
 impl Recipe for Machine {
-    type Notice = Notice;
+    type Notice = News;
 
-    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, News> {
         match self {
-            Self::Nominee(nominee) => nominee.handle_event(event),
+            Self::Nominee(nominee) => {
+                let Output { command, notice } = nominee.handle_event(event);
+                Output { command, notice: notice.map(News::Noticed) }
+            }
             Self::Lock(lock) => {
                 let Output { command, notice } = lock.handle_event(event);
                 Output { command, notice: notice.map(notice_of) }
@@ -143,9 +172,12 @@ impl Recipe for Machine {
         }
     }
 
-    fn withdraw(&mut self) -> Output<'_> {
+    fn withdraw(&mut self) -> Output<'_, News> {
         match self {
-            Self::Nominee(nominee) => nominee.withdraw(),
+            Self::Nominee(nominee) => {
+                let Output { command, notice } = nominee.withdraw();
+                Output { command, notice: notice.map(News::Noticed) }
+            }
             Self::Lock(lock) => {
                 let Output { command, notice } = lock.withdraw();
                 Output { command, notice: notice.map(notice_of) }
@@ -189,8 +221,11 @@ impl Recipe for Machine {
     }
 }
 
-fn notice_of(notice: LockNotice) -> Notice {
-    match notice {
+fn notice_of(notice: LockNotice) -> News {
+    News::Noticed(match notice {
+        LockNotice::RevokeRequested => return News::RevokeRequested,
+        LockNotice::Downgraded => return News::Downgraded,
+        LockNotice::NotDowngraded(failure) => return News::NotDowngraded(failure),
         LockNotice::Waiting => Notice::Following,
         LockNotice::WaitingUnwatched => Notice::FollowingUnwatched,
         LockNotice::WaitingForPersistent => Notice::FollowingPersistent,
@@ -202,7 +237,7 @@ fn notice_of(notice: LockNotice) -> Notice {
         LockNotice::Lost(cause) => Notice::Lost(cause),
         LockNotice::PlaceLost(cause) => Notice::CandidateLost(cause),
         LockNotice::Ended(end) => Notice::Ended(end_of(end)),
-    }
+    })
 }
 
 fn end_of(end: LockEnd) -> election_core::End {

@@ -65,6 +65,10 @@ pub struct Budget {
     pub deadlines: u8,
     /// Foreign writers that go on as readers.
     pub downgrades: u8,
+    /// Writers of ours that do.
+    pub own_downgrades: u8,
+    /// Contenders that are asked to let go.
+    pub requests: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
     pub stragglers: u8,
 }

@@ -5,8 +5,9 @@
 //! it. So whatever a session hears is a function of its prefix, and of nothing else.
 
 use election_core::{
-    Access as Wanted, CandidatePrefix, Create, CreateMode, Delete, ExpectedVersion, Failure,
-    Format, NewZnode, NomineeId, Op, Payload, SessionId, Stat, Token, Version, Watch,
+    Access as Wanted, CandidatePrefix, Change, Create, CreateMode, Delete, ExpectedVersion,
+    Failure, Format, NewZnode, NomineeId, Op, Part, Payload, SessionId, Stat, Token, Version,
+    Watch,
 };
 
 use super::client::{FIRST_SESSION, SESSIONS, nominee_id};
@@ -135,6 +136,24 @@ pub struct Znode {
     pub token: Token,
     pub version: i32,
     pub access: Access,
+    pub data: Data,
+}
+
+/// What a znode's data says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Data {
+    Own,
+    /// Its contender is asked to let go.
+    RevokeRequest,
+}
+
+impl Data {
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Own => b"host-7",
+            Self::RevokeRequest => election_core::REVOKE_REQUEST,
+        }
+    }
 }
 
 /// Whether clients may read a znode. Who may not is not told of its end either: the server drops the
@@ -171,6 +190,11 @@ pub enum Request {
     LookAt(Name),
     /// Which version, or any.
     Delete(Name, Option<Version>),
+    /// A writer's znode for a reader's.
+    Exchange {
+        writer: Name,
+        reader: Name,
+    },
 }
 
 impl Request {
@@ -204,12 +228,33 @@ impl Request {
                 };
                 Self::Delete(Name::parse(name), version)
             }
+            Op::Multi(ref multi) => {
+                let mut parts = multi.parts();
+                let (
+                    Some(Part::Create(Create {
+                        znode: NewZnode::Named(election_core::Znode::Child(reader)),
+                        mode: CreateMode::Ephemeral,
+                        data: Payload::Kept(0),
+                    })),
+                    Some(Part::Delete(Delete {
+                        znode: election_core::Znode::Child(writer), ..
+                    })),
+                    None,
+                ) = (parts.next(), parts.next(), parts.next())
+                else {
+                    panic!("no contender asks for {multi:?}");
+                };
+                Self::Exchange { writer: Name::parse(writer), reader: Name::parse(reader) }
+            }
             other => panic!("no nominee asks for {other:?}"),
         }
     }
 
     pub fn writes(self) -> bool {
-        matches!(self, Self::Create(_) | Self::CreateElectionNode | Self::Delete(..))
+        matches!(
+            self,
+            Self::Create(_) | Self::CreateElectionNode | Self::Delete(..) | Self::Exchange { .. }
+        )
     }
 
     /// Whether the session's own server answers it, from what it has applied.
@@ -238,24 +283,48 @@ pub enum Answer {
     BarrierPassed,
     /// The candidates, and the children that are none.
     Children(Vec<Name>, &'static [&'static str]),
-    Read(Name, Stat),
+    Read(Name, Stat, Data),
     Exists(Name, Stat),
     Deleted,
+    /// The reader's name.
+    Exchanged(Name),
     Failed(Failure),
 }
 
-/// A committed change. Each touches one znode at most.
+/// A committed change. Each touches one znode at most, but for the exchange of one for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
     Created(Znode),
     Deleted(Name),
     Written(Name),
+    /// The same, by a client that wants the contender to let go.
+    RevokeRequested(Name),
+    /// The first is created, and the second deleted.
+    Exchanged(Znode, Name),
     /// The access list is another one, by which no client may read it.
     Barred(Name),
     /// The session's server drops its connection.
     SessionClosed(SessionId),
     ElectionNodeCreated,
     ElectionNodeDeleted,
+}
+
+impl Entry {
+    pub fn created(&self) -> Option<&Znode> {
+        match self {
+            Self::Created(znode) | Self::Exchanged(znode, _) => Some(znode),
+            _ => None,
+        }
+    }
+
+    /// What the watches on a znode tell of it.
+    pub fn told(self) -> Option<(Name, Change)> {
+        match self {
+            Self::Deleted(name) | Self::Exchanged(_, name) => Some((name, Change::Deleted)),
+            Self::Written(name) | Self::RevokeRequested(name) => Some((name, Change::Data)),
+            _ => None,
+        }
+    }
 }
 
 /// What is below the election node, after some prefix of the log.
@@ -270,15 +339,23 @@ impl Tree {
         self.znodes.iter().find(|znode| znode.name == name)
     }
 
+    fn write(&mut self, name: Name, data: Data) {
+        for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
+            znode.version += 1;
+            znode.data = data;
+        }
+    }
+
     fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Created(znode) => self.znodes.push(znode),
             Entry::Deleted(name) => self.znodes.retain(|znode| znode.name != name),
-            Entry::Written(name) => {
-                for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
-                    znode.version += 1;
-                }
+            Entry::Exchanged(znode, gone) => {
+                self.znodes.retain(|znode| znode.name != gone);
+                self.znodes.push(znode);
             }
+            Entry::Written(name) => self.write(name, Data::Own),
+            Entry::RevokeRequested(name) => self.write(name, Data::RevokeRequest),
             Entry::Barred(name) => {
                 for znode in self.znodes.iter_mut().filter(|znode| znode.name == name) {
                     znode.access = Access::Barred;
@@ -395,7 +472,7 @@ impl Server {
         };
         match found {
             Some(Znode { access: Access::Barred, .. }) => Answer::Failed(Failure::NoAuth),
-            Some(znode) => Answer::Read(znode.name, znode.stat()),
+            Some(znode) => Answer::Read(znode.name, znode.stat(), znode.data),
             None => Answer::Failed(Failure::NoNode),
         }
     }
@@ -425,6 +502,7 @@ impl Server {
                     }
                 }
             }
+            Request::Exchange { writer, reader } => self.exchange(author, writer, reader),
             Request::Barrier
             | Request::List
             | Request::Read(_)
@@ -452,10 +530,30 @@ impl Server {
         self.next = self.next.saturating_add(1);
         self.zxid += 1;
         let token = Token::new(self.zxid);
-        let znode = Znode { name, owner, token, version: 0, access: Access::Open };
+        let (access, data) = (Access::Open, Data::Own);
+        let znode = Znode { name, owner, token, version: 0, access, data };
         let stat = self.knows_create2.then(|| znode.stat());
         self.commit(Entry::Created(znode));
         Answer::Created(name, stat)
+    }
+
+    fn exchange(&mut self, author: Author, writer: Name, reader: Name) -> Answer {
+        let aborted = |part, code| Answer::Failed(Failure::Aborted { part, code });
+        if !self.tip.has_election_node {
+            return aborted(0, -101);
+        }
+        if self.find(reader).is_some() {
+            return aborted(0, -110);
+        }
+        if self.find(writer).is_none() {
+            return aborted(1, -101);
+        }
+        self.zxid += 1;
+        let (owner, token) = (author.session, Token::new(self.zxid));
+        let (access, data) = (Access::Open, Data::Own);
+        let znode = Znode { name: reader, owner, token, version: 0, access, data };
+        self.commit(Entry::Exchanged(znode, writer));
+        Answer::Exchanged(reader)
     }
 
     /// Deletes the ephemeral znodes of each session that `is_dead`.

@@ -41,6 +41,10 @@ pub enum Step {
     HandOver(usize),
     /// The time has passed that the user of a lock gave.
     Deadline(usize),
+    /// The user of a writer that holds has it go on as a reader.
+    Downgrade(usize),
+    /// Another client asks a contender to let go.
+    RequestRevoke(Name),
     /// A writer that is no client of the world's goes on as a reader.
     ForeignDowngrades(Name),
     /// A contender that is no client of the world's lets go.
@@ -76,6 +80,8 @@ impl Step {
             | Self::Withdraw(_)
             | Self::HandOver(_)
             | Self::Deadline(_)
+            | Self::Downgrade(_)
+            | Self::RequestRevoke(_)
             | Self::ForeignDowngrades(_)
             | Self::LeaseLapse(_)
             | Self::LoseWatch(..)
@@ -116,6 +122,9 @@ impl World {
                 if self.budget.downgrades > 0 && znode.name.kind == Kind::Write {
                     steps.push(Step::ForeignDowngrades(znode.name));
                 }
+            }
+            if self.budget.requests > 0 && znode.owner != FOREIGN {
+                steps.push(Step::RequestRevoke(znode.name));
             }
             if self.budget.deletions > 0 {
                 steps.push(Step::OperatorDeletes(znode.name));
@@ -204,6 +213,8 @@ impl World {
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
         let waits = stands && client.nominee.is_lock();
         offer(Step::Deadline(i), waits && budget.deadlines > 0);
+        let is_writer = client.leads() && client.kind() == Kind::Write;
+        offer(Step::Downgrade(i), is_writer && budget.own_downgrades > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);
         for k in 0..client.watchers.len() {
             offer(Step::LoseWatch(i, k), budget.lost_watches > 0);
@@ -225,12 +236,11 @@ impl World {
                 return Some(Heard::Reply);
             }
             let concerns = match self.server.log.get(position) {
-                Some(Entry::Deleted(name) | Entry::Written(name)) => {
-                    client.watchers.iter().any(|watcher| watcher.name == *name)
-                        && self.server.is_told(position, *name)
-                }
                 Some(Entry::SessionClosed(session)) => *session == client.session,
-                _ => false,
+                entry => entry.and_then(|entry| entry.told()).is_some_and(|(name, _)| {
+                    client.watchers.iter().any(|watcher| watcher.name == name)
+                        && self.server.is_told(position, name)
+                }),
             };
             if concerns {
                 return Some(Heard::Entry(position));

@@ -2,9 +2,10 @@
 
 use core::mem;
 
-use election_core::{Change, Event, Failure, Notice, SessionId, Token};
+use election_core::{Change, Event, Failure, Notice, Recipe as _, SessionId, Token};
 
 use super::client::{Client, Delivery, Due, InDoubt, Link, Watcher};
+use super::machine::News;
 use super::server::{Answer, Author, Entry, Kind, Name, Request, Znode};
 use super::step::{Heard, Step, is_former};
 use super::{ANY_NUMBER, NEWEST, World};
@@ -54,12 +55,7 @@ impl World {
                 self.tell(i, Client::withdraw);
             }
             Step::HandOver(i) => self.hand_over(i),
-            Step::Deadline(_) | Step::ForeignDowngrades(_) | Step::ForeignLeaves(_) => {
-                self.contend(step);
-            }
-            Step::LeaseLapse(i) => {
-                self.lapse(i);
-            }
+            Step::LeaseLapse(i) => self.lapse(i),
             Step::LoseWatch(i, k) => {
                 spend(&mut self.budget.lost_watches);
                 let Watcher { ticket, .. } = self.clients[i].watchers.remove(k);
@@ -70,6 +66,11 @@ impl World {
             | Step::OperatorDeletes(_)
             | Step::OperatorWrites(_)
             | Step::OperatorWipes => self.operate(step),
+            Step::Deadline(_)
+            | Step::Downgrade(_)
+            | Step::RequestRevoke(_)
+            | Step::ForeignDowngrades(_)
+            | Step::ForeignLeaves(_) => self.contend(step),
         }
         self.bound_the_lag();
     }
@@ -179,17 +180,8 @@ impl World {
         for Watcher { ticket, name } in &client.watchers {
             let positions = client.applied..self.server.end();
             let change = positions.into_iter().find_map(|position| {
-                let entry = self.server.log[position];
-                match entry {
-                    Entry::Deleted(changed) | Entry::Written(changed)
-                        if changed != *name || !self.server.is_told(position, *name) =>
-                    {
-                        None
-                    }
-                    Entry::Deleted(_) => Some(Change::Deleted),
-                    Entry::Written(_) => Some(Change::Data),
-                    _ => None,
-                }
+                let (changed, change) = self.server.log[position].told()?;
+                (changed == *name && self.server.is_told(position, *name)).then_some(change)
             });
             stragglers.extend(change.map(|change| Delivery::Changed(*ticket, change)));
         }
@@ -243,10 +235,8 @@ impl World {
             // A notification does not count as seen: clients ignore its zxid, -1 before 3.9.
             Heard::Entry(position) => {
                 self.clients[i].applied = position + 1;
-                let (name, change) = match self.server.log[position] {
-                    Entry::Deleted(name) => (name, Change::Deleted),
-                    Entry::Written(name) => (name, Change::Data),
-                    _ => return self.disconnect(i),
+                let Some((name, change)) = self.server.log[position].told() else {
+                    return self.disconnect(i);
                 };
                 let watchers = mem::take(&mut self.clients[i].watchers);
                 let (fired, kept): (Vec<_>, Vec<_>) =
@@ -311,6 +301,14 @@ impl World {
                 spend(&mut self.budget.deadlines);
                 self.tell(i, Client::pass_deadline);
             }
+            Step::Downgrade(i) => {
+                spend(&mut self.budget.own_downgrades);
+                self.tell(i, Client::downgrade);
+            }
+            Step::RequestRevoke(name) => {
+                spend(&mut self.budget.requests);
+                self.server.commit(Entry::RevokeRequested(name));
+            }
             Step::ForeignDowngrades(name) => {
                 spend(&mut self.budget.downgrades);
                 self.downgrade(name);
@@ -330,12 +328,13 @@ impl World {
         self.server.commit(Entry::Deleted(name));
     }
 
-    fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<Notice>, String>) {
+    fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<News>, String>) {
         let client = &mut self.clients[i];
         let told = act(client);
         let told = client.take_down_watches().and(told);
         match told {
-            Ok(Some(Notice::Elected(token))) => self.elected(i, token),
+            Ok(Some(News::Noticed(Notice::Elected(token)))) => self.elected(i, token),
+            Ok(Some(News::Downgraded)) => self.downgraded(i),
             Ok(_) => {}
             Err(fault) => self.fault = Some(format!("{i}: {fault}")),
         }
@@ -361,13 +360,23 @@ impl World {
             self.fault = Some(format!("{i}: elected after it was to end"));
         }
         client.has_held = true;
+        self.check_own_watch(i, "elected");
+    }
+
+    /// Those that hold later have greater tokens than the reader.
+    fn downgraded(&mut self, i: usize) {
+        let token = self.clients[i].nominee.hold().token().map_or(0, Token::get);
+        self.greatest_token = self.greatest_token.max(token);
+        self.check_own_watch(i, "a reader");
+    }
+
+    fn check_own_watch(&mut self, i: usize, what: &str) {
         let client = &self.clients[i];
         let is_own = |name: &Name| Some(*name) == client.candidate();
         let mut reads = client.requests.iter().map(|(_, request)| request);
         let is_read = reads.any(|request| matches!(request, Request::Read(name) if is_own(name)));
         if !is_read && !client.watchers.iter().any(|watcher| is_own(&watcher.name)) {
-            self.fault =
-                Some(format!("{i}: elected without a watch on the own znode, or its read"));
+            self.fault = Some(format!("{i}: {what} without a watch on the own znode, or its read"));
         }
     }
 }

@@ -4,7 +4,7 @@ use election_core::{Format, LockOptions, SessionId, Token, WhenBusy};
 
 use crate::NO_FAULTS;
 use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Kind, Name, PERSISTENT, UNTOLD, Znode};
+use crate::common::server::{Access, Data, Kind, Name, PERSISTENT, UNTOLD, Znode};
 use crate::common::{ANY_NUMBER, Budget, World};
 use crate::search::{assert_that_merging_loses_nothing, explore, explore_long};
 
@@ -22,7 +22,14 @@ const fn lock_in(format: Format) -> LockOptions {
 fn beside(kind: Kind, owner: SessionId, mut world: World) -> World {
     let client = if kind == Kind::Plain { UNTOLD } else { 9 };
     let name = Name { sequence: 0, client, attempt: 0, kind };
-    let znode = Znode { name, owner, token: Token::new(50), version: 0, access: Access::Open };
+    let znode = Znode {
+        name,
+        owner,
+        token: Token::new(50),
+        version: 0,
+        access: Access::Open,
+        data: Data::Own,
+    };
     world = world.with_znode(znode);
     world.server.next = 1;
     world

@@ -4,7 +4,7 @@ use election_core::{LockOptions, SessionId, Token, WhenBusy};
 
 use crate::NO_FAULTS;
 use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Kind, Name, Znode};
+use crate::common::server::{Access, Data, Kind, Name, Znode};
 use crate::common::{ANY_NUMBER, Budget, World};
 use crate::search::{assert_that_merging_loses_nothing, explore, explore_long};
 
@@ -25,7 +25,8 @@ fn settled(locks: &[LockOptions], budget: Budget) -> World {
 fn behind_a_foreign_writer(locks: &[LockOptions], budget: Budget) -> World {
     let name = Name { sequence: 0, client: 9, attempt: 0, kind: Kind::Write };
     let (owner, token): (SessionId, _) = (FOREIGN, Token::new(50));
-    let znode = Znode { name, owner, token, version: 0, access: Access::Open };
+    let (access, data) = (Access::Open, Data::Own);
+    let znode = Znode { name, owner, token, version: 0, access, data };
     let mut world = World::locks(locks, budget).with_znode(znode);
     world.server.next = 1;
     world

@@ -38,9 +38,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod downgrades;
 mod formats;
 mod locks;
 mod long;
+mod requests;
 #[expect(unreachable_pub, reason = "a module of a test binary")]
 mod search;
 
@@ -65,6 +67,8 @@ const NO_FAULTS: Budget = Budget {
     handovers: 0,
     deadlines: 0,
     downgrades: 0,
+    own_downgrades: 0,
+    requests: 0,
     stragglers: 0,
 };
 

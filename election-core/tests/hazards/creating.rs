@@ -2,6 +2,7 @@
 
 use election_core::{End, Event, Failure, NominationError, Notice, Role};
 
+use crate::common::machine::News;
 use crate::common::server::{Request, Server};
 use crate::common::step::Step;
 use crate::common::{Budget, World};
@@ -144,7 +145,7 @@ fn election_node_cannot_be_created() {
     let result = Err(Failure::NoNode);
     let notice = world.clients[0].feed(Event::Reply { ticket, result });
     let end = End::Failed(NominationError::NoElectionNode);
-    assert_eq!(notice, Ok(Some(Notice::Ended(end))));
+    assert_eq!(notice, Ok(Some(News::Noticed(Notice::Ended(end)))));
 }
 
 /// The container is reaped again and again before the candidate is in it (CURATOR-435).
@@ -220,7 +221,7 @@ fn assert_ends_and_cleans_up(
     world.run_until(0, is_failing);
     let (ticket, _) = world.clients[0].requests.pop_front().expect("the request");
     let notice = world.clients[0].feed(Event::Reply { ticket, result: Err(failure) });
-    assert_eq!(notice, Ok(Some(Notice::Ended(End::Failed(error)))));
+    assert_eq!(notice, Ok(Some(News::Noticed(Notice::Ended(End::Failed(error))))));
     world.settle();
     assert_eq!(world.server.tip.znodes, []);
 }

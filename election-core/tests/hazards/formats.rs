@@ -4,7 +4,7 @@ use election_core::{Format, LockOptions, Notice, Obstacle, Role, SessionId, Toke
 
 use crate::STAND_AGAIN;
 use crate::common::client::FOREIGN;
-use crate::common::server::{Access, Kind, Name, PERSISTENT, Request, UNTOLD, Znode};
+use crate::common::server::{Access, Data, Kind, Name, PERSISTENT, Request, UNTOLD, Znode};
 use crate::common::step::Step;
 use crate::common::{Budget, World};
 
@@ -16,7 +16,7 @@ fn plain(sequence: i32) -> Name {
 
 fn znode(sequence: i32, owner: SessionId) -> Znode {
     let (name, token) = (plain(sequence), Token::new(50 + i64::from(sequence)));
-    Znode { name, owner, token, version: 0, access: Access::Open }
+    Znode { name, owner, token, version: 0, access: Access::Open, data: Data::Own }
 }
 
 /// A nominee in `n_` behind three candidates of others, whose create is in doubt.
@@ -149,8 +149,14 @@ fn a_cleanup_without_an_id_deletes_what_the_session_owns() {
 #[test]
 fn a_participant_of_another_format_is_first() {
     let name = Name { sequence: 0, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode =
-        Znode { name, owner: FOREIGN, token: Token::new(50), version: 0, access: Access::Open };
+    let znode = Znode {
+        name,
+        owner: FOREIGN,
+        token: Token::new(50),
+        version: 0,
+        access: Access::Open,
+        data: Data::Own,
+    };
     let mut world = World::new(2, Budget::default()).with_znode(znode);
     world.server.next = 1;
     for client in 0..2 {
@@ -179,8 +185,14 @@ fn a_participant_of_another_format_is_first() {
 fn a_participant_of_another_format_comes_beside_a_leader() {
     let mut world = World::settled(2, STAND_AGAIN);
     let name = Name { sequence: 7, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode =
-        Znode { name, owner: FOREIGN, token: Token::new(500), version: 0, access: Access::Open };
+    let znode = Znode {
+        name,
+        owner: FOREIGN,
+        token: Token::new(500),
+        version: 0,
+        access: Access::Open,
+        data: Data::Own,
+    };
     world = world.with_znode(znode);
     world.budget.looks = 1;
     world.take(Step::Look(1));
@@ -196,8 +208,14 @@ fn a_participant_of_another_format_comes_beside_a_leader() {
 #[test]
 fn a_persistent_child_of_another_format_is_in_the_way_of_none() {
     let name = Name { sequence: 0, client: UNTOLD, attempt: 0, kind: Kind::Plain };
-    let znode =
-        Znode { name, owner: PERSISTENT, token: Token::new(50), version: 0, access: Access::Open };
+    let znode = Znode {
+        name,
+        owner: PERSISTENT,
+        token: Token::new(50),
+        version: 0,
+        access: Access::Open,
+        data: Data::Own,
+    };
     let mut world = World::new(1, Budget::default()).with_znode(znode);
     world.server.next = 1;
     world.clients[0].log = Some(Vec::new());

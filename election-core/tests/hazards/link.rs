@@ -3,7 +3,7 @@
 use election_core::{Cause, Change, End, Event, Notice, Role, SessionId, Token};
 
 use crate::common::World;
-use crate::common::server::{Access, Request, Znode};
+use crate::common::server::{Access, Data, Request, Znode};
 use crate::common::step::Step;
 use crate::{END, STAND_AGAIN};
 
@@ -193,7 +193,8 @@ fn own_znode_is_replaced_by_one_of_another_session() {
     world.take(Step::Disconnect(0));
     world.take(Step::OperatorDeletes(name));
     let owner = SessionId::new(77_000);
-    let znode = Znode { name, owner, token: Token::new(900), version: 0, access: Access::Open };
+    let (access, data) = (Access::Open, Data::Own);
+    let znode = Znode { name, owner, token: Token::new(900), version: 0, access, data };
     world = world.with_znode(znode);
     world.take(Step::Connect(0));
     world.notices(0);

@@ -8,8 +8,11 @@ mod common;
 
 use bench::{Bench, any_input};
 use common::client::Client;
+use common::machine::News;
 use common::{Budget, World};
-use election_core::{ElectionNode, Event, Failure, NodeKind, Notice, OnLoss, Policy, Recipe};
+use election_core::{
+    ElectionNode, Event, Failure, LockOptions, NodeKind, OnLoss, Policy, Recipe, WhenBusy,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -30,7 +33,25 @@ const BUDGET: Budget = Budget {
     handovers: 1,
     deadlines: 0,
     downgrades: 0,
+    own_downgrades: 0,
+    requests: 0,
     stragglers: 2,
+};
+
+const WRITE: LockOptions = LockOptions::write();
+const READ: LockOptions = LockOptions::read();
+const TRY: LockOptions = LockOptions { when_busy: WhenBusy::GiveUp, ..WRITE };
+
+/// An operator neither deletes the lock's node nor hides znodes.
+const LOCK_BUDGET: Budget = Budget {
+    wipes: 0,
+    bars: 0,
+    refusals: 0,
+    handovers: 0,
+    deadlines: 1,
+    own_downgrades: 2,
+    requests: 3,
+    ..BUDGET
 };
 
 fn policy() -> impl Strategy<Value = Policy> {
@@ -85,6 +106,30 @@ proptest! {
         }
     }
 
+    /// The same for contenders for a lock, of whom some become readers, are asked to let go, or pass
+    /// their deadlines.
+    #[test]
+    fn a_random_run_of_a_lock_keeps_every_rule_and_comes_to_rest(
+        picks in prop::collection::vec(any::<Index>(), 0..300),
+        options in prop::collection::vec(select(vec![WRITE, WRITE, READ, TRY]), 1..4),
+    ) {
+        let mut world = World::locks(&options, LOCK_BUDGET);
+        for pick in picks {
+            let steps = world.steps();
+            if steps.is_empty() {
+                break;
+            }
+            world.take(steps[pick.index(steps.len())]);
+            prop_assert_eq!(world.check(), Ok(()));
+            for client in &world.clients {
+                a_lost_connection_is_the_same_however_it_is_told(client)?;
+            }
+        }
+        world.settle();
+        prop_assert_eq!(world.check(), Ok(()));
+        prop_assert_eq!(world.check_rest(), Ok(()));
+    }
+
     /// Whatever comes in whatever order: no panic, at most one create outstanding, leadership only
     /// by a verified own znode, one end, and no request without a stimulus.
     #[test]
@@ -110,7 +155,7 @@ fn a_lost_connection_is_the_same_however_it_is_told(client: &Client) -> Result<(
     let loss = || Event::Reply { ticket, result: Err(Failure::ConnectionLoss) };
     let after = |events: Vec<Event<'_>>| {
         let mut nominee = client.nominee.clone();
-        let notices: Vec<Notice> =
+        let notices: Vec<News> =
             events.into_iter().filter_map(|event| nominee.handle_event(event).notice).collect();
         (nominee, notices)
     };

@@ -1,5 +1,6 @@
 //! A recipe of any type, with what its user is shown of it.
 
+use core::any::Any;
 use core::fmt;
 use std::collections::VecDeque;
 
@@ -32,6 +33,9 @@ pub(crate) trait Seat: Recipe<Notice = Noticed> + Send + fmt::Debug {
     fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked);
 
     fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked);
+
+    /// The recipe, to take note of what its user wants. To feed it is for the host alone.
+    fn recipe_mut(&mut self) -> &mut dyn Any;
 }
 
 /// There is a notice, which the seat keeps for its face.
@@ -100,7 +104,7 @@ impl<F: Face> Recipe for Faced<F> {
     }
 }
 
-impl<F: Face> Seat for Faced<F> {
+impl<F: Face + 'static> Seat for Faced<F> {
     fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked) {
         let step = step.map(|Noticed| self.notices.pop_front());
         self.face.stepped(&self.recipe, step, view, unlocked);
@@ -108,6 +112,10 @@ impl<F: Face> Seat for Faced<F> {
 
     fn over(&mut self, end: RecipeEnd, unlocked: &mut Unlocked) {
         self.face.over(&self.recipe, end, unlocked);
+    }
+
+    fn recipe_mut(&mut self) -> &mut dyn Any {
+        &mut self.recipe
     }
 }
 

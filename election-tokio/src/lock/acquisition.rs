@@ -7,8 +7,9 @@ use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
 use super::contending::Contending;
+use super::downgrade::NotDowngraded;
 use super::error::{LockError, LockLost, ReleaseError};
-use super::face::{LockFace, Shown};
+use super::face::{LockFace, Showing, Shown};
 use crate::client::Client;
 use crate::held::Tenure;
 use crate::hub::Seat;
@@ -21,6 +22,8 @@ pub(crate) struct Acquisition {
     pub(crate) client: Client,
     key: RecipeKey,
     shown: Updates<Shown>,
+    /// Whether another client asks this one to let go.
+    pub(super) requests: Updates<bool>,
 }
 
 /// What became of a contender.
@@ -57,7 +60,8 @@ impl Acquisition {
     fn begin<C: Contending>(client: &Client, site: Arc<Site>, contender: C) -> Option<Self> {
         let shared = client.shared();
         let recovery = contender.recovery();
-        let (face, shown) = LockFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, Showing { shown, requests }) =
+            LockFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(contender, face);
         let key = match recovery {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
@@ -65,7 +69,8 @@ impl Acquisition {
                 shared.with(|hub, now| hub.stand_alone(now, seat, site))?
             }
         };
-        Some(Self { client: client.clone(), key, shown: Updates::new(shown) })
+        let (shown, requests) = (Updates::new(shown), Updates::new(requests));
+        Some(Self { client: client.clone(), key, shown, requests })
     }
 
     /// Waits until it holds or is over. Cancel safe.
@@ -74,7 +79,9 @@ impl Acquisition {
         loop {
             match shown {
                 Shown::Contending => {}
-                Shown::Held(tenure) => return Outcome::Held(tenure),
+                Shown::Held(tenure) | Shown::NotDowngraded(tenure, _) => {
+                    return Outcome::Held(tenure);
+                }
                 Shown::Ended(LockEnd::NotAcquired(..) | LockEnd::Released(_)) => {
                     return Outcome::NotAcquired;
                 }
@@ -95,12 +102,47 @@ impl Acquisition {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
     }
 
+    /// Lets a writer go on as a reader, and waits until it does: by another tenure than this one. Cancel
+    /// safe: it may become one all the same.
+    pub(super) async fn downgraded(
+        &mut self,
+        tenure: &Arc<Tenure<LockLost>>,
+    ) -> Result<Arc<Tenure<LockLost>>, NotDowngraded> {
+        // What was told before is seen from here on.
+        self.shown.latest_and_update();
+        let asked = self.client.shared().with(|hub, now| {
+            let asked = hub.recipe_mut(self.key).map(election_core::Lock::downgrade);
+            if let Some(Ok(())) = asked {
+                // The machine carries it out with its next event.
+                hub.host.set_deadline(self.key, Some(now));
+            }
+            asked
+        });
+        match asked {
+            Some(Ok(())) => {}
+            Some(Err(refused)) => return Err(NotDowngraded::of(refused, tenure.lost())),
+            None => return Err(NotDowngraded::Lost(tenure.until_lost().await)),
+        }
+        loop {
+            match self.shown.next().await {
+                Some(Shown::NotDowngraded(_, failure)) => {
+                    return Err(NotDowngraded::Failed(failure));
+                }
+                Some(Shown::Held(next)) if !Arc::ptr_eq(&next, tenure) => return Ok(next),
+                Some(Shown::Contending | Shown::Held(_)) => {}
+                Some(Shown::Ended(_) | Shown::ClientEnded(_)) | None => {
+                    return Err(NotDowngraded::Lost(tenure.until_lost().await));
+                }
+            }
+        }
+    }
+
     /// Waits until it is over, once it was told to be. Cancel safe.
     pub(crate) async fn released(&mut self) -> Result<Departure, ReleaseError> {
         let mut shown = self.shown.latest_and_update();
         loop {
             match shown {
-                Shown::Contending | Shown::Held(_) => {}
+                Shown::Contending | Shown::Held(_) | Shown::NotDowngraded(..) => {}
                 Shown::Ended(LockEnd::Released(departure) | LockEnd::NotAcquired(_, departure)) => {
                     return Ok(departure);
                 }

@@ -24,14 +24,15 @@ pub struct Contender {
     pub access: Access,
     /// The session that owns it; [`SessionId::NONE`] if it is not ephemeral.
     pub session: SessionId,
-    /// The token that its client holds the lock with, or would: it is this znode's alone, whatever its
-    /// name.
+    /// Its `czxid`, which is this znode's alone, whatever its name: the token that its client holds the
+    /// lock with, or would. A reader that was a writer holds with the lower one of its writer's znode.
     pub token: Token,
     /// The version of its data.
     pub version: Version,
     /// Whether it is its turn.
     pub turn: Turn,
-    /// Its data: by convention the contender's name.
+    /// Its data: by convention the contender's name; or a request to let go, see
+    /// [`Contender::is_revoke_requested`].
     pub data: Bytes,
 }
 
@@ -121,7 +122,8 @@ impl Lock {
     /// Removes a contender that [`Lock::contenders`] has shown: for an operator, against its client's
     /// will. A holder hears [`LockLost::Broken`](super::LockLost::Broken), but later than the next
     /// contender may have the lock: until then only the token, and
-    /// [`LockGuard::transaction`](super::LockGuard::transaction), keep it from writing.
+    /// [`LockGuard::transaction`](super::LockGuard::transaction), keep it from writing. To ask it first,
+    /// see [`Lock::revoke_by`].
     ///
     /// Only the znode with that `czxid` is deleted: it is read, and deleted by its version. What remains
     /// is another one that was created under the same name between the two, with the same version: no

@@ -31,6 +31,11 @@ pub(crate) trait Contending:
 
     /// The sequential znode of another format that it told of last.
     fn foreign_child(&self) -> Option<&str>;
+
+    /// Whether another client asks it to let go.
+    fn is_revoke_requested(&self) -> bool {
+        false
+    }
 }
 
 impl Contending for Lock {
@@ -69,6 +74,10 @@ impl Contending for Lock {
 
     fn foreign_child(&self) -> Option<&str> {
         self.foreign_child()
+    }
+
+    fn is_revoke_requested(&self) -> bool {
+        self.is_revoke_requested()
     }
 }
 

@@ -99,7 +99,7 @@ pub enum ReleaseError {
 }
 
 /// With the name of the server's error code, of which the machine knows the number alone.
-struct Named(LockFailure);
+pub(super) struct Named(pub(super) LockFailure);
 
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

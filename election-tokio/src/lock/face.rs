@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use election_core::{LockEnd, LockNotice, Phase};
+use election_core::{LockEnd, LockFailure, LockNotice, Phase};
 use election_session::{GrantChange, GrantEnd, RecipeEnd, Site, Step, View};
 use tokio::time::Instant;
 use zk_session::SessionEnd;
@@ -24,6 +24,8 @@ pub(super) struct LockFace<C> {
     site: Arc<Site>,
     began: Instant,
     shown: Sender<Shown>,
+    /// Whether another client asks the contender to let go.
+    requests: Sender<bool>,
     /// Of what a connection that comes and goes makes a holder say.
     doubts: RepeatLimit,
 }
@@ -33,17 +35,34 @@ pub(super) struct LockFace<C> {
 pub(super) enum Shown {
     Contending,
     Held(Arc<Tenure<LockLost>>),
+    /// Held as before, by a writer that was to become a reader.
+    NotDowngraded(Arc<Tenure<LockLost>>, LockFailure),
     Ended(LockEnd),
     ClientEnded(SessionEnd),
 }
 
+impl Shown {
+    const fn tenure(&self) -> Option<&Arc<Tenure<LockLost>>> {
+        match self {
+            Self::Held(tenure) | Self::NotDowngraded(tenure, _) => Some(tenure),
+            Self::Contending | Self::Ended(_) | Self::ClientEnded(_) => None,
+        }
+    }
+}
+
+/// What the caller sees.
+pub(super) struct Showing {
+    pub(super) shown: Receiver<Shown>,
+    pub(super) requests: Receiver<bool>,
+}
+
 impl<C: Contending> LockFace<C> {
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Receiver<Shown>) {
-        let shown = Sender::new(Shown::Contending);
-        let receiver = shown.subscribe();
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Showing) {
+        let (shown, requests) = (Sender::new(Shown::Contending), Sender::new(false));
+        let showing = Showing { shown: shown.subscribe(), requests: requests.subscribe() };
         let doubts = RepeatLimit::new(clock.now());
         let began = Instant::now();
-        (Self { contender: PhantomData, clock, site, began, shown, doubts }, receiver)
+        (Self { contender: PhantomData, clock, site, began, shown, requests, doubts }, showing)
     }
 
     fn entry(&self, contender: &C, what: OnLock) -> Entry {
@@ -59,15 +78,30 @@ impl<C: Contending> LockFace<C> {
     }
 
     fn end_tenure(&self, contender: &C, reason: LockLost, unlocked: &mut Unlocked) {
-        let tenure = self.shown.read(|shown| match shown {
-            Shown::Held(tenure) => Some(Arc::clone(tenure)),
-            Shown::Contending | Shown::Ended(_) | Shown::ClientEnded(_) => None,
-        });
-        if let Some(tenure) = tenure
+        if let Some(tenure) = self.tenure()
             && let Some(held) = tenure.end(reason, &mut unlocked.wakers)
         {
             unlocked.journal.note(self.entry(contender, OnLock::Lost { reason, held }));
         }
+    }
+
+    fn tenure(&self) -> Option<Arc<Tenure<LockLost>>> {
+        self.shown.read(|shown| shown.tenure().cloned())
+    }
+
+    /// The writer has become a reader: from here on it holds by another znode.
+    fn downgraded(&self, contender: &C, unlocked: &mut Unlocked) {
+        if let (Some(before), Some(znode)) = (self.tenure(), contender.znode()) {
+            let tenure = Arc::new(Tenure::new(before.token, znode.clone()));
+            self.shown.set(Shown::Held(tenure), &mut unlocked.wakers);
+            before.end(LockLost::Released, &mut unlocked.wakers);
+        }
+    }
+
+    fn end(&self, shown: Shown, unlocked: &mut Unlocked) {
+        self.shown.set(shown, &mut unlocked.wakers);
+        self.shown.end(&mut unlocked.wakers);
+        self.requests.end(&mut unlocked.wakers);
     }
 }
 
@@ -109,12 +143,22 @@ impl<C: Contending> Face for LockFace<C> {
             }
             None => {}
         }
+        match step.notice {
+            Some(LockNotice::Downgraded) => self.downgraded(contender, unlocked),
+            Some(LockNotice::NotDowngraded(failure)) => {
+                if let Some(tenure) = self.tenure() {
+                    let shown = Shown::NotDowngraded(tenure, failure);
+                    self.shown.set(shown, &mut unlocked.wakers);
+                }
+            }
+            _ => {}
+        }
+        self.requests.show(contender.is_revoke_requested(), &mut unlocked.wakers);
         if let Some(RecipeEnd::HostEnded(_)) = view.end {
             return;
         }
         if let Some(end) = contender.end() {
-            self.shown.set(Shown::Ended(end), &mut unlocked.wakers);
-            self.shown.end(&mut unlocked.wakers);
+            self.end(Shown::Ended(end), unlocked);
         }
     }
 
@@ -126,8 +170,7 @@ impl<C: Contending> Face for LockFace<C> {
             return;
         }
         self.end_tenure(contender, LockLost::ClientClosed(end), unlocked);
-        self.shown.set(Shown::ClientEnded(end), &mut unlocked.wakers);
-        self.shown.end(&mut unlocked.wakers);
+        self.end(Shown::ClientEnded(end), unlocked);
     }
 }
 

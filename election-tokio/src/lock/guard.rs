@@ -12,6 +12,7 @@ use super::acquisition::Acquisition;
 use super::error::{LockLost, ReleaseError};
 use crate::client::TransactionError;
 use crate::held::{GuardedTransaction, Held, Tenure};
+use crate::updates::Updates;
 
 /// A lock that is held, for as long as it is valid.
 ///
@@ -27,8 +28,8 @@ use crate::held::{GuardedTransaction, Held, Tenure};
 #[derive(Debug)]
 #[must_use = "a guard that is dropped releases the lock"]
 pub struct LockGuard {
-    held: Held<LockLost>,
-    acquisition: Acquisition,
+    pub(super) held: Held<LockLost>,
+    pub(super) acquisition: Acquisition,
 }
 
 impl LockGuard {
@@ -91,6 +92,11 @@ impl LockGuard {
     /// Why the lock was lost, if `work` was dropped.
     pub async fn guard<F: Future>(&self, work: F) -> Result<F::Output, LockLost> {
         self.held.guard(work).await
+    }
+
+    /// Whether another client asks this holder to let go, and the changes of that.
+    pub(super) fn requests(&self) -> Updates<bool> {
+        self.acquisition.requests.clone()
     }
 
     /// Starts a transaction that is applied only while the holder's znode stands, and is not even sent

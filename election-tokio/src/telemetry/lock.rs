@@ -85,6 +85,15 @@ impl LockEntry {
                 LockNotice::Resumed(token) => {
                     info!(target: LOCK, lock, %id, znode, %token, "resumed");
                 }
+                LockNotice::RevokeRequested => {
+                    info!(target: LOCK, lock, %id, znode, "asked to let go");
+                }
+                LockNotice::Downgraded => {
+                    info!(target: LOCK, lock, %id, znode, "goes on as a reader");
+                }
+                LockNotice::NotDowngraded(failure) => {
+                    warn!(target: LOCK, lock, %id, znode, %failure, "goes on as a writer");
+                }
                 LockNotice::Lost(cause) => warn!(target: LOCK, lock, %id, %cause, "lost"),
                 LockNotice::PlaceLost(cause) => {
                     warn!(target: LOCK, lock, %id, %cause, "place in the queue lost");

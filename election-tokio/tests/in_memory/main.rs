@@ -23,6 +23,8 @@ mod cost;
 mod counters;
 #[cfg(test)]
 mod double_barriers;
+#[cfg(test)]
+mod downgrades;
 mod errors;
 #[cfg(test)]
 mod formats;
@@ -50,6 +52,8 @@ mod old_servers;
 mod queues;
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod revocation;
 #[cfg(test)]
 mod round_trips;
 #[cfg(test)]

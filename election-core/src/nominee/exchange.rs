@@ -1,0 +1,88 @@
+//! What a lock needs of its contender besides contending: to hear what is written to its own znode, and
+//! to exchange that znode for another one.
+
+use super::Nominee;
+use super::foreign::TombstoneWatch;
+use super::request::{Awaits, InFlight, Link, Request};
+use super::stage::{
+    Cleanup, Find, LeaderWatch, Leading, Leaving, OwnWatch, Stage, Standing, Tenure,
+};
+use crate::access::Access;
+use crate::id::{SessionId, Token};
+use crate::name::CandidateName;
+use crate::outcome::{Cause, NominationError, Notice};
+use crate::ticket::Ticket;
+
+impl Nominee {
+    /// Whether the read with this ticket has verified the own znode, and watches it.
+    pub(crate) fn is_watched_by(&self, ticket: Ticket) -> bool {
+        match &self.stage {
+            Stage::Standing(Standing { own_watch, .. }) => {
+                matches!(own_watch, OwnWatch::Armed { ticket: own, .. } if *own == ticket)
+            }
+            Stage::Leading(Leading { watch, .. }) => *watch == LeaderWatch::Armed(ticket),
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+        }
+    }
+
+    /// Has a holder read its own znode once more.
+    pub(crate) fn read_own_again(&mut self) {
+        if let Stage::Leading(leading) = &mut self.stage {
+            leading.watch = LeaderWatch::Due;
+            leading.tombstone.renew();
+        }
+    }
+
+    /// The ticket of a request of the lock's, unless another request is in flight or there is no link:
+    /// its reply is the lock's.
+    pub(crate) fn ask(&mut self) -> Option<Ticket> {
+        let Link::Up { awaits: awaits @ Awaits::Nothing, .. } = &mut self.link else {
+            return None;
+        };
+        let ticket = Ticket::of_part(self.contest.part, self.incarnation, self.steps);
+        self.steps = self.steps.wrapping_add(1);
+        *awaits = Awaits::Answer(InFlight { ticket, request: Request::OfLock });
+        Some(ticket)
+    }
+
+    /// The session in which the request with this ticket is in flight, if it was the lock's.
+    pub(crate) fn asked_by_lock(&self, ticket: Ticket) -> Option<SessionId> {
+        match self.link.awaiting(ticket) {
+            Some((session, InFlight { request: Request::OfLock, .. })) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Counts a create, which a lock asks for: no two have one name.
+    pub(crate) fn count_attempt(&mut self) -> u32 {
+        let attempt = self.attempts;
+        self.attempts = self.attempts.wrapping_add(1);
+        attempt
+    }
+
+    /// Goes on holding by another znode, which was verified by the read with this ticket.
+    pub(crate) fn hold_by(&mut self, own: CandidateName, access: Access, read: (Token, Ticket)) {
+        let (token, ticket) = read;
+        self.contest.access = access;
+        let (watch, tenure) = (LeaderWatch::Armed(ticket), Tenure::Active);
+        let tombstone = TombstoneWatch::new(self.contest);
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure });
+    }
+
+    /// Of one that leaves: it is this znode that is to be deleted.
+    pub(crate) fn leave_by(&mut self, znode: CandidateName) {
+        if let Stage::Leaving(Leaving { own, .. }) = &mut self.stage {
+            *own = znode;
+        }
+    }
+
+    /// The own znode is gone.
+    pub(crate) fn evicted(&mut self) -> Option<Notice> {
+        self.lose(Cause::Evicted)
+    }
+
+    /// Ends for want of an answer, with znodes left behind that are to be found.
+    pub(crate) fn fail_to_exchange(&mut self, error: NominationError) -> Notice {
+        self.fail_owing(error, Cleanup::Find(Find::Barrier))
+    }
+}
