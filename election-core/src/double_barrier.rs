@@ -21,7 +21,7 @@ use crate::command::{
 };
 use crate::event::{Change, Event, Failure, Reply};
 use crate::id::{NomineeId, Token, Version};
-use crate::line::{Line, LinkedIn};
+use crate::line::{Joined, Line};
 use crate::outcome::Cause;
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
@@ -201,10 +201,10 @@ impl DoubleBarrier {
         self.follow(next)
     }
 
-    fn connected(&mut self, linked_in: LinkedIn) -> Option<DoubleBarrierNotice> {
-        match linked_in {
-            LinkedIn::OtherSession => self.session_lost(),
-            LinkedIn::NewSession | LinkedIn::SameSession => None,
+    fn connected(&mut self, joined: Joined) -> Option<DoubleBarrierNotice> {
+        match joined {
+            Joined::Other => self.session_lost(),
+            Joined::New | Joined::Same => None,
         }
     }
 
@@ -367,8 +367,8 @@ impl Recipe for DoubleBarrier {
                 if self.line.lost() {
                     self.link_lost(in_flight.map(|(_, request)| request));
                 }
-                let linked_in = self.line.connected(session);
-                self.connected(linked_in)
+                let joined = self.line.connected(session);
+                self.connected(joined)
             }
             Event::Disconnected => {
                 if self.line.lost() {
