@@ -135,7 +135,7 @@ impl World {
                 if !client.session_lives && client.request.is_none() {
                     steps.push(Step::LearnExpiry(i));
                 }
-                if self.needs_look(client) {
+                if needs_look(client) {
                     steps.push(Step::Look(i));
                 }
             }
@@ -168,14 +168,6 @@ impl World {
         }
     }
 
-    fn needs_look(&self, client: &Client) -> bool {
-        use election_core::Recipe as _;
-        match &client.machine {
-            Machine::Barrier(barrier) => barrier.waits_for_look(),
-            Machine::Double(double) => double.waits_for_look(),
-        }
-    }
-
     pub fn is_calm(&self, step: Step) -> bool {
         match step {
             Step::Connect(_)
@@ -185,7 +177,7 @@ impl World {
             | Step::BeginAgain(_)
             | Step::LearnExpiry(_)
             | Step::Bury(_) => true,
-            Step::Look(i) => self.needs_look(&self.clients[i]),
+            Step::Look(i) => needs_look(&self.clients[i]),
             _ => false,
         }
     }
@@ -213,7 +205,7 @@ impl World {
             Step::LearnExpiry(i) => self.learn_expiry(i),
             Step::Bury(i) => self.expire(i),
             Step::Look(i) => {
-                if !self.needs_look(&self.clients[i]) {
+                if !needs_look(&self.clients[i]) {
                     self.budget.looks -= 1;
                 }
                 self.tell(i, |client| client.feed(Event::Look));
@@ -416,4 +408,12 @@ pub const fn is_inside(told: Told) -> bool {
 /// Whether it is told by this that all have left.
 pub const fn is_left(told: Told) -> bool {
     matches!(told, Told::Double(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Left)))
+}
+
+fn needs_look(client: &Client) -> bool {
+    use election_core::Recipe as _;
+    match &client.machine {
+        Machine::Barrier(barrier) => barrier.waits_for_look(),
+        Machine::Double(double) => double.waits_for_look(),
+    }
 }
