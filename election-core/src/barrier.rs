@@ -17,7 +17,7 @@ use crate::command::{
 };
 use crate::event::{Change, Event, Failure, Reply};
 use crate::id::Token;
-use crate::line::{Line, LinkedIn};
+use crate::line::{Joined, Line};
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
@@ -95,11 +95,11 @@ impl Barrier {
         }
     }
 
-    fn connected(&mut self, linked_in: LinkedIn) {
-        self.stage = match (self.stage, linked_in) {
+    fn connected(&mut self, joined: Joined) {
+        self.stage = match (self.stage, joined) {
             (Stage::Ended(_), _) => return,
             // What this session has seen, each server that it comes to has applied.
-            (Stage::Looking | Stage::Watching(_), LinkedIn::SameSession) => Stage::Looking,
+            (Stage::Looking | Stage::Watching(_), Joined::Same) => Stage::Looking,
             _ => Self::first_stage(self.task),
         };
     }
@@ -208,8 +208,8 @@ impl Recipe for Barrier {
         let before = self.end();
         match event {
             Event::Connected { session } => {
-                let linked_in = self.line.connected(session);
-                self.connected(linked_in);
+                let joined = self.line.connected(session);
+                self.connected(joined);
             }
             Event::Disconnected | Event::Reply { result: Err(Failure::ConnectionLoss), .. }
                 if before.is_some() => {}

@@ -10,31 +10,30 @@ mod entering;
 mod gathering;
 mod leaving;
 mod member;
+mod request;
 mod told;
 
 use core::num::NonZeroU32;
 
 use crate::barrier::{BarrierFailure, BarrierGaveUp};
-use crate::command::{
-    Check, Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
-    Payload, Watch, Write, Znode,
-};
+use crate::command::{Command, Output};
 use crate::event::{Change, Event, Failure, Reply};
-use crate::id::{NomineeId, Token, Version};
-use crate::line::{Line, LinkedIn};
+use crate::id::{NomineeId, Token};
+use crate::line::{Joined, Line};
 use crate::outcome::Cause;
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
 use entering::{Entering, Step};
 use gathering::Gathering;
-use leaving::{Entry, Leaving};
+use leaving::Leaving;
 use member::MemberName;
+use request::Request;
 
 pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
 
 /// Of the child that stands while a round is under way.
-pub(crate) const READY: &str = "ready";
+const READY: &str = "ready";
 
 /// One participant of one round: it enters, is inside once enough have entered, and leaves.
 ///
@@ -93,22 +92,6 @@ enum OwnWatch {
 enum ReadyWatch {
     Due,
     Armed(Ticket),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Request {
-    ReadNode,
-    CreateNode,
-    LookAtReady,
-    CreateEntry,
-    Barrier,
-    LookForEntry,
-    DeleteEntry,
-    List,
-    WatchMember,
-    Close,
-    WatchEntry,
-    Open,
 }
 
 /// What an event led to.
@@ -201,10 +184,10 @@ impl DoubleBarrier {
         self.follow(next)
     }
 
-    fn connected(&mut self, linked_in: LinkedIn) -> Option<DoubleBarrierNotice> {
-        match linked_in {
-            LinkedIn::OtherSession => self.session_lost(),
-            LinkedIn::NewSession | LinkedIn::SameSession => None,
+    fn connected(&mut self, joined: Joined) -> Option<DoubleBarrierNotice> {
+        match joined {
+            Joined::Other => self.session_lost(),
+            Joined::New | Joined::Same => None,
         }
     }
 
@@ -278,62 +261,6 @@ impl DoubleBarrier {
         }
     }
 
-    /// The member that is to be watched, and the version of the node as it was read.
-    fn subject(&self) -> (Option<&MemberName>, Option<Version>) {
-        match &self.stage {
-            Stage::Entering(entering) => entering.subject(),
-            Stage::Gathering(gathering) => (None, gathering.generation),
-            Stage::Leaving(leaving) => leaving.subject(),
-            Stage::Inside(_) | Stage::Ended(_) => (None, None),
-        }
-    }
-
-    fn op(&self, request: Request) -> Op<'_> {
-        let (entry, ready) = (Znode::Child(self.entry.as_str()), Znode::Child(READY));
-        let (member, generation) = self.subject();
-        let any = ExpectedVersion::Any;
-        let generation = generation.map_or(any, ExpectedVersion::Exactly);
-        let turn = Write { znode: Znode::Node, version: generation, data: Payload::Empty };
-        let delete = |znode| Delete { znode, version: any };
-        match request {
-            Request::ReadNode => Op::Exists { znode: Znode::Node, watch: Watch::None },
-            Request::CreateNode => Op::CreateNode,
-            Request::LookAtReady => Op::Exists { znode: ready, watch: Watch::Other },
-            Request::CreateEntry => {
-                let (znode, mode) = (NewZnode::Named(entry), CreateMode::Ephemeral);
-                Op::Multi(Multi::of([
-                    Part::Check(Check { znode: Znode::Node, version: generation }),
-                    Part::Create(Create { znode, mode, data: Payload::Kept(0) }),
-                ]))
-            }
-            Request::Barrier => Op::Barrier,
-            Request::LookForEntry => Op::Exists { znode: entry, watch: Watch::None },
-            Request::WatchEntry => Op::Exists { znode: entry, watch: Watch::Own },
-            Request::DeleteEntry => Op::Delete(delete(entry)),
-            Request::List => Op::List { parent: Znode::Node, watch: Watch::None },
-            Request::WatchMember => {
-                let znode = member.map_or(ready, |name| Znode::Child(name.as_str()));
-                Op::Exists { znode, watch: Watch::Other }
-            }
-            Request::Open => {
-                let (znode, mode) = (NewZnode::Named(ready), CreateMode::Persistent);
-                Op::Multi(Multi::of([
-                    Part::Check(Check { znode: entry, version: any }),
-                    Part::Write(turn),
-                    Part::Create(Create { znode, mode, data: Payload::Empty }),
-                ]))
-            }
-            Request::Close => match &self.stage {
-                Stage::Leaving(Leaving { entry: Entry::Stands, .. }) => Op::Multi(Multi::of([
-                    Part::Write(turn),
-                    Part::Delete(delete(ready)),
-                    Part::Delete(delete(entry)),
-                ])),
-                _ => Op::Multi(Multi::of([Part::Write(turn), Part::Delete(delete(ready))])),
-            },
-        }
-    }
-
     fn output(&mut self, notice: Option<DoubleBarrierNotice>) -> Output<'_, DoubleBarrierNotice> {
         let command = self.request().and_then(|request| {
             let ticket = self.line.ask(request)?;
@@ -367,8 +294,8 @@ impl Recipe for DoubleBarrier {
                 if self.line.lost() {
                     self.link_lost(in_flight.map(|(_, request)| request));
                 }
-                let linked_in = self.line.connected(session);
-                self.connected(linked_in)
+                let joined = self.line.connected(session);
+                self.connected(joined)
             }
             Event::Disconnected => {
                 if self.line.lost() {

@@ -43,15 +43,15 @@ enum Awaits<Q> {
     Look,
 }
 
-/// In which session a link came up.
+/// Which session a link came up in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkedIn {
+pub(crate) enum Joined {
     /// The first one, or the one after an expiry that was told.
-    NewSession,
+    New,
     /// The one before.
-    SameSession,
+    Same,
     /// Another one, and no expiry of the one before was told.
-    OtherSession,
+    Other,
 }
 
 impl<Q: Copy> Line<Q> {
@@ -59,16 +59,16 @@ impl<Q: Copy> Line<Q> {
         Self { link: Link::Unconnected, steps: Steps(0) }
     }
 
-    pub(crate) fn connected(&mut self, session: SessionId) -> LinkedIn {
-        let linked_in = match self.link {
-            Link::Unconnected => LinkedIn::NewSession,
+    pub(crate) fn connected(&mut self, session: SessionId) -> Joined {
+        let joined = match self.link {
+            Link::Unconnected => Joined::New,
             Link::Up { session: known, .. } | Link::Down { session: known } if known == session => {
-                LinkedIn::SameSession
+                Joined::Same
             }
-            Link::Up { .. } | Link::Down { .. } => LinkedIn::OtherSession,
+            Link::Up { .. } | Link::Down { .. } => Joined::Other,
         };
         self.link = Link::Up { session, awaits: Awaits::Nothing };
-        linked_in
+        joined
     }
 
     /// Whether the link was up. What was in flight may or may not have happened.

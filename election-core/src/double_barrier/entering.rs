@@ -166,7 +166,13 @@ impl Entering {
                 self.rounds += 1;
                 Step::CreateNode
             }
+            // Or a round was opened or ended since the node was read.
             (
+                Step::CreateEntry { .. },
+                Request::CreateEntry,
+                Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }),
+            )
+            | (
                 Step::CreateNode,
                 Request::CreateNode,
                 Ok(Reply::NodeCreated) | Err(Failure::NodeExists),
@@ -188,12 +194,6 @@ impl Entering {
                 let gathering = Gathering::created(*generation, *ready);
                 return Next::Become(Stage::Gathering(gathering), None);
             }
-            // A round was opened or ended since the node was read.
-            (
-                Step::CreateEntry { .. },
-                Request::CreateEntry,
-                Err(Failure::Aborted { code: BAD_VERSION | NO_NODE, .. }),
-            ) => Step::ReadNode,
             // By an earlier request of this participant, maybe in an earlier session.
             (
                 Step::CreateEntry { .. },

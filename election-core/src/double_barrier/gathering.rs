@@ -62,13 +62,11 @@ impl Gathering {
 
     pub(super) fn changed(&mut self, ticket: Ticket, change: Change) -> Next {
         if self.own.is(ticket) {
-            return match change {
-                Change::Deleted => evicted(),
-                _ => {
-                    self.own = OwnWatch::Due;
-                    Next::Stay(None)
-                }
-            };
+            if change == Change::Deleted {
+                return evicted();
+            }
+            self.own = OwnWatch::Due;
+            return Next::Stay(None);
         }
         if self.ready.is(ticket) {
             match (change, self.own) {
@@ -89,13 +87,12 @@ impl Gathering {
     ) -> Next {
         match (request, &*result) {
             (Request::ReadNode, Ok(Reply::Exists(stat))) => self.generation = Some(stat.version),
-            (Request::ReadNode, Err(Failure::NoNode)) => return evicted(),
             (Request::WatchEntry, Ok(Reply::Exists(stat))) if stat.owner == session => {
                 self.own = OwnWatch::Armed { ticket, token: stat.token };
             }
             // Of an earlier session, which lives on.
             (Request::WatchEntry, Ok(Reply::Exists(_))) => return entry_lost(Entering::LATE),
-            (Request::WatchEntry, Err(Failure::NoNode)) => return evicted(),
+            (Request::ReadNode | Request::WatchEntry, Err(Failure::NoNode)) => return evicted(),
             (Request::LookAtReady, Err(Failure::NoNode)) => self.ready = ReadyWatch::Armed(ticket),
             (Request::LookAtReady, Ok(Reply::Exists(stat))) => {
                 return match self.own {

@@ -98,8 +98,8 @@ impl Leaving {
             Self { ready: Ready::Is(ReadyWatch::Due), .. } => Some(Request::LookAtReady),
             Self { others: Others::Unknown, .. } => Some(Request::List),
             Self { others: Others::Unwatched(_), .. } => Some(Request::WatchMember),
-            Self { others: Others::Watched(_) | Others::Unreadable, .. } => None,
-            Self { others: Others::Gone, ready: Ready::Absent, .. } => None,
+            Self { others: Others::Watched(_) | Others::Unreadable, .. }
+            | Self { others: Others::Gone, ready: Ready::Absent, .. } => None,
             Self { others: Others::Gone, generation: None, .. } => Some(Request::ReadNode),
             Self { others: Others::Gone, .. } => Some(Request::Close),
         }
@@ -129,7 +129,7 @@ impl Leaving {
         self.look_again();
         match (self.patience, self.round) {
             (Patience::Waits, Some(_)) => Next::Stay(None),
-            (Patience::Waits, None) => self.lost(Cause::SessionExpired),
+            (Patience::Waits, None) => lost(Cause::SessionExpired),
             (Patience::Goes, _) => self.over(),
         }
     }
@@ -169,7 +169,7 @@ impl Leaving {
             (Request::DeleteEntry, Err(Failure::NoNode)) if self.ready == Ready::Absent => {
                 return match self.round {
                     Some(_) => self.over(),
-                    None => self.lost(Cause::Evicted),
+                    None => lost(Cause::Evicted),
                 };
             }
             (Request::DeleteEntry, Ok(Reply::Deleted) | Err(Failure::NoNode)) => {
@@ -186,12 +186,12 @@ impl Leaving {
                 return self.ready_stands(ticket, stat.token);
             }
             (Request::List, _) => {
-                let Some(members) = Members::listed(result, own) else { return self.fail(result) };
+                let Some(members) = Members::listed(result, own) else { return fail(result) };
                 return self.listed(members.others, own);
             }
             (Request::WatchMember, _) => match others_watched(ticket, result) {
                 Some(watched) => self.others = watched,
-                None => return self.fail(result),
+                None => return fail(result),
             },
             (Request::ReadNode, Ok(Reply::Exists(stat))) => self.generation = Some(stat.version),
             (Request::ReadNode, Err(Failure::NoNode))
@@ -202,7 +202,7 @@ impl Leaving {
                 self.look_again();
             }
             (Request::Close, Err(Failure::Aborted { .. })) => self.look_again(),
-            _ => return self.fail(result),
+            _ => return fail(result),
         }
         Next::Stay(None)
     }
@@ -210,7 +210,7 @@ impl Leaving {
     fn ready_stands(&mut self, ticket: Ticket, token: Token) -> Next {
         match (self.round, self.patience, self.entry) {
             (Some(round), Patience::Waits, Entry::Gone) if round != token => self.over(),
-            (None, Patience::Waits, Entry::Gone) => self.lost(Cause::Evicted),
+            (None, Patience::Waits, Entry::Gone) => lost(Cause::Evicted),
             _ => {
                 self.round = self.round.or(Some(token));
                 self.ready = Ready::Is(ReadyWatch::Armed(ticket));
@@ -240,13 +240,13 @@ impl Leaving {
     const fn over(&self) -> Next {
         Next::Become(Stage::Ended(self.end), None)
     }
+}
 
-    const fn lost(&self, cause: Cause) -> Next {
-        Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
-    }
+const fn lost(cause: Cause) -> Next {
+    Next::Become(Stage::Ended(DoubleBarrierEnd::Lost(cause)), None)
+}
 
-    /// The entry, if it stands, goes with the session.
-    fn fail<R>(&self, result: &Result<R, Failure>) -> Next {
-        Next::Become(Stage::Ended(DoubleBarrierEnd::Failed(failure(result))), None)
-    }
+/// The entry, if it stands, goes with the session.
+fn fail<R>(result: &Result<R, Failure>) -> Next {
+    Next::Become(Stage::Ended(DoubleBarrierEnd::Failed(failure(result))), None)
 }

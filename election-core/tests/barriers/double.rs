@@ -7,7 +7,8 @@ use election_core::{DoubleBarrierOptions, Token, WhenUnderWay};
 use super::client::Wish;
 use super::search::explore;
 use super::server::{Name, Tree, Znode};
-use super::world::{Budget, World};
+use super::step::Budget;
+use super::world::World;
 
 const NO_FAULTS: Budget = Budget {
     losses: 0,

@@ -166,7 +166,9 @@ proptest! {
         inputs in prop::collection::vec(any_input(), 0..80),
     ) {
         let mut bench = Bench::new(Barrier::new(task), |_| true);
-        inputs.into_iter().for_each(|input| bench.feed(input));
+        for input in inputs {
+            bench.feed(input);
+        }
     }
 
     #[test]
@@ -180,6 +182,8 @@ proptest! {
         let recipe = DoubleBarrier::new(NomineeId::from_bytes([7; 16]), options);
         let is_end = |notice: &_| matches!(notice, DoubleBarrierNotice::Ended(_));
         let mut bench = Bench::new(recipe, is_end);
-        inputs.into_iter().for_each(|input| bench.feed(input));
+        for input in inputs {
+            bench.feed(input);
+        }
     }
 }

@@ -16,4 +16,5 @@ mod laws;
 mod search;
 mod server;
 mod single;
+mod step;
 mod world;

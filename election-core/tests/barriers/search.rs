@@ -5,7 +5,8 @@ use core::hash::{Hash as _, Hasher as _};
 use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
 use std::io::Write as _;
 
-use super::world::{Step, World};
+use super::step::Step;
+use super::world::World;
 
 /// More states than these are a machine that never comes to rest.
 const LIMIT: usize = 3_000_000;

@@ -122,7 +122,7 @@ fn change(part: &Part<'_>, session: SessionId) -> Change {
             let name = Name::of(place);
             Change::Create(name, name.is_entry().then_some(session))
         }
-        other => panic!("no barrier asks for {other:?}"),
+        other @ Part::Delete(_) => panic!("no barrier asks for {other:?}"),
     }
 }
 

@@ -5,7 +5,8 @@ use election_core::Token;
 
 use super::search::explore;
 use super::server::{Name, Tree, Znode};
-use super::world::{Budget, World};
+use super::step::Budget;
+use super::world::World;
 
 const NO_FAULTS: Budget = Budget {
     losses: 0,

@@ -8,46 +8,7 @@ use election_core::{
 use super::client::{Client, Link, Machine, Told, Wish};
 use super::laws::Laws;
 use super::server::{Answer, Name, Request, Server, Tree, Znode};
-
-/// How many faults a run may still contain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Budget {
-    pub losses: u8,
-    pub expiries: u8,
-    /// Processes that are killed.
-    pub crashes: u8,
-    pub withdrawals: u8,
-    pub deadlines: u8,
-    /// Entries that an operator deletes.
-    pub deletions: u8,
-    pub lost_watches: u8,
-    pub looks: u8,
-    pub throttles: u8,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    Connect(usize),
-    Execute(usize),
-    /// The client's server applies the next commit.
-    Apply(usize),
-    /// One that is inside leaves.
-    Leave(usize),
-    BeginAgain(usize),
-    LearnExpiry(usize),
-    /// The session of a killed process expires.
-    Bury(usize),
-    Look(usize),
-    ApplyInDoubt(usize),
-    Disconnect(usize),
-    Expire(usize),
-    Kill(usize),
-    Withdraw(usize),
-    Deadline(usize),
-    LoseWatch(usize, usize),
-    Throttle(usize),
-    OperatorDeletes(Name),
-}
+use super::step::{Budget, Step};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct World {
@@ -135,7 +96,7 @@ impl World {
                 if !client.session_lives && client.request.is_none() {
                     steps.push(Step::LearnExpiry(i));
                 }
-                if self.needs_look(client) {
+                if needs_look(client) {
                     steps.push(Step::Look(i));
                 }
             }
@@ -168,14 +129,6 @@ impl World {
         }
     }
 
-    fn needs_look(&self, client: &Client) -> bool {
-        use election_core::Recipe as _;
-        match &client.machine {
-            Machine::Barrier(barrier) => barrier.waits_for_look(),
-            Machine::Double(double) => double.waits_for_look(),
-        }
-    }
-
     pub fn is_calm(&self, step: Step) -> bool {
         match step {
             Step::Connect(_)
@@ -185,7 +138,7 @@ impl World {
             | Step::BeginAgain(_)
             | Step::LearnExpiry(_)
             | Step::Bury(_) => true,
-            Step::Look(i) => self.needs_look(&self.clients[i]),
+            Step::Look(i) => needs_look(&self.clients[i]),
             _ => false,
         }
     }
@@ -213,7 +166,7 @@ impl World {
             Step::LearnExpiry(i) => self.learn_expiry(i),
             Step::Bury(i) => self.expire(i),
             Step::Look(i) => {
-                if !self.needs_look(&self.clients[i]) {
+                if !needs_look(&self.clients[i]) {
                     self.budget.looks -= 1;
                 }
                 self.tell(i, |client| client.feed(Event::Look));
@@ -416,4 +369,12 @@ pub const fn is_inside(told: Told) -> bool {
 /// Whether it is told by this that all have left.
 pub const fn is_left(told: Told) -> bool {
     matches!(told, Told::Double(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Left)))
+}
+
+fn needs_look(client: &Client) -> bool {
+    use election_core::Recipe as _;
+    match &client.machine {
+        Machine::Barrier(barrier) => barrier.waits_for_look(),
+        Machine::Double(double) => double.waits_for_look(),
+    }
 }

@@ -1,0 +1,43 @@
+//! What may happen next, and how often it may go wrong.
+
+use super::server::Name;
+
+/// How many faults a run may still contain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    pub losses: u8,
+    pub expiries: u8,
+    /// Processes that are killed.
+    pub crashes: u8,
+    pub withdrawals: u8,
+    pub deadlines: u8,
+    /// Entries that an operator deletes.
+    pub deletions: u8,
+    pub lost_watches: u8,
+    pub looks: u8,
+    pub throttles: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    Connect(usize),
+    Execute(usize),
+    /// The client's server applies the next commit.
+    Apply(usize),
+    /// One that is inside leaves.
+    Leave(usize),
+    BeginAgain(usize),
+    LearnExpiry(usize),
+    /// The session of a killed process expires.
+    Bury(usize),
+    Look(usize),
+    ApplyInDoubt(usize),
+    Disconnect(usize),
+    Expire(usize),
+    Kill(usize),
+    Withdraw(usize),
+    Deadline(usize),
+    LoseWatch(usize, usize),
+    Throttle(usize),
+    OperatorDeletes(Name),
+}
