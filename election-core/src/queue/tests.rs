@@ -145,6 +145,21 @@ fn an_empty_queue_is_watched_by_a_second_list() {
     assert_eq!(script.ended(), Some(&TakerEnd::Empty));
 }
 
+#[test]
+fn a_claim_that_an_operator_has_deleted_is_lost_and_its_item_is_left() {
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
+    script.list(&["queue-0000000007"]);
+    assert!(script.asked.starts_with("Multi"), "{}", script.asked);
+    script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+    assert_eq!(script.asked, "read queue-0000000007");
+    script.read(b"seven");
+    assert!(matches!(script.notice, Some(TakerNotice::Claimed(_))));
+    let ticket = script.taker.finish().command.map(|command| command.ticket);
+    script.ticket = ticket;
+    script.answer(Err(Failure::Aborted { part: 0, code: -101 }));
+    assert_eq!(script.ended(), Some(&TakerEnd::ClaimLost));
+}
+
 /// It blocks the queue for this client, visibly: passing over it would lose it from sight.
 #[test]
 fn an_item_that_is_too_large_is_told_of() {

@@ -36,7 +36,7 @@ impl Claimed {
     /// Deletes the item and the claim, in one transaction. Where the reply is lost it is found out what
     /// has become of it.
     ///
-    /// Cancel safe: it goes on in the background.
+    /// Cancel safe: once it was polled it goes on in the background; before, the item is given back.
     ///
     /// # Errors
     ///
