@@ -62,3 +62,7 @@ struct LockPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/shared-lock.md")]
 struct SharedLockPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/semaphore.md")]
+struct SemaphorePage;

@@ -161,6 +161,14 @@ fn two_settled_for_one_throttled() {
     explore("settled: 2 for 1, 2 throttled, 1 look, 1 withdrawal", settled(2, 1, budget));
 }
 
+/// The turn may come back before the znode of the permit is gone.
+#[test]
+fn two_settled_for_one_a_deletion_throttled() {
+    let budget = Budget { throttles: 2, deletions: 1, ..NONE };
+    let world = settled(2, 1, budget);
+    explore("settled: 2 for 1, 2 throttled, 1 deletion", world);
+}
+
 #[test]
 fn one_beside_a_foreign_child() {
     let budget = Budget { deletions: 1, losses: 1, ..NONE };

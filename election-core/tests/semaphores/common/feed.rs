@@ -88,6 +88,8 @@ impl World {
             }
             LockNotice::Ended(end) => {
                 client.has_ended = true;
+                let session = client.session.unwrap_or_default();
+                let left = self.newest().owned_by(session).next().cloned();
                 let is_tried = self.impatient.contains(&index);
                 match end {
                     LockEnd::Failed(failure) => self.fault(format!("{index}: failed: {failure}")),
@@ -95,6 +97,9 @@ impl World {
                         self.fault(format!("{index}: gave up, and was to wait"));
                     }
                     _ => {}
+                }
+                if let (Some(left), false) = (left, matches!(end, LockEnd::Failed(_))) {
+                    self.fault(format!("{index}: is told its end, and {} is left", left.name));
                 }
             }
             _ => {}
