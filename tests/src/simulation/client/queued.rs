@@ -57,6 +57,7 @@ pub(super) const fn notice_of(notice: LockNotice) -> Notice {
         LockNotice::WaitingUnwatched => Notice::FollowingUnwatched,
         LockNotice::WaitingForPersistent => Notice::FollowingPersistent,
         LockNotice::Obstructed(obstacle) => Notice::Obstructed(obstacle),
+        LockNotice::ForeignChild => Notice::ForeignChild,
         LockNotice::Acquired(token) => Notice::Elected(token),
         LockNotice::Suspended => Notice::Suspended,
         LockNotice::Resumed(token) => Notice::Resumed(token),
@@ -79,6 +80,7 @@ const fn error_of(failure: LockFailure) -> NominationError {
     match failure {
         LockFailure::NoNode => NominationError::NoElectionNode,
         LockFailure::SequenceExhausted => NominationError::SequenceExhausted,
+        LockFailure::Concluded => NominationError::Concluded,
         LockFailure::UnexpectedName => NominationError::UnexpectedName,
         LockFailure::Rejected(code) => NominationError::Rejected(code),
         LockFailure::UnreadableReply => NominationError::UnreadableReply,
