@@ -11,14 +11,14 @@ mod lock;
 mod run;
 mod semaphore;
 mod server;
+mod servers;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests;
 mod tls;
 mod values;
 
-use clap::{Args, Parser};
-use election_tokio::{Client, ClientBuilder};
+use clap::Parser;
 
 pub(crate) use command::CommandArgs;
 pub(crate) use demo::DemoArgs;
@@ -30,11 +30,10 @@ pub(crate) use lock::{LockArgs, PatienceArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
+pub(crate) use servers::ServersArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
 
-use crate::failure::Failure;
-use crate::identity::IdentityArgs;
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 
 const TRY_HELP: &str = "\
@@ -79,23 +78,4 @@ pub(crate) enum Subcommand {
     List(ListArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
-}
-
-const SERVERS_HELP: &str = "The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT]";
-
-#[derive(Debug, Args)]
-pub(crate) struct ServersArgs {
-    #[arg(long, help = SERVERS_HELP)]
-    pub(crate) servers: Servers,
-    #[command(flatten)]
-    pub(crate) tls: TlsArgs,
-    #[command(flatten)]
-    pub(crate) identity: IdentityArgs,
-}
-
-impl ServersArgs {
-    /// A client of the servers.
-    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
-        self.identity.apply(self.tls.apply(Client::builder(self.servers.connect_string())))
-    }
 }

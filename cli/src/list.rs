@@ -13,6 +13,7 @@ use crate::args::{ListArgs, Reading};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{connection, console};
+use contest::show;
 use lookup::Lookup;
 
 /// Prints the contenders in their order.
@@ -23,7 +24,7 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let builder = args.servers.client()?;
     let client = connection::connect(builder, &args.servers.servers, timeout).await?;
     let lookup = Lookup { client: &client, path, timeout };
-    let shown = lookup.show(args.reading(), args.json).await?;
+    let shown = show(&lookup, args.reading(), args.json).await?;
     if shown == 0 {
         let contender = match args.reading() {
             Reading::Election => "candidate stands",

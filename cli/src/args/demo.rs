@@ -3,7 +3,8 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{SERVERS_HELP, Servers, SessionTimeout, TlsArgs};
+use super::servers::SERVERS_HELP;
+use super::{Servers, SessionTimeout, TlsArgs};
 
 const DEMO_HELP: &str = "\
 Examples:

@@ -3,12 +3,12 @@
 use election_tokio::format::Child;
 use election_tokio::{Access, Sequence};
 
-use super::kind::{LEASES, LOCKS};
+use super::kind::{LEASES, LOCKS, recognised};
 use super::lookup::Lookup;
 use super::queue::{Contender, Queue};
 use super::row::{Behind, Role, Row, blocks};
-use super::table::Listing;
-use crate::args::{FormatName, Kind};
+use super::table::{ELECTION, LOCK, Listing, SEMAPHORE};
+use crate::args::{FormatName, Kind, Reading};
 use crate::failure::Failure;
 
 /// The children of a node, in the order in which they are shown.
@@ -41,8 +41,39 @@ impl Children {
     }
 }
 
+/// Shows the znodes, and tells how many there were. The data of one is kept at a time: others decide
+/// how much they write.
+pub(super) async fn show(
+    lookup: &Lookup<'_>,
+    reading: Reading,
+    json: bool,
+) -> Result<usize, Failure> {
+    let names = lookup.names("").await?;
+    let format = match reading {
+        Reading::Election => FormatName::CuratorLatch,
+        Reading::As(format) => format,
+        // Of nothing, any will do.
+        Reading::Recognised => recognised(&names).unwrap_or(FormatName::CuratorLatch),
+    };
+    let columns = match format.kind() {
+        Kind::Election => ELECTION,
+        Kind::Lock => LOCK,
+        Kind::Semaphore => SEMAPHORE,
+    };
+    let listing = if json {
+        Listing::Json { shown: 0 }
+    } else {
+        let title = format!("{}, in the format {format}", format.kind());
+        Listing::table((reading != Reading::Election).then_some(title), columns)
+    };
+    match format.kind() {
+        Kind::Election | Kind::Lock => show_queue(lookup, names, format, listing).await,
+        Kind::Semaphore => show_semaphore(lookup, listing).await,
+    }
+}
+
 /// Shows an election, or a lock.
-pub(super) async fn show_queue(
+async fn show_queue(
     lookup: &Lookup<'_>,
     names: Vec<String>,
     format: FormatName,
@@ -82,10 +113,7 @@ fn behind_at(place: usize, shown: &[String]) -> Option<Behind> {
 
 /// Shows the permits, and then the contenders that wait for one. There is at most one with its turn, which
 /// takes a permit: its znode is the last of the permits', and held once there is room for it.
-pub(super) async fn show_semaphore(
-    lookup: &Lookup<'_>,
-    mut listing: Listing,
-) -> Result<usize, Failure> {
+async fn show_semaphore(lookup: &Lookup<'_>, mut listing: Listing) -> Result<usize, Failure> {
     // In this order: a contender lets go of its turn when it has its permit.
     let turns = Below::read(lookup, LOCKS, FormatName::CuratorLock).await?;
     let permits = Below::read(lookup, LEASES, FormatName::CuratorSemaphore).await?;

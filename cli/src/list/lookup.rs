@@ -5,10 +5,6 @@ use core::time::Duration;
 
 use election_tokio::{Bytes, Client, Error, Stat};
 
-use super::contest::{show_queue, show_semaphore};
-use super::kind::recognised;
-use super::table::{ELECTION, LOCK, Listing, SEMAPHORE};
-use crate::args::{FormatName, Kind, Reading};
 use crate::failure::Failure;
 
 /// Reads below a path, and waits for each answer so long at most.
@@ -19,33 +15,6 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// Shows the znodes, and tells how many there were. The data of one is kept at a time: others decide
-    /// how much they write.
-    pub(super) async fn show(&self, reading: Reading, json: bool) -> Result<usize, Failure> {
-        let names = self.names("").await?;
-        let format = match reading {
-            Reading::Election => FormatName::CuratorLatch,
-            Reading::As(format) => format,
-            // Of nothing, any will do.
-            Reading::Recognised => recognised(&names).unwrap_or(FormatName::CuratorLatch),
-        };
-        let columns = match format.kind() {
-            Kind::Election => ELECTION,
-            Kind::Lock => LOCK,
-            Kind::Semaphore => SEMAPHORE,
-        };
-        let listing = if json {
-            Listing::Json { shown: 0 }
-        } else {
-            let title = format!("{}, in the format {format}", format.kind());
-            Listing::table((reading != Reading::Election).then_some(title), columns)
-        };
-        match format.kind() {
-            Kind::Election | Kind::Lock => show_queue(self, names, format, listing).await,
-            Kind::Semaphore => show_semaphore(self, listing).await,
-        }
-    }
-
     /// The names below a child, or, where that has no name, below the path itself; of a node that does not
     /// exist, none.
     pub(super) async fn names(&self, child: &str) -> Result<Vec<String>, Failure> {

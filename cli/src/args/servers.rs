@@ -1,0 +1,27 @@
+//! How the servers are reached.
+
+use clap::Args;
+use election_tokio::{Client, ClientBuilder};
+
+use super::{Servers, TlsArgs};
+use crate::failure::Failure;
+use crate::identity::IdentityArgs;
+
+pub(super) const SERVERS_HELP: &str = "The ZooKeeper servers: HOST:PORT[,HOST:PORT...][/CHROOT]";
+
+#[derive(Debug, Args)]
+pub(crate) struct ServersArgs {
+    #[arg(long, help = SERVERS_HELP)]
+    pub(crate) servers: Servers,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+}
+
+impl ServersArgs {
+    /// A client of the servers.
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+        self.identity.apply(self.tls.apply(Client::builder(self.servers.connect_string())))
+    }
+}
