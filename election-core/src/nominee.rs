@@ -17,6 +17,7 @@ mod link;
 mod request;
 mod stage;
 mod standing;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod unnamed;

@@ -350,7 +350,7 @@ impl Entry {
             Self::CreateHome(mode) => home.create_itself(*mode),
             Self::CreateElectionNode => (Request::CreateElectionNode, Op::CreateNode),
             Self::Barrier => (Request::Barrier, Op::Barrier),
-            Self::Search => (Request::Search, home.list(Watch::None)),
+            Self::Search | Self::SearchBelow(_) => (Request::Search, home.list(Watch::None)),
             // Read with a watch: if it is ours, it is verified and watched by that.
             Self::Suspect(Suspect::Found { name }) => {
                 (Request::ReadFound, home.read(name.as_str(), Watch::Own))
@@ -359,7 +359,6 @@ impl Entry {
                 home.delete_ghost(name, *version)
             }
             Self::Unnamed(name) => home.inspect(name),
-            Self::SearchBelow(_) => (Request::Search, home.list(Watch::None)),
             Self::Obstructed => return None,
         })
     }

@@ -1,10 +1,11 @@
 //! The own znode's place in the queue, and its watch.
 
-use super::foreign::{ForeignChild, ForeignWatch, Others, TombstoneWatch};
+use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::stage::{
     Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,
     OwnWatch, Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
 };
+use super::survey::Survey;
 use super::{Nominee, Patience, Rule, is_owned, mismatch};
 use crate::children::Children;
 use crate::command::ExpectedVersion;
@@ -12,7 +13,7 @@ use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
 use crate::name::ChildName;
 use crate::outcome::{Cause, Notice};
-use crate::place::{Place, Remaining, place};
+use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -90,41 +91,18 @@ impl Nominee {
     }
 
     fn take_place(&mut self, children: Children<'_>) -> Option<Notice> {
+        let (id, contest) = (self.id, self.contest);
         let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
-        let passed = standing.passed().and_then(ChildName::new);
-        let passed = passed.as_ref().map(ChildName::as_str);
+        let Survey { found, ghost, others } = standing.survey(contest, id, children);
         let Standing { own, position, look, .. } = standing;
         *look = Look::NotDue;
-        let (id, contest) = (self.id, self.contest);
-        let (name, sequence) = (own.as_str(), own.sequence());
-        let all = children.index();
-        let rival = |name: &str| contest.rival(name);
-        let mut ghost: Option<&str> = None;
-        let mut others = Others::default();
-        let names =
-            children.around((name, sequence), (contest.format, id), rival).inspect(|found| {
-                if all.is_none() {
-                    others.take_in(contest, passed, found);
-                }
-                // Always the same one of several, in whatever order they come.
-                let is_ghost = *found != name && contest.format.owns(id, found);
-                if is_ghost && ghost.is_none_or(|known| *found < known) {
-                    ghost = Some(found);
-                }
-            });
-        let found = place(name, sequence, names, rival);
         if let (Some(name), Place::Free | Place::Blocked { .. }) =
             (ghost.and_then(ChildName::new), found)
         {
             *position = Position::Haunted(Suspect::Found { name });
             return None;
-        }
-        let is_near =
-            matches!(found, Place::Free | Place::Blocked { remaining: Remaining::Last, .. });
-        if let Some(index) = all.filter(|_| is_near) {
-            Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
         }
         if others.is_over && found != Place::Missing {
             return Some(self.conclude());
@@ -134,9 +112,7 @@ impl Nominee {
             Place::Free => match others.next {
                 None => {
                     *position = Position::First;
-                    if others.first.is_none() {
-                        self.foreign = None;
-                    }
+                    self.foreign = self.foreign.take().filter(|_| others.first.is_some());
                     self.lead()
                 }
                 Some(name) => {
@@ -159,7 +135,10 @@ impl Nominee {
                             }
                             _ => *position = Position::Behind(next),
                         }
-                        is_near.then(|| self.report_foreign(others.first)).flatten()
+                        match remaining {
+                            Remaining::Last => self.report_foreign(others.first),
+                            Remaining::More => None,
+                        }
                     }
                     Err(obstacle) => {
                         *position = Position::Obstructed(obstacle);

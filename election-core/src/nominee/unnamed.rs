@@ -90,15 +90,12 @@ impl Nominee {
         let is_new = |token| self.newest.is_none_or(|newest| newest < token);
         match result {
             Ok(Reply::Exists(stat)) if is_owned(stat, session) && is_new(stat.token) => {
-                match self.contest.format.parse(name.as_str()) {
-                    Ok(own) => {
-                        self.adopt(own, OwnWatch::Unset { token: stat.token }, intent);
-                        None
-                    }
-                    Err(_) => {
-                        let error = NominationError::SequenceExhausted;
-                        Some(self.fail_owing(error, Cleanup::DeleteFound(name)))
-                    }
+                if let Ok(own) = self.contest.format.parse(name.as_str()) {
+                    self.adopt(own, OwnWatch::Unset { token: stat.token }, intent);
+                    None
+                } else {
+                    let error = NominationError::SequenceExhausted;
+                    Some(self.fail_owing(error, Cleanup::DeleteFound(name)))
                 }
             }
             Ok(Reply::Exists(stat)) if is_owned(stat, session) => {

@@ -227,8 +227,9 @@ impl World {
     fn check_herd(&self) -> Result<(), String> {
         for znode in &self.server.tip.znodes {
             let follows = |client: &&Client| {
-                !client.has_had(znode.owner)
-                    && !(client.kind() == Kind::Read && znode.name.kind != Kind::Read)
+                let is_meant = client.kind() == Kind::Read && znode.name.kind != Kind::Read;
+                !is_meant
+                    && !client.has_had(znode.owner)
                     && self.stands(client)
                     && client.watchers.iter().any(|watcher| watcher.name == znode.name)
             };
