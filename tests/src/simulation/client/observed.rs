@@ -258,6 +258,8 @@ impl Seen {
             }
             _ => {}
         }
-        observed.push(Observed::Notice { nominee: contender, notice: notice_of(notice) });
+        if let Some(notice) = notice_of(notice) {
+            observed.push(Observed::Notice { nominee: contender, notice });
+        }
     }
 }

@@ -50,9 +50,9 @@ pub(super) const fn role_at_semaphore(state: SemaphoreState<'_>) -> Role<'_> {
     }
 }
 
-/// What a contender tells, in the terms of a nominee.
-pub(super) const fn notice_of(notice: LockNotice) -> Notice {
-    match notice {
+/// What a contender tells, in the terms of a nominee, if it is something that a nominee can tell.
+pub(super) const fn notice_of(notice: LockNotice) -> Option<Notice> {
+    Some(match notice {
         LockNotice::Waiting => Notice::Following,
         LockNotice::WaitingUnwatched => Notice::FollowingUnwatched,
         LockNotice::WaitingForPersistent => Notice::FollowingPersistent,
@@ -64,7 +64,10 @@ pub(super) const fn notice_of(notice: LockNotice) -> Notice {
         LockNotice::Lost(cause) => Notice::Lost(cause),
         LockNotice::PlaceLost(cause) => Notice::CandidateLost(cause),
         LockNotice::Ended(end) => Notice::Ended(end_of(end)),
-    }
+        LockNotice::RevokeRequested | LockNotice::Downgraded | LockNotice::NotDowngraded(_) => {
+            return None;
+        }
+    })
 }
 
 const fn end_of(end: LockEnd) -> End {
