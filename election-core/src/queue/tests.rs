@@ -145,6 +145,19 @@ fn an_empty_queue_is_watched_by_a_second_list() {
     assert_eq!(script.ended(), Some(&TakerEnd::Empty));
 }
 
+/// What it has skipped may be there.
+#[test]
+fn a_taker_that_came_too_late_lists_again_before_it_gives_up() {
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Take, WhenEmpty::GiveUp);
+    script.list(&["queue-0000000007", "queue-0000000008"]);
+    while script.asked.starts_with("read") {
+        script.answer(Err(Failure::NoNode));
+    }
+    assert_eq!((script.asked.as_str(), script.ended()), ("list", None));
+    script.list(&[]);
+    assert_eq!(script.ended(), Some(&TakerEnd::Empty));
+}
+
 #[test]
 fn a_claim_that_an_operator_has_deleted_is_lost_and_its_item_is_left() {
     let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
