@@ -140,9 +140,13 @@ impl Contender {
     }
 
     fn order(&mut self, order: &str) -> io::Result<()> {
-        match &mut self.orders {
-            Some(orders) => orders.write_all(order.as_bytes()),
-            None => Ok(()),
+        let Some(orders) = &mut self.orders else {
+            return Ok(());
+        };
+        match orders.write_all(order.as_bytes()) {
+            // It has ended, and what it said before is still to be heard.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
         }
     }
 

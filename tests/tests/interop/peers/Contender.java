@@ -303,16 +303,14 @@ public final class Contender {
     private final CuratorFramework client;
     private final InterProcessLock exclusive;
     private final InterProcessLock shared;
+    private final boolean isRevocable;
     private InterProcessLock asked;
 
     Mutexes(CuratorFramework client, String path, String recipe) {
       this.client = client;
+      isRevocable = recipe.equals("revocable_mutex");
       if (recipe.endsWith("mutex")) {
-        InterProcessMutex mutex = new InterProcessMutex(client, path);
-        if (recipe.equals("revocable_mutex")) {
-          mutex.makeRevocable(asked -> say("asked", ""));
-        }
-        exclusive = mutex;
+        exclusive = new InterProcessMutex(client, path);
         shared = null;
       } else {
         InterProcessReadWriteLock lock = new InterProcessReadWriteLock(client, path);
@@ -324,6 +322,10 @@ public final class Contender {
     @Override
     void acquire(String access) throws Exception {
       asked = access.equals("shared") ? shared : exclusive;
+      if (isRevocable) {
+        // For each time anew: a release takes it back.
+        ((InterProcessMutex) exclusive).makeRevocable(ignored -> say("asked", ""));
+      }
       asked.acquire();
     }
 
@@ -405,7 +407,8 @@ public final class Contender {
           event -> {
             switch (event) {
               case ELECTED_COMPLETE -> holds();
-              case FAILED -> fails(new IllegalStateException("LeaderElectionSupport has failed"));
+              // So it does where a candidate goes between its list and its look at each of them.
+              case FAILED -> loses("FAILED");
               default -> {}
             }
           });
