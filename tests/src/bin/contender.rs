@@ -4,13 +4,15 @@
 //! `contender SERVERS PATH NAME SESSION_TIMEOUT_MS RECIPE FORMAT`, where the recipe is `election`,
 //! `lock` or `read_write_lock` and the format is called as the function of `Format` that makes it; or
 //! `semaphore` and the number of permits. On standard input, `ask exclusive` and `ask shared` make it
-//! join the queue, and `release` lets go. The end of standard input ends the session and the process.
+//! join the queue, `release` lets go, `downgrade` makes a writer a reader, and `revoke` asks the holders
+//! to let go. The end of standard input ends the session and the process.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders and report the
 //! same.
 
 use core::future::Future;
 use core::num::NonZeroU32;
+use core::pin::pin;
 use core::time::Duration;
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ type Failure = Box<dyn core::error::Error>;
 enum Order {
     Ask(Access),
     Release,
+    Revoke,
+    Downgrade,
 }
 
 enum Recipe {
@@ -72,7 +76,9 @@ async fn contend() -> Result<(), Failure> {
             (Order::Ask(_), Recipe::Semaphore(permits)) => {
                 place.take_permit(*permits, &mut orders).await?;
             }
-            (Order::Release, _) => return Err("nothing to release".into()),
+            (Order::Release | Order::Revoke | Order::Downgrade, _) => {
+                return Err("it was not told to ask".into());
+            }
         }
     }
     place.client.close().await?;
@@ -150,11 +156,41 @@ trait Hold {
 
 impl Hold for Lock {
     async fn hold(self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Result<(), Failure> {
-        let guard = tokio::select! {
-            guard = self.lock() => guard?,
-            _ = orders.recv() => return Ok(()),
+        let mut acquired = pin!(self.lock());
+        let mut guard = loop {
+            tokio::select! {
+                guard = &mut acquired => break guard?,
+                order = orders.recv() => match order {
+                    Some(Order::Revoke) => drop(self.request_revoke_of_holders().await?),
+                    _ => return Ok(()),
+                },
+            }
         };
-        tell(guard.is_valid(), guard.lost(), orders).await;
+        if guard.is_valid() {
+            say(&Report::Holds(now()));
+        }
+        let mut was_asked = false;
+        loop {
+            tokio::select! {
+                reason = guard.lost() => {
+                    say(&Report::Loses(now(), reason.to_string()));
+                    break;
+                }
+                Ok(()) = guard.revoke_requested(), if !was_asked => {
+                    was_asked = true;
+                    say(&Report::Asked(now()));
+                }
+                order = orders.recv() => {
+                    if let Some(Order::Downgrade) = order {
+                        say(&Report::Downgrades(now()));
+                        guard = guard.downgrade().await?;
+                    } else {
+                        say(&Report::Releases(now()));
+                        break;
+                    }
+                }
+            }
+        }
         guard.release().await?;
         Ok(())
     }
@@ -196,6 +232,8 @@ fn orders() -> mpsc::UnboundedReceiver<Order> {
                 Ok("ask exclusive") => Order::Ask(Access::Exclusive),
                 Ok("ask shared") => Order::Ask(Access::Shared),
                 Ok("release") => Order::Release,
+                Ok("revoke") => Order::Revoke,
+                Ok("downgrade") => Order::Downgrade,
                 Ok(_) | Err(_) => return,
             };
             if sender.send(order).is_err() {

@@ -13,6 +13,10 @@ pub enum Report {
     Holds(Duration),
     /// It is about to let go. The clock was read before that.
     Releases(Duration),
+    /// It was asked to let go of what it holds.
+    Asked(Duration),
+    /// It is about to go on as a reader. The clock was read before that.
+    Downgrades(Duration),
     /// It cannot be sure any more that it holds anything.
     Loses(Duration, String),
     /// It cannot go on, and ends.
@@ -25,6 +29,8 @@ impl fmt::Display for Report {
             Self::Ready(at) => ("ready", at, ""),
             Self::Holds(at) => ("holds", at, ""),
             Self::Releases(at) => ("releases", at, ""),
+            Self::Asked(at) => ("asked", at, ""),
+            Self::Downgrades(at) => ("downgrades", at, ""),
             Self::Loses(at, reason) => ("loses", at, reason.as_str()),
             Self::Fails(at, reason) => ("fails", at, reason.as_str()),
         };
@@ -54,6 +60,8 @@ fn read(line: &str) -> Option<Report> {
         "ready" => Report::Ready(at),
         "holds" => Report::Holds(at),
         "releases" => Report::Releases(at),
+        "asked" => Report::Asked(at),
+        "downgrades" => Report::Downgrades(at),
         "loses" => Report::Loses(at, reason.to_owned()),
         "fails" => Report::Fails(at, reason.to_owned()),
         _ => return None,
@@ -71,6 +79,8 @@ mod tests {
             Report::Ready(at),
             Report::Holds(at),
             Report::Releases(at),
+            Report::Asked(at),
+            Report::Downgrades(at),
             Report::Loses(at, "the session expired".into()),
             Report::Fails(at, "no server".into()),
         ];

@@ -48,6 +48,8 @@ pub(super) struct Contender {
     pub(super) name: String,
     pub(super) state: State,
     pub(super) started: Duration,
+    /// Whether it was asked to let go, since it holds.
+    pub(super) was_asked: bool,
     /// What it is to ask for at first; anything, if none.
     pub(super) first: Option<Access>,
     child: Child,
@@ -96,7 +98,18 @@ impl Contender {
             }),
         ];
         let state = State::Starting;
-        Ok(Self { program, name, state, started, first: None, child, orders, errors, listeners })
+        Ok(Self {
+            program,
+            name,
+            state,
+            started,
+            was_asked: false,
+            first: None,
+            child,
+            orders,
+            errors,
+            listeners,
+        })
     }
 
     /// Tells it to join the queue.
@@ -116,10 +129,24 @@ impl Contender {
         self.order("release\n")
     }
 
+    /// Tells it to ask the holders to let go.
+    pub(super) fn revoke(&mut self) -> io::Result<()> {
+        self.order("revoke\n")
+    }
+
+    /// Tells it to go on as a reader.
+    pub(super) fn downgrade(&mut self) -> io::Result<()> {
+        self.order("downgrade\n")
+    }
+
     fn order(&mut self, order: &str) -> io::Result<()> {
-        match &mut self.orders {
-            Some(orders) => orders.write_all(order.as_bytes()),
-            None => Ok(()),
+        let Some(orders) = &mut self.orders else {
+            return Ok(());
+        };
+        match orders.write_all(order.as_bytes()) {
+            // It has ended, and what it said before is still to be heard.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
         }
     }
 

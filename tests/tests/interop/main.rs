@@ -27,6 +27,8 @@ use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
 on_both_servers! {
     #[test]
     curator,
+    holders_are_asked_to_let_go,
+    writers_become_readers,
     zookeepers_own,
     kazoo,
     go;
@@ -46,6 +48,71 @@ fn kazoo(server: ServerKind) -> TestResult {
 
 fn go(server: ServerKind) -> TestResult {
     contend(server, pairs::GO)
+}
+
+/// Whichever library asks, and whichever holds.
+fn holders_are_asked_to_let_go(server: ServerKind) -> TestResult {
+    let pair = pairs::REVOCABLE;
+    let relay = undisturbed(server, pair, |relay| {
+        let mut holder = relay.join(pair.peer, Access::Exclusive)?;
+        relay.wait_until_held_by(holder)?;
+        let mut asker = relay.join(pair.ours, Access::Exclusive)?;
+        for _ in 0..4 {
+            relay.wait_for_znodes(2)?;
+            relay.stays_as_it_is()?;
+            relay.revoke(asker)?;
+            relay.wait_until_asked(holder)?;
+            // It is for the holder to consent.
+            relay.stays_as_it_is()?;
+            relay.release(holder)?;
+            relay.wait_until_held_by(asker)?;
+            (holder, asker) = (asker, holder);
+        }
+        Ok(())
+    })?;
+    relay.finish()
+}
+
+/// A writer of either library becomes a reader: a writer behind it goes on to wait, a reader does not.
+fn writers_become_readers(server: ServerKind) -> TestResult {
+    let pair = pairs::WITH_DOWNGRADE;
+    let mut roles = vec![(pair.ours, pair.peer)];
+    // Before 5.5.0, Curator's reader had a number behind the writers that wait (CURATOR-621).
+    if programs::is_another_curator() {
+        roles.push((pair.peer, pair.ours));
+    }
+    for (one, other) in roles {
+        let relay = undisturbed(server, pair, |relay| {
+            let first = relay.join(one, Access::Exclusive)?;
+            relay.wait_until_held_by(first)?;
+            let reader = relay.join(other, Access::Shared)?;
+            relay.wait_for_znodes(2)?;
+            let writer = relay.join(other, Access::Exclusive)?;
+            relay.wait_for_znodes(3)?;
+            relay.stays_as_it_is()?;
+            relay.downgrade(first)?;
+            relay.wait_until_held_by(reader)?;
+            relay.stays_as_it_is()?;
+            relay.kill(reader)?;
+            relay.wait_for_znodes(2)?;
+            relay.stays_as_it_is()?;
+            relay.kill(first)?;
+            relay.wait_until_held_by(writer)
+        })?;
+        relay.finish()?;
+        let relay = undisturbed(server, pair, |relay| {
+            let first = relay.join(one, Access::Exclusive)?;
+            relay.wait_until_held_by(first)?;
+            let writer = relay.join(other, Access::Exclusive)?;
+            relay.wait_for_znodes(2)?;
+            relay.downgrade(first)?;
+            relay.stays_as_it_is()?;
+            relay.release(first)?;
+            relay.wait_until_held_by(writer)
+        })?;
+        relay.finish()?;
+    }
+    Ok(())
 }
 
 /// All pairs at once: most of the time they wait for the end of sessions.

@@ -94,3 +94,17 @@ pub(super) const KAZOO: &[Pair] = &[
 
 pub(super) const GO: &[Pair] =
     &[Pair::exclusive("go-zookeeper's Lock", Ours("lock", "go_zookeeper"), Go)];
+
+/// Whose holders can be asked to let go.
+pub(super) const REVOCABLE: Pair = Pair::exclusive(
+    "Curator's Revoker",
+    Ours("lock", "curator_lock"),
+    Curator("revocable_mutex", "1"),
+);
+
+/// Whose writers can go on as readers.
+pub(super) const WITH_DOWNGRADE: Pair = Pair::shared(
+    "a writer that becomes a reader, beside Curator's InterProcessReadWriteLock",
+    Ours("read_write_lock", "curator_read_write"),
+    Curator("read_write_lock", "1"),
+);

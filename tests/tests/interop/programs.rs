@@ -89,8 +89,7 @@ impl Program {
                 command
             }
             Self::Curator(recipe, permits) => {
-                let own = env::var_os("CURATOR_CLASSPATH").filter(|path| !path.is_empty());
-                let mut command = java(&own.unwrap_or_else(debians_jars))?;
+                let mut command = java(&another_curator().unwrap_or_else(debians_jars))?;
                 command.args(common).args([recipe, permits]);
                 command
             }
@@ -116,6 +115,15 @@ impl Program {
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/peers").join(name)
+}
+
+/// Whether it is not Debian's, but a later one.
+pub(super) fn is_another_curator() -> bool {
+    another_curator().is_some()
+}
+
+fn another_curator() -> Option<OsString> {
+    env::var_os("CURATOR_CLASSPATH").filter(|path| !path.is_empty())
 }
 
 fn debians_jars() -> OsString {

@@ -161,6 +161,30 @@ impl Relay {
         Ok(())
     }
 
+    /// A contender asks the holders to let go.
+    pub(super) fn revoke(&mut self, number: usize) -> TestResult {
+        if let Some(contender) = self.contenders.get_mut(&number) {
+            contender.revoke()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait_until_asked(&mut self, number: usize) -> TestResult {
+        self.wait_until(&format!("contender {number} is asked to let go"), |relay| {
+            relay.contenders.get(&number).is_some_and(|contender| contender.was_asked)
+        })
+    }
+
+    /// A writer goes on as a reader.
+    pub(super) fn downgrade(&mut self, number: usize) -> TestResult {
+        if let Some(contender) = self.contenders.get_mut(&number) {
+            contender.downgrade()?;
+        }
+        self.wait_until(&format!("contender {number} is a reader"), |relay| {
+            matches!(relay.state(number), Some(State::Holding(Access::Shared, _)))
+        })
+    }
+
     pub(super) fn replace(&mut self, number: usize) -> TestResult {
         self.kill(number)?;
         let program = self.contenders.get(&number).map(|contender| contender.program);
@@ -232,12 +256,18 @@ impl Relay {
             }
             (Report::Holds(at), State::Waiting(access)) => {
                 contender.state = State::Holding(access, at);
+                contender.was_asked = false;
                 let program = contender.program;
                 self.counts.turns += 1;
                 if self.last.is_some_and(|last| last != program) {
                     self.counts.between_libraries += 1;
                 }
                 self.last = Some(program);
+            }
+            (Report::Asked(_), State::Holding(..)) => contender.was_asked = true,
+            (Report::Downgrades(at), State::Holding(access, from)) => {
+                contender.state = State::Holding(Access::Shared, at);
+                self.ledger.record(Held { contender: name, access, from, until: at });
             }
             // Said before it was killed, and heard after.
             (Report::Holds(from), State::Killed(access, until)) => {

@@ -16,6 +16,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.WatchedEvent;
@@ -39,6 +40,16 @@ public final class Contender {
 
     /** Lets go. {@link #releases} precedes it. */
     void release() throws Exception;
+
+    /** Asks the holders to let go; what each asked one says then is "asked". */
+    default void revoke() throws Exception {
+      throw new UnsupportedOperationException();
+    }
+
+    /** Goes on as a reader. */
+    default void downgrade() throws Exception {
+      throw new UnsupportedOperationException();
+    }
 
     /** Ends the session. */
     void close() throws Exception;
@@ -99,6 +110,8 @@ public final class Contender {
       switch (words[0]) {
         case "ask" -> place.ask(words[1]);
         case "release" -> place.release();
+        case "revoke" -> place.revoke();
+        case "downgrade" -> place.downgrade();
         default -> fails(new IllegalArgumentException(order));
       }
     }
@@ -112,7 +125,7 @@ public final class Contender {
     return switch (recipe) {
       case "leader_latch" -> new Latch(client, path, name);
       case "leader_selector" -> new Selector(client, path, name);
-      case "mutex", "read_write_lock" -> new Mutexes(client, path, recipe);
+      case "mutex", "revocable_mutex", "read_write_lock" -> new Mutexes(client, path, recipe);
       case "semaphore" -> new Semaphore(client, path, permits);
       default -> throw new IllegalArgumentException(recipe);
     };
@@ -269,7 +282,7 @@ public final class Contender {
           });
     }
 
-    private void work(Work work) {
+    final void work(Work work) {
       thread.execute(
           () -> {
             try {
@@ -290,11 +303,13 @@ public final class Contender {
     private final CuratorFramework client;
     private final InterProcessLock exclusive;
     private final InterProcessLock shared;
+    private final boolean isRevocable;
     private InterProcessLock asked;
 
     Mutexes(CuratorFramework client, String path, String recipe) {
       this.client = client;
-      if (recipe.equals("mutex")) {
+      isRevocable = recipe.equals("revocable_mutex");
+      if (recipe.endsWith("mutex")) {
         exclusive = new InterProcessMutex(client, path);
         shared = null;
       } else {
@@ -307,12 +322,33 @@ public final class Contender {
     @Override
     void acquire(String access) throws Exception {
       asked = access.equals("shared") ? shared : exclusive;
+      if (isRevocable) {
+        // For each time anew: a release takes it back.
+        ((InterProcessMutex) exclusive).makeRevocable(ignored -> say("asked", ""));
+      }
       asked.acquire();
     }
 
     @Override
     void free() throws Exception {
       asked.release();
+    }
+
+    @Override
+    public void revoke() throws Exception {
+      String holder = ((InterProcessMutex) exclusive).getParticipantNodes().iterator().next();
+      Revoker.attemptRevoke(client, holder);
+    }
+
+    @Override
+    public void downgrade() {
+      work(
+          () -> {
+            say("downgrades", "");
+            shared.acquire();
+            exclusive.release();
+            asked = shared;
+          });
     }
 
     @Override
@@ -371,7 +407,8 @@ public final class Contender {
           event -> {
             switch (event) {
               case ELECTED_COMPLETE -> holds();
-              case FAILED -> fails(new IllegalStateException("LeaderElectionSupport has failed"));
+              // So it does where a candidate goes between its list and its look at each of them.
+              case FAILED -> loses("FAILED");
               default -> {}
             }
           });
