@@ -6,6 +6,8 @@
 //! contender may leave instead of waiting, and one that has lost what it held ends.
 
 mod downgrade;
+mod exchange;
+mod heeding;
 mod revocation;
 #[cfg(test)]
 mod tests;
@@ -24,8 +26,8 @@ use crate::outcome::{Notice, Role};
 use crate::policy::{ElectionNode, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
-pub use downgrade::DowngradeRefused;
-use downgrade::Exchange;
+pub use exchange::DowngradeRefused;
+use exchange::Exchange;
 use revocation::{Heard, Shown};
 pub use revocation::{REVOKE_REQUEST, is_revoke_request};
 pub use told::{GaveUp, LockEnd, LockFailure, LockNotice, LockState};

@@ -17,6 +17,7 @@ mod link;
 mod request;
 mod stage;
 mod standing;
+mod strangers;
 mod survey;
 #[cfg(test)]
 mod tests;

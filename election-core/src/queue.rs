@@ -8,10 +8,7 @@ mod tests;
 mod told;
 mod window;
 
-use heapless::String;
-
-use self::format::{CLAIM, ITEM, Key};
-use self::stage::Stage;
+use self::stage::{Stage, Target};
 use crate::command::{Output, Watch, Znode};
 use crate::event::Event;
 use crate::id::{NomineeId, SessionId};
@@ -116,15 +113,6 @@ enum Lists {
 enum Competition {
     Unnoticed,
     Noticed,
-}
-
-/// An item with the names of its znode, of its claim, and of the own child that pins it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Target {
-    key: Key,
-    name: String<ITEM, u8>,
-    claim: String<CLAIM, u8>,
-    pin: String<36, u8>,
 }
 
 impl<D, const N: usize> Taker<D, N> {

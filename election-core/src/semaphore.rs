@@ -10,6 +10,7 @@
 //! contender that has lost the mutex takes the znode of its permit back before it begins anew.
 
 mod course;
+mod proceeding;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -23,11 +24,10 @@ use crate::id::NomineeId;
 use crate::lock::{GaveUp, LockNotice, WhenBusy};
 use crate::name::CandidateName;
 use crate::nominee::{Contest, Home, Nominee, Patience, Reaction, Rule};
-use crate::outcome::Notice;
 use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Part, Ticket};
-use course::Course;
+use course::{Course, Told};
 pub use state::SemaphoreState;
 
 /// One acquisition of a permit: it contends from the start, holds a permit once it is its turn and one is
@@ -195,13 +195,6 @@ impl Semaphore {
         };
         Output { command, notice }
     }
-}
-
-/// What the two parts say.
-#[derive(Clone, Copy, Default)]
-struct Told {
-    mutex: Option<Notice>,
-    permit: Option<Notice>,
 }
 
 /// A znode of a part to be deleted that it does not wait for.

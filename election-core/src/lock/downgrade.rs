@@ -7,85 +7,18 @@
 use core::fmt::Write as _;
 
 use heapless::String;
-use thiserror::Error;
 
+use super::exchange::{
+    Answer, Answered, DowngradeRefused, Exchange, NO_NODE, Step, delete, exchange_of,
+};
 use super::{Lock, LockFailure, LockNotice};
 use crate::access::Access;
-use crate::command::{
-    Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload,
-    Watch, Znode,
-};
-use crate::event::{Event, Failure, Reply, Stat};
-use crate::format::{Downgrade, Format};
-use crate::id::SessionId;
+use crate::command::{Command, Op, Watch, Znode};
+use crate::event::{Event, Failure};
+use crate::format::Downgrade;
 use crate::name::{CAPACITY, CandidateName};
-use crate::nominee::mismatch;
-use crate::outcome::NominationError;
 use crate::recipe::{Hold, Phase, Recipe as _};
 use crate::ticket::Ticket;
-
-/// A contender cannot go on as a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[non_exhaustive]
-pub enum DowngradeRefused {
-    /// It does not hold the lock.
-    #[error("the lock is not held")]
-    NotHeld,
-    /// It is a reader, or about to become one.
-    #[error("the lock is held as a reader")]
-    AlreadyShared,
-    /// A writer of this format cannot become a reader, or there are no readers in it.
-    #[error("a holder cannot go on as a reader in {0:?}")]
-    Format(Format),
-}
-
-/// The exchange of a writer's znode for a reader's.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Exchange {
-    reader: CandidateName,
-    step: Step,
-    /// At which step the last request was sent.
-    sent: Step,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Step {
-    /// It begins once the writer is not in doubt.
-    Asked,
-    /// The transaction is in flight.
-    Commit,
-    /// It is in doubt. A barrier first: a server that lags would show the writer's znode, and the writer
-    /// would go on beside readers.
-    Barrier,
-    /// The reader's znode is looked for.
-    Find,
-    /// It was applied: the reader's znode is read, and watched.
-    Verify,
-    /// The contender leaves with the transaction in doubt. The writer's znode goes first, so that what
-    /// is in doubt can no longer be applied; then the reader's.
-    Retract,
-}
-
-/// The answer to a request of the exchange.
-#[derive(Clone, Copy)]
-pub(super) struct Answered {
-    session: SessionId,
-    ticket: Ticket,
-    answer: Answer,
-}
-
-#[derive(Clone, Copy)]
-enum Answer {
-    Committed,
-    BarrierPassed,
-    Read(Stat),
-    Deleted,
-    Failed(Failure),
-    Other(NominationError),
-}
-
-/// The error code of a znode that does not exist.
-const NO_NODE: i32 = -101;
 
 impl Lock {
     /// Lets a writer that holds go on as a reader, by a znode with its own number: those behind it that
@@ -306,39 +239,5 @@ impl Lock {
         };
         *sent = *step;
         Some(Command { ticket, op })
-    }
-}
-
-fn exchange_of<'a>(writer: &'a CandidateName, reader: &'a str) -> Op<'a> {
-    let znode = NewZnode::Named(Znode::Child(reader));
-    let create = Create { znode, mode: CreateMode::Ephemeral, data: Payload::Kept(0) };
-    Op::Multi(Multi::of([Part::Create(create), Part::Delete(delete(writer))]))
-}
-
-fn delete(znode: &CandidateName) -> Delete<'_> {
-    Delete { znode: Znode::Child(znode.as_str()), version: ExpectedVersion::Any }
-}
-
-impl Answer {
-    fn of(result: &Result<Reply<'_>, Failure>) -> Self {
-        match result {
-            Ok(Reply::Committed(_)) => Self::Committed,
-            Ok(Reply::BarrierPassed) => Self::BarrierPassed,
-            Ok(Reply::Read { stat, .. }) => Self::Read(*stat),
-            Ok(Reply::Deleted) => Self::Deleted,
-            Err(failure) => Self::Failed(*failure),
-            Ok(_) => Self::Other(mismatch(result)),
-        }
-    }
-
-    fn error(self) -> NominationError {
-        match self {
-            Self::Other(error) => error,
-            Self::Failed(Failure::Aborted { code, .. }) => NominationError::Rejected(code),
-            Self::Failed(failure) => mismatch(&Err(failure)),
-            Self::Committed | Self::BarrierPassed | Self::Read(_) | Self::Deleted => {
-                NominationError::UnexpectedReply
-            }
-        }
     }
 }

@@ -1,8 +1,6 @@
 //! Requests to let go, which are written in place of the data of a contender's znode.
 
-use super::{Lock, LockNotice};
 use crate::event::{Event, Reply};
-use crate::format::Revocation;
 use crate::id::Version;
 use crate::ticket::Ticket;
 
@@ -30,8 +28,8 @@ pub(super) enum Heard {
 /// What a read shows that may be one of the own znode.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
-    ticket: Ticket,
-    data: Heard,
+    pub(super) ticket: Ticket,
+    pub(super) data: Heard,
 }
 
 impl Shown {
@@ -42,47 +40,5 @@ impl Shown {
         let is_request = is_revoke_request(data, stat.version);
         let data = if is_request { Heard::Request(stat.version) } else { Heard::Nothing };
         Some(Self { ticket: *ticket, data })
-    }
-}
-
-impl Lock {
-    /// Whether this contender is asked to let go, by what it last read of its own znode.
-    pub fn is_revoke_requested(&self) -> bool {
-        self.heard != Heard::Nothing
-    }
-
-    /// Tells of a request once. One that comes to light with something else that is to be told is read
-    /// again: it is told by that.
-    pub(super) fn heed(
-        &mut self,
-        shown: Option<Shown>,
-        notice: Option<LockNotice>,
-    ) -> Option<LockNotice> {
-        let takes_requests = self.format().layout().revocation == Revocation::ByData;
-        if let Some(
-            LockNotice::PlaceLost(_)
-            | LockNotice::Lost(_)
-            | LockNotice::Ended(_)
-            | LockNotice::Downgraded,
-        ) = notice
-        {
-            // The own znode is another one from here on.
-            self.heard = Heard::Nothing;
-        }
-        let own =
-            shown.filter(|shown| takes_requests && self.contender.is_watched_by(shown.ticket));
-        match own {
-            None => {}
-            Some(Shown { data, .. }) if data == self.heard => {}
-            Some(Shown { data: Heard::Nothing, .. }) => self.heard = Heard::Nothing,
-            Some(Shown { data: data @ Heard::Request(_), .. }) => match notice {
-                None => {
-                    self.heard = data;
-                    return Some(LockNotice::RevokeRequested);
-                }
-                Some(_) => self.contender.read_own_again(),
-            },
-        }
-        notice
     }
 }

@@ -2,16 +2,12 @@
 
 use core::num::NonZeroU32;
 
-use super::foreign::{Others, Strangers};
 use super::home::Home;
-use super::stage::{Ahead, Behind, PredecessorWatch};
 use crate::access::Access;
 use crate::command::CreateMode;
 use crate::format::{CandidatePrefix, Format, Recovery};
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CandidateName, Sequence};
-use crate::outcome::Obstacle;
-use crate::place::Remaining;
 use crate::policy::{ElectionNode, NodeKind};
 use crate::ticket::Part;
 
@@ -68,30 +64,6 @@ impl Contest {
         self.format.rival(self.access, name)
     }
 
-    pub(super) fn behind(
-        self,
-        by: &str,
-        lowest: &str,
-        remaining: Remaining,
-        strangers: Strangers,
-    ) -> Result<Behind, Obstacle> {
-        let kept = |name| self.format.parse(name).map_err(|_| self.obstacle(name));
-        let ahead = match (remaining, strangers) {
-            (Remaining::Last, Strangers::None) => Ahead::Nobody,
-            (Remaining::Last, Strangers::Possible) => Ahead::Strangers,
-            (Remaining::More, _) => Ahead::Others { leader: kept(lowest)? },
-        };
-        Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
-    }
-
-    /// Whether the end of the predecessor is enough to lead by.
-    pub(super) const fn strangers(self, others: Others<'_>) -> Strangers {
-        match (others.first, self.format.layout().tombstone) {
-            (None, None) => Strangers::None,
-            (Some(_), _) | (_, Some(_)) => Strangers::Possible,
-        }
-    }
-
     /// How often what the contenders are below is created for one of them, or that which it is itself
     /// below: containers are reaped while they are empty, so it may be gone again before the contender is
     /// in it (CURATOR-435).
@@ -115,11 +87,6 @@ impl Contest {
                 ElectionNode::Create(NodeKind::Persistent) | ElectionNode::MustExist,
             ) => Some(CreateMode::Persistent),
         }
-    }
-
-    /// A candidate whose name cannot be kept.
-    fn obstacle(self, name: &str) -> Obstacle {
-        self.rival(name).map_or(Obstacle::OwnName, Obstacle::LongName)
     }
 
     /// Whether nothing is in the way any more once this contender, the last one, is gone.

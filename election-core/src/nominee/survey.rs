@@ -1,10 +1,11 @@
 //! What a list shows a candidate.
 
 use super::Contest;
-use super::foreign::Others;
-use super::stage::Standing;
+use super::foreign::{ForeignChild, ForeignWatch, Others, Strangers};
+use super::stage::{Ahead, Behind, Position, PredecessorWatch, Standing};
 use crate::children::Children;
 use crate::id::NomineeId;
+use crate::outcome::Obstacle;
 use crate::place::{Place, Remaining, place};
 
 /// The own place among the candidates, and what stands there besides.
@@ -47,5 +48,48 @@ impl Standing {
             Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
         }
         Survey { found, ghost, others }
+    }
+}
+
+impl Standing {
+    /// The foreign child that was looked at last, if the present list is to go on behind it.
+    pub(super) fn passed(&self) -> Option<&str> {
+        match &self.position {
+            Position::Foreign(ForeignChild { name, watch: ForeignWatch::Passed }) => {
+                Some(name.as_str())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Contest {
+    pub(super) fn behind(
+        self,
+        by: &str,
+        lowest: &str,
+        remaining: Remaining,
+        strangers: Strangers,
+    ) -> Result<Behind, Obstacle> {
+        let kept = |name| self.format.parse(name).map_err(|_| self.obstacle(name));
+        let ahead = match (remaining, strangers) {
+            (Remaining::Last, Strangers::None) => Ahead::Nobody,
+            (Remaining::Last, Strangers::Possible) => Ahead::Strangers,
+            (Remaining::More, _) => Ahead::Others { leader: kept(lowest)? },
+        };
+        Ok(Behind { predecessor: kept(by)?, watch: PredecessorWatch::Unset, ahead })
+    }
+
+    /// Whether the end of the predecessor is enough to lead by.
+    pub(super) const fn strangers(self, others: Others<'_>) -> Strangers {
+        match (others.first, self.format.layout().tombstone) {
+            (None, None) => Strangers::None,
+            (Some(_), _) | (_, Some(_)) => Strangers::Possible,
+        }
+    }
+
+    /// A candidate whose name cannot be kept.
+    fn obstacle(self, name: &str) -> Obstacle {
+        self.rival(name).map_or(Obstacle::OwnName, Obstacle::LongName)
     }
 }

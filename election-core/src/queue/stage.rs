@@ -1,13 +1,23 @@
 //! What a taker is about, and so what it asks for.
 
-use super::Target;
-use super::told::TakerEnd;
-use super::{TakerFailure, format};
+use heapless::String;
+
+use super::format::{self, CLAIM, ITEM, Key};
+use super::told::{TakerEnd, TakerFailure};
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
     Znode,
 };
 use crate::id::Version;
+
+/// An item with the names of its znode, of its claim, and of the own child that pins it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Target {
+    pub(super) key: Key,
+    pub(super) name: String<ITEM, u8>,
+    pub(super) claim: String<CLAIM, u8>,
+    pub(super) pin: String<36, u8>,
+}
 
 /// What the next request is about, or the one in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -156,4 +166,4 @@ pub(super) const NODE_EXISTS: i32 = -110;
 pub(super) const NO_CHILDREN_FOR_EPHEMERALS: i32 = -108;
 pub(super) const NOT_EMPTY: i32 = -111;
 
-const _: () = assert!(format::CLAIM < 64);
+const _: () = assert!(CLAIM < 64);

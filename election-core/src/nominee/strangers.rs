@@ -1,0 +1,123 @@
+//! What a nominee does about foreign children, and about the sign that the election is over.
+
+use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
+use super::stage::{Afterwards, LeaderWatch, Leading, Leaving, Position, Stage, Standing};
+use super::{Nominee, Patience, is_owned, mismatch};
+use crate::event::{Change, Failure, Reply};
+use crate::id::SessionId;
+use crate::name::ChildName;
+use crate::outcome::{Cause, NominationError, Notice, Obstacle};
+use crate::ticket::Ticket;
+
+impl Nominee {
+    /// Once for each that comes to be the first by name. A name that is too long to be kept is told of
+    /// where it is in the way.
+    pub(super) fn report_foreign(&mut self, first: Option<&str>) -> Option<Notice> {
+        let known = self.foreign.as_ref().map(ChildName::as_str);
+        if known == first {
+            return None;
+        }
+        self.foreign = first.and_then(ChildName::new);
+        self.foreign.is_some().then_some(Notice::ForeignChild)
+    }
+
+    /// The way is free but for this one.
+    pub(super) fn meet_foreign(&mut self, name: &str, report: Option<Notice>) -> Option<Notice> {
+        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+            return None;
+        };
+        let Some(name) = ChildName::new(name) else {
+            if self.contest.patience == Patience::Leaves {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                return None;
+            }
+            *position = Position::Obstructed(Obstacle::ForeignName);
+            return Some(Notice::Obstructed(Obstacle::ForeignName));
+        };
+        if let Position::Foreign(ForeignChild { name: known, watch: ForeignWatch::Armed(_) }) =
+            position
+            && *known == name
+        {
+            return Some(Notice::Obstructed(Obstacle::Foreign));
+        }
+        *position = Position::Foreign(ForeignChild { name, watch: ForeignWatch::Unset });
+        report
+    }
+
+    pub(super) fn foreign_inspection_answered(
+        &mut self,
+        session: SessionId,
+        ticket: Ticket,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        let Stage::Standing(Standing { own, position, .. }) = &mut self.stage else {
+            return None;
+        };
+        let Position::Foreign(foreign) = position else {
+            return None;
+        };
+        match result {
+            Ok(Reply::Exists(stat)) if stat.owner.is_none() || is_owned(stat, session) => {
+                foreign.watch = ForeignWatch::Passed;
+                None
+            }
+            Ok(Reply::Exists(_)) if self.contest.patience == Patience::Leaves => {
+                let own = own.clone();
+                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                None
+            }
+            Ok(Reply::Exists(_)) => {
+                foreign.watch = ForeignWatch::Armed(ticket);
+                Some(Notice::Obstructed(Obstacle::Foreign))
+            }
+            Err(Failure::NoNode) => {
+                *position = Position::Unknown;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn tombstone_answered(
+        &mut self,
+        ticket: Ticket,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&mut self.stage, result) {
+            (Stage::Leading(_), Ok(Reply::Exists(_))) => Some(self.conclude()),
+            (Stage::Leading(Leading { tombstone, .. }), Err(Failure::NoNode)) => {
+                if let TombstoneWatch::Due { name } = *tombstone {
+                    *tombstone = TombstoneWatch::Armed { name, ticket };
+                }
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    /// The election is over for all: a leader leads no longer, and its znode goes.
+    pub(super) fn conclude(&mut self) -> Notice {
+        self.fail(NominationError::Concluded)
+    }
+
+    /// What the watches of a leader tell.
+    pub(super) fn leader_changed(&mut self, ticket: Ticket, change: Change) -> Option<Notice> {
+        let Stage::Leading(Leading { watch, tombstone, .. }) = &mut self.stage else {
+            return None;
+        };
+        if *watch == LeaderWatch::Armed(ticket) {
+            return match change {
+                Change::Deleted => self.lose(Cause::Evicted),
+                Change::Created | Change::Data | Change::Children | Change::Lost => {
+                    *watch = LeaderWatch::Due;
+                    None
+                }
+            };
+        }
+        if tombstone.is_armed(ticket) {
+            tombstone.renew();
+        }
+        None
+    }
+}
