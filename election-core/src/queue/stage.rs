@@ -2,7 +2,7 @@
 
 use heapless::String;
 
-use super::format::{self, CLAIM, ITEM, Key};
+use super::format::{CLAIM, ITEM, Key};
 use super::told::{TakerEnd, TakerFailure};
 use crate::command::{
     Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
