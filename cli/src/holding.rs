@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::supervision::{Held as _, Hold, Input, Over};
 use crate::{connection, console, diagnosis};
 use grip::Grip;
-pub(crate) use grip::Guard;
+pub(crate) use grip::{Guard, OnRevokeRequest};
 
 /// What can be contended for, and then held.
 pub(crate) trait Goal {
@@ -42,6 +42,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) servers: &'a ServersArgs,
     pub(crate) patience: &'a PatienceArgs,
     pub(crate) command: &'a CommandArgs,
+    pub(crate) on_request: OnRevokeRequest,
 }
 
 /// Runs COMMAND once, while that is held which `goal` makes of a client and the contender's name.
@@ -54,7 +55,7 @@ pub(crate) async fn hold<G: Goal>(
     let (when_busy, bound) = plan.patience();
     let mut contender = Contender::new(plan.servers, plan.command, bound)?;
     let client = contender.client().clone();
-    let grip = Grip::new(client.connection_updates(), recorder);
+    let grip = Grip::new(client.connection_updates(), recorder, plan.on_request);
     let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;
     let too_early = match checked {
         Waited::Until(Ok(())) => None,
@@ -107,6 +108,8 @@ impl<G: Goal> Holder<'_, G> {
                 Hold::Valid { until } if !pace.kill_at(until).is_past() => {
                     return self.run_command(until).await;
                 }
+                // Before COMMAND was started.
+                _ if self.grip.is_requested() => return Ok(Exit::HoldLost),
                 // COMMAND has not run yet: what was held and is lost can be had again.
                 Hold::Nothing => {
                     let acquired = self.goal.acquire(self.when_busy);

@@ -1,5 +1,7 @@
 //! `zkelect lock`: runs COMMAND once, while it holds a lock.
 
+use core::future::pending;
+
 use election_tokio::{Access, CandidateName, Lock, LockError, LockGuard, ReleaseError, Token};
 use tokio::time::Instant;
 
@@ -8,11 +10,11 @@ use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::holding::{Goal, Guard, Plan, WhenBusy, hold};
+use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, WhenBusy, hold};
 
 /// Waits for the lock, and holds it until COMMAND has ended.
 pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
-    let LockArgs { servers, path, shared, patience, format, command } = &args;
+    let LockArgs { servers, path, shared, patience, format, revocable, command } = &args;
     let LockFormat(name) = *format;
     if *shared && !name.format().offers(Access::Shared) {
         return Err(Failure::NotShared(*format));
@@ -20,7 +22,8 @@ pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
     connection::check_path(path)
         .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
     let subject = Subject::Lock(path.clone());
-    let plan = Plan { subject, servers, patience, command };
+    let on_request = if *revocable { OnRevokeRequest::LetGo } else { OnRevokeRequest::Ignore };
+    let plan = Plan { subject, servers, patience, command, on_request };
     hold(plan, |client, id| {
         let lock = if *shared { client.read_lock(path) } else { client.write_lock(path) };
         lock.format(name.format()).data(id)
@@ -54,6 +57,13 @@ impl Guard for LockGuard {
 
     async fn lost(&self) -> String {
         self.lost().await.to_string()
+    }
+
+    async fn revoke_requested(&self) {
+        if self.revoke_requested().await.is_err() {
+            // It is lost, which is told otherwise.
+            pending::<()>().await;
+        }
     }
 
     async fn release(self) -> Result<(), ReleaseError> {

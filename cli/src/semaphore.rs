@@ -1,5 +1,7 @@
 //! `zkelect semaphore`: runs COMMAND once, while it holds a permit.
 
+use core::future::pending;
+
 use election_tokio::{CandidateName, LockError, Permit, ReleaseError, Semaphore, Token};
 use tokio::time::Instant;
 
@@ -8,7 +10,7 @@ use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::holding::{Goal, Guard, Plan, WhenBusy, hold};
+use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, WhenBusy, hold};
 
 /// Waits for a permit, and holds it until COMMAND has ended.
 pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
@@ -16,7 +18,8 @@ pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
     connection::check_path(path)
         .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
     let subject = Subject::Semaphore(path.clone());
-    let plan = Plan { subject, servers, patience, command };
+    let on_request = OnRevokeRequest::Ignore;
+    let plan = Plan { subject, servers, patience, command, on_request };
     hold(plan, |client, id| client.semaphore(path, *permits).data(id)).await
 }
 
@@ -46,6 +49,11 @@ impl Guard for Permit {
 
     async fn lost(&self) -> String {
         self.lost().await.to_string()
+    }
+
+    /// Permits are not asked for.
+    async fn revoke_requested(&self) {
+        pending::<()>().await;
     }
 
     async fn release(self) -> Result<(), ReleaseError> {

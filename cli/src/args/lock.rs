@@ -54,6 +54,9 @@ pub(crate) struct LockArgs {
     /// How the znodes of contenders are called: all that contend for a lock have to have one format.
     #[arg(long, value_name = "NAME", default_value_t = LockFormat::DEFAULT)]
     pub(crate) format: LockFormat,
+    /// Let go, with code 75, when another client asks for the lock: COMMAND is stopped as if it were lost.
+    #[arg(long)]
+    pub(crate) revocable: bool,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }

@@ -24,6 +24,11 @@ pub(super) enum HoldingEvent {
         token: i64,
         valid_for_ms: u64,
     },
+    /// Another client asks for what is held; COMMAND is told to end.
+    RevokeRequested {
+        znode: String,
+        token: i64,
+    },
     Lost {
         znode: String,
         token: i64,
@@ -46,6 +51,7 @@ impl Event for HoldingEvent {
             Self::Acquired { .. } => "acquired",
             Self::Suspended { .. } => "suspended",
             Self::Resumed { .. } => "resumed",
+            Self::RevokeRequested { .. } => "revoke_requested",
             Self::Lost { .. } => "lost",
             Self::Released { .. } => "released",
             Self::Ended { .. } => "ended",
@@ -62,6 +68,7 @@ impl Event for HoldingEvent {
             Self::Resumed { token, .. } => {
                 format!("connected again: still holds, with token {token}")
             }
+            Self::RevokeRequested { .. } => "another client asks for what is held".to_owned(),
             Self::Lost { reason, .. } => format!("holds no more: {reason}"),
             Self::Released { token, .. } => format!("lets go of what it held with token {token}"),
             Self::Ended { reason } => format!("is over: {reason}"),
@@ -89,6 +96,10 @@ mod tests {
             (
                 HoldingEvent::Resumed { znode: znode(), token: 7, valid_for_ms: 3 },
                 r#""event":"resumed","lock":"/l","id":"a \"b\"","znode":"c-1","token":7,"valid_for_ms":3"#,
+            ),
+            (
+                HoldingEvent::RevokeRequested { znode: znode(), token: 7 },
+                r#""event":"revoke_requested","lock":"/l","id":"a \"b\"","znode":"c-1","token":7"#,
             ),
             (
                 HoldingEvent::Lost { znode: znode(), token: 7, reason: "r".into() },

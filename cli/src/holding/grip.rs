@@ -26,11 +26,24 @@ pub(crate) trait Guard {
     /// Cancel safe.
     async fn lost(&self) -> String;
 
+    /// Waits until another client asks for it.
+    ///
+    /// Cancel safe.
+    async fn revoke_requested(&self);
+
     /// Lets go, and waits until the znode is gone.
     async fn release(self) -> Result<(), ReleaseError>;
 }
 
+/// What follows when another client asks for what is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnRevokeRequest {
+    Ignore,
+    LetGo,
+}
+
 pub(super) struct Grip<G> {
+    on_request: OnRevokeRequest,
     connection: Updates<ConnectionState>,
     recorder: Recorder,
     place: Place<G>,
@@ -41,12 +54,33 @@ enum Place<G> {
     Outside,
     Holding(G),
     Suspended(G),
-    Lost { reason: String },
+    /// Another client asks for it.
+    Requested(G),
+    Lost {
+        reason: String,
+    },
+}
+
+/// The place at the last look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Holding,
+    Suspended,
+    Requested,
 }
 
 impl<G: Guard> Grip<G> {
-    pub(super) fn new(connection: Updates<ConnectionState>, recorder: Recorder) -> Self {
-        Self { connection, recorder, place: Place::Outside }
+    pub(super) fn new(
+        connection: Updates<ConnectionState>,
+        recorder: Recorder,
+        on_request: OnRevokeRequest,
+    ) -> Self {
+        Self { on_request, connection, recorder, place: Place::Outside }
+    }
+
+    /// Whether another client asks for what is held, and that is heeded.
+    pub(super) fn is_requested(&self) -> bool {
+        matches!(self.place, Place::Requested(_))
     }
 
     pub(super) fn take(&mut self, guard: G) {
@@ -71,7 +105,7 @@ impl<G: Guard> Grip<G> {
         let (own_reason, departure) = match place {
             Place::Outside => ("gave up".to_owned(), Departure::Confirmed),
             Place::Lost { reason } => (reason, Departure::Confirmed),
-            Place::Holding(guard) | Place::Suspended(guard) => {
+            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
                 let (token, znode) = (guard.token().get(), guard.znode().to_string());
                 recorder.record(&HoldingEvent::Released { znode, token });
                 match timeout(bound, guard.release()).await {
@@ -92,7 +126,9 @@ impl<G: Guard> Grip<G> {
 
     fn guard(&self) -> Option<&G> {
         match &self.place {
-            Place::Holding(guard) | Place::Suspended(guard) => Some(guard),
+            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
+                Some(guard)
+            }
             Place::Outside | Place::Lost { .. } => None,
         }
     }
@@ -102,9 +138,10 @@ impl<G: Guard> Held for Grip<G> {
     fn look(&mut self) -> Hold {
         let state = self.connection.latest_and_update();
         let is_connected = matches!(state, ConnectionState::Connected { .. });
-        let (guard, was_suspended) = match core::mem::replace(&mut self.place, Place::Outside) {
-            Place::Holding(guard) => (guard, false),
-            Place::Suspended(guard) => (guard, true),
+        let (guard, before) = match core::mem::replace(&mut self.place, Place::Outside) {
+            Place::Holding(guard) => (guard, Before::Holding),
+            Place::Suspended(guard) => (guard, Before::Suspended),
+            Place::Requested(guard) => (guard, Before::Requested),
             place @ (Place::Outside | Place::Lost { .. }) => {
                 self.place = place;
                 return Hold::Nothing;
@@ -116,17 +153,28 @@ impl<G: Guard> Held for Grip<G> {
             self.place = Place::Lost { reason };
             return Hold::Nothing;
         }
+        let is_requested = before == Before::Requested
+            || (self.on_request == OnRevokeRequest::LetGo
+                && now(guard.revoke_requested()).is_some());
+        if is_requested {
+            if before != Before::Requested {
+                self.recorder.record(&HoldingEvent::RevokeRequested { znode, token });
+            }
+            let until = guard.valid_until();
+            self.place = Place::Requested(guard);
+            return Hold::InDoubt { until };
+        }
         let valid_for_ms = valid_for_ms(&guard);
         match (is_connected, guard.valid_until()) {
             (true, Some(until)) => {
-                if was_suspended {
+                if before == Before::Suspended {
                     self.recorder.record(&HoldingEvent::Resumed { znode, token, valid_for_ms });
                 }
                 self.place = Place::Holding(guard);
                 Hold::Valid { until }
             }
             (_, until) => {
-                if !was_suspended {
+                if before != Before::Suspended {
                     self.recorder.record(&HoldingEvent::Suspended { znode, token, valid_for_ms });
                 }
                 self.place = Place::Suspended(guard);
@@ -138,8 +186,21 @@ impl<G: Guard> Held for Grip<G> {
     async fn changed(&mut self) {
         let lost = async {
             match &self.place {
-                Place::Holding(guard) | Place::Suspended(guard) => drop(guard.lost().await),
+                Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
+                    drop(guard.lost().await);
+                }
                 Place::Outside | Place::Lost { .. } => pending().await,
+            }
+        };
+        let on_request = self.on_request;
+        let requested = async {
+            match &self.place {
+                Place::Holding(guard) | Place::Suspended(guard)
+                    if on_request == OnRevokeRequest::LetGo =>
+                {
+                    guard.revoke_requested().await;
+                }
+                _ => pending().await,
             }
         };
         let connection_changed = async {
@@ -150,6 +211,7 @@ impl<G: Guard> Held for Grip<G> {
         };
         tokio::select! {
             () = lost => {}
+            () = requested => {}
             () = connection_changed => {}
         }
     }

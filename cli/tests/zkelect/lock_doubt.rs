@@ -94,3 +94,26 @@ async fn a_lock_that_is_broken_stops_the_command() {
     let lost = run.wait_for("lost", 1);
     assert_eq!(lost["reason"], "another client deleted the holder's znode");
 }
+
+#[tokio::test]
+async fn a_request_for_the_lock_stops_the_command_only_where_it_is_revocable() {
+    let server = Served::start("lock-revocable", &[]);
+    let folder = Folder::new("lock-revocable-runs");
+    let client = Client::builder(server.address()).connect().await.expect("a session");
+    let lock = client.write_lock(LOCK);
+    let plan = |id, options| Plan { servers: server.address(), id, options, script: HOLDING };
+    let mut deaf = Run::lock(&folder, &plan("a", &[]));
+    deaf.wait_for_log("up a");
+    lock.request_revoke_of_holders().await.expect("it is asked for");
+    let mut heeding = Run::lock(&folder, &plan("b", &["--revocable"]));
+    contend(server.address(), 2).await;
+    assert_eq!(deaf.names(), ["acquired"]);
+    deaf.signal(Signal::TERM);
+    assert_eq!(deaf.ended().code(), Some(3), "{}", deaf.said());
+
+    heeding.wait_for_log("up b");
+    lock.request_revoke_of_holders().await.expect("it is asked for");
+    assert_eq!(heeding.ended().code(), Some(75), "{}", heeding.said());
+    assert_eq!(heeding.names(), ["acquired", "revoke_requested", "released", "ended"]);
+    assert_eq!(heeding.log(), ["up a", "told a", "up b", "told b"]);
+}
