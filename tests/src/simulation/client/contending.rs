@@ -73,6 +73,19 @@ impl Client {
         overdue.map(|(_, queued)| queued.id)
     }
 
+    /// A contender that waits, and is to give up in time.
+    pub(in crate::simulation) fn impatient(&self) -> Option<NomineeId> {
+        let has_deadline =
+            |seen: &Seen| matches!(seen.stand.terms, Terms::Lock { deadline: Some(_), .. });
+        let mut queued = self.queued();
+        let impatient = queued.find(|(key, queued)| {
+            queued.phase == Phase::Standing
+                && !queued.holds()
+                && self.seen.get(key).is_some_and(has_deadline)
+        });
+        impatient.map(|(_, queued)| queued.id)
+    }
+
     /// The contenders for locks whose znodes may be there.
     pub(in crate::simulation) fn contenders(&self) -> impl Iterator<Item = NomineeId> {
         let queued = self.queued().map(|(_, queued)| queued.id);

@@ -16,6 +16,9 @@ use crate::simulation::server::Condition;
 /// Contenders of one client for all locks.
 const MOST_CONTENDERS: usize = 6;
 
+/// More than any deadline, of which contenders may hold back others.
+const LONGEST_WAIT: Duration = Duration::from_secs(9);
+
 /// How long a lock is held at most from the calm on: all get their turn in time.
 const BRIEFLY: Duration = Duration::from_millis(200);
 
@@ -155,6 +158,10 @@ impl World<'_> {
     /// each for the nearest contender that excludes it, and nothing is left of those that are gone.
     pub(super) fn unsettled_lock(&self, queue: Queue) -> Option<String> {
         let locks = self.plan.locks?;
+        let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
+        if let Some(contender) = clients.filter_map(Client::impatient).next() {
+            return Some(format!("{} is to give up yet", name(contender)));
+        }
         let (mut standing, mut holding, mut next) = (0, 0, 0);
         let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
         let is_of = |contender: NomineeId| queue_of(contender) == queue;
@@ -202,7 +209,7 @@ impl World<'_> {
     pub(super) fn settling_time(&self) -> Duration {
         let turns = u32::try_from(self.plan.nominees.len() * MOST_CONTENDERS).unwrap_or(u32::MAX);
         let turn = BRIEFLY + self.plan.latency * 8 + self.plan.lateness * 4;
-        let locks = self.plan.locks.map(|locks| locks.longest * 2 + turn * turns);
+        let locks = self.plan.locks.map(|locks| LONGEST_WAIT + locks.longest * 2 + turn * turns);
         self.plan.settling_time() + locks.unwrap_or_default()
     }
 
