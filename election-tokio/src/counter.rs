@@ -167,11 +167,13 @@ impl Counter {
 
 const fn outcome(end: CounterEnd) -> Result<i64, CounterError> {
     match end {
-        CounterEnd::Value(number) | CounterEnd::Changed { after: number, .. } => Ok(number),
+        // A change that was not made leaves the number as it is.
+        CounterEnd::Value(number)
+        | CounterEnd::Changed { after: number, .. }
+        | CounterEnd::Differs { actual: number } => Ok(number),
         CounterEnd::Unknown { after } => Err(CounterError::Unknown { after }),
         CounterEnd::Failed(failure) => Err(CounterError::Failed(failure)),
         // Only what is dropped is withdrawn.
-        CounterEnd::Differs { actual: number } => Ok(number),
         CounterEnd::Withdrawn => Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
     }
 }

@@ -35,11 +35,10 @@ pub(crate) enum OnLock {
 
 impl LockEntry {
     pub(super) fn tell(self) {
-        let Self { site, id, znode, behind, kind, foreign, what } = self;
+        let Self { site, id, znode, kind, what, .. } = &self;
         let lock = site.path();
         let znode = znode.as_ref().map(CandidateName::as_str);
-        let behind = behind.as_ref().map(CandidateName::as_str);
-        match what {
+        match *what {
             OnLock::Held { token, waited } => {
                 metrics::lock_acquired(kind, waited);
                 info!(target: LOCK, lock, %id, znode, %token, ?waited, "held");
@@ -59,52 +58,60 @@ impl LockEntry {
             OnLock::AwaitsLease(outlook) => {
                 debug!(target: LOCK, lock, %id, ?outlook, "waits for the lease");
             }
-            OnLock::Noticed(notice) => match notice {
-                // It is told once the lease is proved.
-                LockNotice::Acquired(_) => {}
-                LockNotice::Waiting => debug!(target: LOCK, lock, %id, znode, behind, "waits"),
-                LockNotice::WaitingUnwatched => warn!(
-                    target: LOCK, lock, %id, znode, behind,
-                    "waits behind a contender that may not be read: its end shows at the next look"
-                ),
-                LockNotice::WaitingForPersistent => warn!(
-                    target: LOCK_BLOCKED, lock, %id, znode, behind,
-                    "blocked: the contender ahead is not ephemeral, so that no session's end removes \
-                     it; delete it if no participant needs it"
-                ),
-                LockNotice::ForeignChild => warn!(
-                    target: LOCK_BLOCKED, lock, %id, znode, foreign = foreign.as_deref(),
-                    "a sequential znode of another format stands in the lock's node: all contenders have \
-                     to use one format"
-                ),
-                LockNotice::Obstructed(obstacle) => warn!(
-                    target: LOCK_BLOCKED, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),
-                    "blocked: a znode is in the way that no contender makes"
-                ),
-                LockNotice::Suspended => warn!(target: LOCK, lock, %id, znode, "suspended"),
-                LockNotice::Resumed(token) => {
-                    info!(target: LOCK, lock, %id, znode, %token, "resumed");
+            OnLock::Noticed(notice) => self.tell_notice(notice),
+        }
+    }
+
+    fn tell_notice(&self, notice: LockNotice) {
+        let Self { site, id, znode, behind, kind, foreign, .. } = self;
+        let lock = site.path();
+        let znode = znode.as_ref().map(CandidateName::as_str);
+        let behind = behind.as_ref().map(CandidateName::as_str);
+        match notice {
+            // It is told once the lease is proved.
+            LockNotice::Acquired(_) => {}
+            LockNotice::Waiting => debug!(target: LOCK, lock, %id, znode, behind, "waits"),
+            LockNotice::WaitingUnwatched => warn!(
+                target: LOCK, lock, %id, znode, behind,
+                "waits behind a contender that may not be read: its end shows at the next look"
+            ),
+            LockNotice::WaitingForPersistent => warn!(
+                target: LOCK_BLOCKED, lock, %id, znode, behind,
+                "blocked: the contender ahead is not ephemeral, so that no session's end removes \
+                 it; delete it if no participant needs it"
+            ),
+            LockNotice::ForeignChild => warn!(
+                target: LOCK_BLOCKED, lock, %id, znode, foreign = foreign.as_deref(),
+                "a sequential znode of another format stands in the lock's node: all contenders have \
+                 to use one format"
+            ),
+            LockNotice::Obstructed(obstacle) => warn!(
+                target: LOCK_BLOCKED, lock, %id, znode, %obstacle, foreign = foreign.as_deref(),
+                "blocked: a znode is in the way that no contender makes"
+            ),
+            LockNotice::Suspended => warn!(target: LOCK, lock, %id, znode, "suspended"),
+            LockNotice::Resumed(token) => {
+                info!(target: LOCK, lock, %id, znode, %token, "resumed");
+            }
+            LockNotice::RevokeRequested => {
+                info!(target: LOCK, lock, %id, znode, "asked to let go");
+            }
+            LockNotice::Downgraded => {
+                info!(target: LOCK, lock, %id, znode, "goes on as a reader");
+            }
+            LockNotice::NotDowngraded(failure) => {
+                warn!(target: LOCK, lock, %id, znode, %failure, "goes on as a writer");
+            }
+            LockNotice::Lost(cause) => warn!(target: LOCK, lock, %id, %cause, "lost"),
+            LockNotice::PlaceLost(cause) => {
+                warn!(target: LOCK, lock, %id, %cause, "place in the queue lost");
+            }
+            LockNotice::Ended(end) => {
+                if let LockEnd::NotAcquired(reason, _) = end {
+                    metrics::lock_given_up(kind, reason);
                 }
-                LockNotice::RevokeRequested => {
-                    info!(target: LOCK, lock, %id, znode, "asked to let go");
-                }
-                LockNotice::Downgraded => {
-                    info!(target: LOCK, lock, %id, znode, "goes on as a reader");
-                }
-                LockNotice::NotDowngraded(failure) => {
-                    warn!(target: LOCK, lock, %id, znode, %failure, "goes on as a writer");
-                }
-                LockNotice::Lost(cause) => warn!(target: LOCK, lock, %id, %cause, "lost"),
-                LockNotice::PlaceLost(cause) => {
-                    warn!(target: LOCK, lock, %id, %cause, "place in the queue lost");
-                }
-                LockNotice::Ended(end) => {
-                    if let LockEnd::NotAcquired(reason, _) = end {
-                        metrics::lock_given_up(kind, reason);
-                    }
-                    debug!(target: LOCK, lock, %id, ?end, "ended");
-                }
-            },
+                debug!(target: LOCK, lock, %id, ?end, "ended");
+            }
         }
     }
 }
