@@ -277,13 +277,22 @@ impl fmt::Display for What {
                 write!(f, "{who} hands its session over, to be one of {} ms", timeout.as_millis())
             }
             Self::Throttle(whom) => write!(f, "{whom} refuses requests unread"),
-            Self::RaiseBounds(within) => {
-                write!(f, "the operator raises maxSessionTimeout within {} ms", within.as_millis())
-            }
             Self::Refuse(whom) => write!(f, "{whom} refuses connections"),
             Self::RefuseButDeposed => {
                 f.write_str("all but a deposed leader of the ensemble refuse connections")
             }
+            Self::RaiseBounds(within) => {
+                write!(f, "the operator raises maxSessionTimeout within {} ms", within.as_millis())
+            }
+            _ => self.tell_of_others(f),
+        }
+    }
+}
+
+impl What {
+    /// What the operator does, and what befalls members of the ensemble.
+    fn tell_of_others(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Evict(place) => write!(f, "the operator deletes candidate {place}"),
             Self::WriteCandidate(place) => write!(f, "the operator writes to candidate {place}"),
             Self::Hide(place) => {
@@ -319,6 +328,7 @@ impl fmt::Display for What {
             Self::CrashMember(whom) => write!(f, "{whom} crashes"),
             Self::CrashAll => f.write_str("all servers crash"),
             Self::PauseMember(whom) => write!(f, "{whom} is paused"),
+            _ => f.write_str(self.kind()),
         }
     }
 }

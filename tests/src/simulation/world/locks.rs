@@ -158,8 +158,8 @@ impl World<'_> {
     /// each for the nearest contender that excludes it, and nothing is left of those that are gone.
     pub(super) fn unsettled_lock(&self, queue: Queue) -> Option<String> {
         let locks = self.plan.locks?;
-        let clients = self.processes.iter().filter_map(|process| process.client.as_ref());
-        if let Some(contender) = clients.filter_map(Client::impatient).next() {
+        let mut clients = self.processes.iter().filter_map(|process| process.client.as_ref());
+        if let Some(contender) = clients.find_map(Client::impatient) {
             return Some(format!("{} is to give up yet", name(contender)));
         }
         let (mut standing, mut holding, mut next) = (0, 0, 0);
