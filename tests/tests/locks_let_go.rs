@@ -6,7 +6,7 @@ use core::time::Duration;
 use election_tokio::{Contender, Lock, LockLost, RevokeRequest, Revoked};
 use tokio::time::Instant;
 use zk_tests::election::{Arena, soon};
-use zk_tests::failure::TestResult;
+use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
 use zk_tests::server::ServerKind;
 
@@ -18,8 +18,9 @@ on_both_servers! {
 
 const LOCK: &str = "/locks/lock";
 
-async fn first(lock: &Lock) -> TestResult<Contender> {
-    Ok(lock.contenders().await?.into_iter().next().ok_or("no contender")?)
+/// The holder, as an asker sees it.
+async fn first(lock: &Lock) -> Result<Contender, TestFailure> {
+    Ok(lock.contenders().await?.into_iter().next().expect("a contender"))
 }
 
 async fn holders_let_go_or_are_removed(server: ServerKind) -> TestResult {
@@ -29,7 +30,7 @@ async fn holders_let_go_or_are_removed(server: ServerKind) -> TestResult {
     let guard = one.lock(LOCK).lock().await?;
     let holder = first(&asker).await?;
     assert_eq!(asker.request_revoke(&holder).await, Ok(RevokeRequest::Made));
-    soon(guard.revoke_requested()).await??;
+    soon("it is asked", guard.revoke_requested()).await??;
     assert!(guard.is_valid() && first(&asker).await?.is_revoke_requested());
     guard.release().await?;
     assert_eq!(asker.request_revoke(&holder).await, Ok(RevokeRequest::Gone));
@@ -39,8 +40,8 @@ async fn holders_let_go_or_are_removed(server: ServerKind) -> TestResult {
     let revoked = asker.revoke_by(&first(&asker).await?, deadline).await;
     assert_eq!(revoked, Ok(Revoked::Removed));
     assert!(Instant::now() >= deadline);
-    assert_eq!(soon(guard.lost()).await?, LockLost::Broken);
-    soon(asker.lock()).await??.release().await?;
+    assert_eq!(soon("it is lost", guard.lost()).await?, LockLost::Broken);
+    soon("the next one has it", asker.lock()).await??.release().await?;
     Ok(())
 }
 
@@ -50,7 +51,7 @@ async fn a_writer_that_becomes_a_reader_lets_readers_in(server: ServerKind) -> T
     let writer = one.write_lock(LOCK).lock().await?;
     let token = writer.token();
     let (read, write) = (other.read_lock(LOCK), other.write_lock(LOCK));
-    let (reader, guard) = tokio::join!(soon(read.lock()), writer.downgrade());
+    let (reader, guard) = tokio::join!(soon("the reader has it", read.lock()), writer.downgrade());
     let (reader, guard) = (reader??, guard?);
     assert!(reader.is_valid() && guard.is_valid());
     assert_eq!((guard.token(), guard.znode().as_str().contains("__READ__")), (token, true));
@@ -58,7 +59,7 @@ async fn a_writer_that_becomes_a_reader_lets_readers_in(server: ServerKind) -> T
     assert!(write.try_lock().await?.is_none(), "two readers hold");
     reader.release().await?;
     guard.release().await?;
-    let writer = soon(write.lock()).await??;
+    let writer = soon("the writer has it", write.lock()).await??;
     assert!(writer.token() > token);
     writer.release().await?;
     Ok(())

@@ -81,8 +81,8 @@ async fn takers_that_lose_connections_lose_no_item(server: ServerKind) -> TestRe
                 match queue.try_take().await {
                     Ok(Some(item)) => told.push((number(&item), true)),
                     Err(TakeError::Unknown(item)) => told.push((number(&item), false)),
-                    Ok(None) => return told,
-                    Err(error) => panic!("{error}"),
+                    Ok(None) => return Ok(told),
+                    Err(error) => return Err(error),
                 }
             }
         });
@@ -93,7 +93,7 @@ async fn takers_that_lose_connections_lose_no_item(server: ServerKind) -> TestRe
     }
     let (mut taken, mut told) = (Vec::new(), BTreeSet::new());
     while let Some(ended) = soon("all have taken", takers.join_next()).await? {
-        for (item, is_taken) in ended? {
+        for (item, is_taken) in ended?? {
             told.insert(item);
             taken.extend(is_taken.then_some(item));
         }

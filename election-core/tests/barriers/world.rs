@@ -175,6 +175,14 @@ impl World {
                 let request = self.clients[i].in_doubt.take().expect("a write");
                 self.write(i, &request);
             }
+            fault => self.suffer(fault),
+        }
+        self.bound_the_lag();
+    }
+
+    /// What goes wrong, at the cost of the budget.
+    fn suffer(&mut self, fault: Step) {
+        match fault {
             Step::Disconnect(i) => {
                 self.budget.losses -= 1;
                 self.tell(i, Client::disconnect);
@@ -216,8 +224,8 @@ impl World {
                 self.budget.deletions -= 1;
                 self.commit(None, &Request::Write(super::server::Change::Delete(name)));
             }
+            _ => unreachable!("no fault"),
         }
-        self.bound_the_lag();
     }
 
     fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<Told>, String>) {
