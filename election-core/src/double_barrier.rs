@@ -10,30 +10,27 @@ mod entering;
 mod gathering;
 mod leaving;
 mod member;
+mod op;
+mod options;
 mod request;
+mod stage;
 mod told;
 
-use core::num::NonZeroU32;
-
-use crate::barrier::{BarrierFailure, BarrierGaveUp};
+use crate::barrier::BarrierGaveUp;
 use crate::command::{Command, Output};
-use crate::event::{Change, Event, Failure, Reply};
-use crate::id::{NomineeId, Token};
+use crate::event::{Change, Event, Failure};
+use crate::id::NomineeId;
 use crate::line::{Joined, Line};
 use crate::outcome::Cause;
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::Ticket;
 
-use entering::{Entering, Step};
-use gathering::Gathering;
-use leaving::Leaving;
 use member::MemberName;
 use request::Request;
+use stage::{Answer, Entering, Gathering, Leaving, Next, OwnWatch, Stage, Step};
 
+pub use options::{DoubleBarrierOptions, WhenUnderWay};
 pub use told::{DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierState};
-
-/// Of the child that stands while a round is under way.
-const READY: &str = "ready";
 
 /// One participant of one round: it enters, is inside once enough have entered, and leaves.
 ///
@@ -48,62 +45,6 @@ pub struct DoubleBarrier {
     line: Line<Request>,
     stage: Stage,
 }
-
-/// How a double barrier is entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DoubleBarrierOptions {
-    /// How many have to enter; the same number for all participants.
-    pub participants: NonZeroU32,
-    /// What follows when a round is under way.
-    pub when_under_way: WhenUnderWay,
-}
-
-/// What follows when a round is under way that was not left by all yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum WhenUnderWay {
-    /// The participant waits for its end, and enters the next one.
-    #[default]
-    Wait,
-    /// It gives up: [`DoubleBarrierEnd::UnderWay`].
-    GiveUp,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Stage {
-    /// There is no entry, as far as is known.
-    Entering(Entering),
-    /// There is one, and the others are waited for.
-    Gathering(Gathering),
-    /// Enough have entered.
-    Inside(OwnWatch),
-    Leaving(Leaving),
-    Ended(DoubleBarrierEnd),
-}
-
-/// The watch on the own entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum OwnWatch {
-    Due,
-    Armed { ticket: Ticket, token: Token },
-}
-
-/// The watch on `ready`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ReadyWatch {
-    Due,
-    Armed(Ticket),
-}
-
-/// What an event led to.
-#[derive(Debug)]
-enum Next {
-    /// It goes on in the same stage.
-    Stay(Option<DoubleBarrierNotice>),
-    /// What is in flight is not awaited any more.
-    Become(Stage, Option<DoubleBarrierNotice>),
-}
-
-type Answer<'r, 'a> = &'r mut Result<Reply<'a>, Failure>;
 
 impl DoubleBarrier {
     /// A participant that has not been connected yet. The id is the name of its entry: random, and
@@ -270,20 +211,6 @@ impl DoubleBarrier {
     }
 }
 
-/// What a request came to that has no other answer: it failed, or the driver mixed up its replies.
-fn failure<R>(result: &Result<R, Failure>) -> BarrierFailure {
-    match result {
-        Err(failure) => BarrierFailure::of(*failure),
-        Ok(_) => BarrierFailure::UnexpectedReply,
-    }
-}
-
-/// The participant fails. Its entry, if there may be one, goes first.
-fn fail<R>(result: &Result<R, Failure>) -> Next {
-    let end = DoubleBarrierEnd::Failed(failure(result));
-    Next::Become(Stage::Leaving(Leaving::giving_up(end)), None)
-}
-
 impl Recipe for DoubleBarrier {
     type Notice = DoubleBarrierNotice;
 
@@ -363,17 +290,5 @@ impl Recipe for DoubleBarrier {
 
     fn waits_for_look(&self) -> bool {
         self.line.waits_for_look()
-    }
-}
-
-impl OwnWatch {
-    fn is(self, ticket: Ticket) -> bool {
-        matches!(self, Self::Armed { ticket: armed, .. } if armed == ticket)
-    }
-}
-
-impl ReadyWatch {
-    fn is(self, ticket: Ticket) -> bool {
-        self == Self::Armed(ticket)
     }
 }

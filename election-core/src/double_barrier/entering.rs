@@ -1,14 +1,16 @@
 //! From wanting an entry to having one: over rounds that are under way, and lost replies.
 
-use super::gathering::Gathering;
 use super::member::{MemberName, Members};
-use super::{
-    Answer, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, Next, ReadyWatch, Request,
-    Stage, WhenUnderWay, fail,
+use super::options::WhenUnderWay;
+use super::request::Request;
+use super::stage::{
+    Answer, Blocked, Entering, Gathering, Next, Others, Participant, ReadyWatch, Stage, Step, fail,
+    others_watched,
 };
+use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::barrier::NO_NODE;
 use crate::event::{Change, Failure, Reply};
-use crate::id::{SessionId, Version};
+use crate::id::Version;
 use crate::ticket::Ticket;
 
 const BAD_VERSION: i32 = -103;
@@ -17,65 +19,7 @@ const NODE_EXISTS: i32 = -110;
 /// How often the node is created for one entry: another client may delete it again.
 const ROUNDS: u8 = 3;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Entering {
-    pub(super) step: Step,
-    /// How often the node was created.
-    rounds: u8,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
-    ReadNode,
-    CreateNode,
-    LookAtReady {
-        generation: Version,
-    },
-    CreateEntry {
-        generation: Version,
-        ready: ReadyWatch,
-    },
-    /// Whether the entry was created is not known: the next read is to show it.
-    Barrier,
-    LookForEntry,
-    /// Of an earlier session, or one that came too late for the round.
-    DeleteEntry,
-    /// `ready` stands.
-    Blocked(Blocked),
-}
-
-/// A round is under way, or all that were in it are gone and none has ended it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Blocked {
-    /// Of the node, from before `ready` was seen.
-    generation: Version,
-    ready: Ticket,
-    others: Others,
-}
-
-/// What is known of the others whose leaving is waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Others {
-    /// A list has to tell.
-    Unknown,
-    /// This one is to be watched.
-    Unwatched(MemberName),
-    Watched(Ticket),
-    /// It may not be read: the next look tells.
-    Unreadable,
-    /// There are none.
-    Gone,
-}
-
-type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<SessionId>);
-
 impl Entering {
-    pub(super) const NEW: Self = Self { step: Step::ReadNode, rounds: 0 };
-    /// There was a session before, whose entry may still stand.
-    pub(super) const AGAIN: Self = Self { step: Step::LookForEntry, rounds: 0 };
-    /// The entry that there is came too late.
-    pub(super) const LATE: Self = Self { step: Step::DeleteEntry, rounds: 0 };
-
     pub(super) fn has_no_entry(&self) -> bool {
         !matches!(self.step, Step::Barrier | Step::LookForEntry | Step::DeleteEntry)
     }
@@ -252,15 +196,5 @@ impl Entering {
             Others::Watched(_) | Others::Unreadable => {}
         }
         Next::Stay(None)
-    }
-}
-
-/// What the answer to the watch on one of them says; `None` if it is none.
-pub(super) fn others_watched(ticket: Ticket, result: Answer<'_, '_>) -> Option<Others> {
-    match result {
-        Ok(Reply::Exists(_)) => Some(Others::Watched(ticket)),
-        Err(Failure::NoNode) => Some(Others::Unknown),
-        Err(Failure::NoAuth) => Some(Others::Unreadable),
-        _ => None,
     }
 }

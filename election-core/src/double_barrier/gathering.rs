@@ -1,46 +1,17 @@
 //! Waiting for enough others, and being inside: what rests on the own entry.
 
-use super::entering::Entering;
-use super::member::{MemberName, Members};
-use super::{
-    Answer, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, Next, OwnWatch,
-    ReadyWatch, Request, Stage, fail,
+use super::member::Members;
+use super::request::Request;
+use super::stage::{
+    Answer, Entering, Gathering, List, Next, OwnWatch, Participant, ReadyWatch, Stage, fail,
 };
+use super::told::{DoubleBarrierEnd, DoubleBarrierNotice};
 use crate::event::{Change, Failure, Reply};
-use crate::id::{SessionId, Version};
+use crate::id::SessionId;
 use crate::outcome::Cause;
 use crate::ticket::Ticket;
 
-/// A participant with an entry. What is due is asked for in the order of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Gathering {
-    /// The version of the node, which an opening is to find.
-    pub(super) generation: Option<Version>,
-    own: OwnWatch,
-    ready: ReadyWatch,
-    list: List,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum List {
-    Due,
-    /// There are not enough: the last one of them opens the round.
-    Short,
-    Enough,
-}
-
-type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<SessionId>);
-
 impl Gathering {
-    /// Nothing but the entry is known.
-    pub(super) const NEW: Self =
-        Self { generation: None, own: OwnWatch::Due, ready: ReadyWatch::Due, list: List::Due };
-
-    /// It was just created, while the node had this version.
-    pub(super) const fn created(generation: Version, ready: ReadyWatch) -> Self {
-        Self { generation: Some(generation), ready, ..Self::NEW }
-    }
-
     pub(super) fn request(&self) -> Option<Request> {
         match self {
             Self { generation: None, .. } => Some(Request::ReadNode),

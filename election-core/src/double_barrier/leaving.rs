@@ -1,83 +1,20 @@
 //! Leaving: as the recipes page has it. The lowest waits for the highest and goes last, the others go
 //! and wait for the lowest; the last one ends the round.
 
-use super::entering::{Others, others_watched};
 use super::member::{MemberName, Members, Range};
-use super::{Answer, DoubleBarrierEnd, Next, ReadyWatch, Request, Stage, failure};
+use super::request::Request;
+use super::stage::{
+    Answer, Entry, Leaving, Next, Others, Patience, Ready, ReadyWatch, Sight, Stage, failure,
+    others_watched,
+};
+use super::told::DoubleBarrierEnd;
 use crate::barrier::NO_NODE;
 use crate::event::{Change, Failure, Reply};
 use crate::id::{Token, Version};
 use crate::outcome::Cause;
 use crate::ticket::Ticket;
 
-/// A participant that leaves, or gives up.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Leaving {
-    pub(super) entry: Entry,
-    patience: Patience,
-    ready: Ready,
-    sight: Sight,
-    /// That of the round, by its `ready`, once that was seen while the entry stood.
-    round: Option<Token>,
-    others: Others,
-    /// Of the node, read while `ready` stood.
-    generation: Option<Version>,
-    /// What there is to tell.
-    end: DoubleBarrierEnd,
-}
-
-/// Whether the entry may still stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Entry {
-    Stands,
-    /// It is to be deleted next.
-    Goes,
-    Gone,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Patience {
-    /// It waits for the others to leave.
-    Waits,
-    /// It does not: it ends the round if it is the last one.
-    Goes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Ready {
-    Is(ReadyWatch),
-    /// It is gone, although the entry stands: another library's participant has deleted it.
-    Absent,
-}
-
-/// Whether the client's server shows all that the participant was told. An event may have come of what
-/// the next server that the client connects to has not applied yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Sight {
-    MayLag,
-    /// `ready` was not there: a quorum's commit brings the server up to date before that counts.
-    Doubted,
-    Current,
-}
-
 impl Leaving {
-    /// Of one that is inside.
-    pub(super) const NEW: Self = Self {
-        entry: Entry::Stands,
-        patience: Patience::Waits,
-        ready: Ready::Is(ReadyWatch::Due),
-        sight: Sight::MayLag,
-        round: None,
-        others: Others::Unknown,
-        generation: None,
-        end: DoubleBarrierEnd::Left,
-    };
-
-    /// Of one that may have an entry.
-    pub(super) const fn giving_up(end: DoubleBarrierEnd) -> Self {
-        Self { entry: Entry::Goes, patience: Patience::Goes, end, ..Self::NEW }
-    }
-
     pub(super) fn stop_waiting(&mut self) -> Next {
         if self.patience == Patience::Waits {
             self.patience = Patience::Goes;
