@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
 pub use contenders::{Contender, Removal, Turn};
-pub use downgrade::{DowngradeError, NotDowngraded};
-pub use error::{LockError, LockLost, ReleaseError};
+pub use downgrade::DowngradeError;
+pub use error::{LockError, LockLost, NotDowngraded, ReleaseError};
 pub use guard::LockGuard;
 pub use revocation::{RevokeError, RevokeRequest, Revoked};
 

@@ -7,8 +7,7 @@ use election_session::{RecipeKey, Site};
 use zk_session::SessionEnd;
 
 use super::contending::Contending;
-use super::downgrade::NotDowngraded;
-use super::error::{LockError, LockLost, ReleaseError};
+use super::error::{LockError, LockLost, NotDowngraded, ReleaseError};
 use super::face::{LockFace, Showing, Shown};
 use crate::client::Client;
 use crate::held::Tenure;

@@ -1,9 +1,7 @@
 //! A writer that goes on as a reader.
 
-use election_core::{DowngradeRefused, LockFailure};
-
-use super::LockGuard;
-use super::error::LockLost;
+use super::error::NotDowngraded;
+use super::guard::LockGuard;
 
 /// A writer has not become a reader. Here is its guard again.
 #[derive(Debug, thiserror::Error)]
@@ -14,21 +12,6 @@ pub struct DowngradeError {
     /// Why.
     #[source]
     pub reason: NotDowngraded,
-}
-
-/// Why a writer has not become a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotDowngraded {
-    /// The holder is no writer, or its format does not offer it: nothing was asked of a server.
-    #[error(transparent)]
-    Refused(#[from] DowngradeRefused),
-    /// A server refused it: the lock is held by the writer, as before.
-    #[error("{}", super::error::Named(*.0))]
-    Failed(LockFailure),
-    /// The lock was lost, before or meanwhile.
-    #[error("the lock was lost: {0}")]
-    Lost(LockLost),
 }
 
 impl LockGuard {
@@ -54,15 +37,6 @@ impl LockGuard {
         match acquisition.downgraded(&held.tenure).await {
             Ok(tenure) => Ok(Self { held: held.by(tenure), acquisition }),
             Err(reason) => Err(DowngradeError { guard: Self { held, acquisition }, reason }),
-        }
-    }
-}
-
-impl NotDowngraded {
-    pub(super) const fn of(refused: DowngradeRefused, lost: Option<LockLost>) -> Self {
-        match (refused, lost) {
-            (DowngradeRefused::NotHeld, Some(lost)) => Self::Lost(lost),
-            (refused, _) => Self::Refused(refused),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Why a lock is not acquired, or not held any more.
+//! Why a lock is not acquired, not held any more, or not downgraded.
 
 use core::fmt;
 
-use election_core::{Cause, LockFailure, LockFormatError};
+use election_core::{Cause, DowngradeRefused, LockFailure, LockFormatError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
@@ -96,6 +96,30 @@ pub enum ReleaseError {
     /// The lock had been lost before.
     #[error("the lock had been lost: {0}")]
     AlreadyLost(LockLost),
+}
+
+/// Why a writer has not become a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotDowngraded {
+    /// The holder is no writer, or its format does not offer it: nothing was asked of a server.
+    #[error(transparent)]
+    Refused(#[from] DowngradeRefused),
+    /// A server refused it: the lock is held by the writer, as before.
+    #[error("{}", Named(*.0))]
+    Failed(LockFailure),
+    /// The lock was lost, before or meanwhile.
+    #[error("the lock was lost: {0}")]
+    Lost(LockLost),
+}
+
+impl NotDowngraded {
+    pub(super) const fn of(refused: DowngradeRefused, lost: Option<LockLost>) -> Self {
+        match (refused, lost) {
+            (DowngradeRefused::NotHeld, Some(lost)) => Self::Lost(lost),
+            (refused, _) => Self::Refused(refused),
+        }
+    }
 }
 
 /// With the name of the server's error code, of which the machine knows the number alone.

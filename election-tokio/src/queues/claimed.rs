@@ -4,9 +4,10 @@ use core::future::poll_fn;
 
 use election_core::TakerEnd;
 
-use super::QueueItem;
 use super::error::ClaimLost;
-use super::taking::{Said, Taking};
+use super::item::QueueItem;
+use super::slot::Said;
+use super::taking::Taking;
 
 /// An item that is claimed: it stays in the queue, and other takers pass it over, until it is done or
 /// given back.

@@ -3,7 +3,7 @@
 use election_core::{PriorityError, TakerFailure};
 use zk_session::SessionEnd;
 
-use super::QueueItem;
+use super::item::QueueItem;
 use crate::acl::AclError;
 use crate::client::TransactionError;
 use crate::error::{Error, SharedError};

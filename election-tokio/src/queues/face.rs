@@ -1,40 +1,15 @@
 //! What the caller of a take is shown of its machine.
 
-use core::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-use election_core::{Event, Hold, Item, Output, Phase, Recipe, Taker, TakerNotice, Ticket, Znode};
+use election_core::{Event, Hold, Output, Phase, Recipe, Taker, TakerNotice, Ticket, Znode};
 use election_session::{RecipeEnd, Step, View};
 
-use super::QueueItem;
-use super::kept::Kept;
-use super::taking::{Said, Slot, WINDOW};
+use super::item::{Data, QueueItem};
+use super::kept::{Kept, WINDOW};
+use super::slot::{Said, Slot};
 use crate::hub::{Face, Unlocked};
-
-/// What was put. Its bytes are not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Data(pub(super) Bytes);
-
-impl From<&[u8]> for Data {
-    fn from(bytes: &[u8]) -> Self {
-        Self(Bytes::copy_from_slice(bytes))
-    }
-}
-
-impl fmt::Debug for Data {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Data({} bytes)", self.0.len())
-    }
-}
-
-impl From<Item<Data>> for QueueItem {
-    fn from(item: Item<Data>) -> Self {
-        let Item { name, data: Data(data) } = item;
-        Self { name, data }
-    }
-}
 
 /// What is to become of a claim when its taker is withdrawn.
 #[derive(Debug, Default)]

@@ -8,8 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use election_core::ItemWindow;
 
 use super::error::TakeError;
-use super::{QueueItem, taking::WINDOW};
+use super::item::QueueItem;
 use crate::site::random;
+
+/// How many of the lowest items of a list are remembered: 8 KB.
+pub(super) const WINDOW: usize = 1024;
 
 /// What is known of a queue: the lowest items of the last list.
 pub(super) type Window = ItemWindow<WINDOW>;

@@ -4,20 +4,31 @@ use bytes::Bytes;
 use election_core::{ItemName, QueueFormat};
 use tokio::time::Instant;
 
-use super::{Claimed, PutError, Queue, QueueItem, TakeError};
+use super::claimed::Claimed;
+use super::error::{PutError, TakeError};
+use super::item::QueueItem;
+use super::queue::Queue;
 use crate::acl::Acls;
-use crate::client::CreateMode;
+use crate::client::{Client, CreateMode};
 use crate::error::Error;
 
 /// A queue at a path, of items that are taken by their priority, the lowest number first, and among
 /// those of one priority in the order in which they were put; made by
-/// [`Client::priority_queue`](crate::Client::priority_queue).
+/// [`Client::priority_queue`].
 ///
 /// A priority is at most 99, or what [`QueueFormat::greatest_priority`] says of another format. Each
 /// take lists all items, since one may have come that goes first.
 #[derive(Clone, Debug)]
 #[must_use = "a queue does nothing until it is asked for something"]
-pub struct PriorityQueue(pub(super) Queue);
+pub struct PriorityQueue(Queue);
+
+impl Client {
+    /// The priority queue at a path, of which ZooKeeper's guide says how its items are called:
+    /// `queue-`, the priority, `-` and a number.
+    pub fn priority_queue(&self, path: &str) -> PriorityQueue {
+        PriorityQueue(Queue::new(self.clone(), path, QueueFormat::guide_with_priority()))
+    }
+}
 
 impl PriorityQueue {
     /// How the items are called (default: [`QueueFormat::guide_with_priority`]).

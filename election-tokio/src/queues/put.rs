@@ -4,8 +4,8 @@ use bytes::Bytes;
 use election_core::ItemName;
 use zk_jute::{ErrorCode, Version};
 
-use super::Queue;
 use super::error::PutError;
+use super::queue::Queue;
 use crate::client::{Client, CreateMode, OperationOutcome};
 
 /// How often the node is created because it is missing, again.

@@ -1,0 +1,39 @@
+//! An item of a queue, and what was put with it.
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{Item, ItemName};
+
+/// An item of a queue.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct QueueItem {
+    /// The name of its znode, which no other item of the queue has.
+    pub name: ItemName,
+    /// What was put.
+    pub data: Bytes,
+}
+
+/// What was put. Its bytes are not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Data(pub(super) Bytes);
+
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(bytes))
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Data({} bytes)", self.0.len())
+    }
+}
+
+impl From<Item<Data>> for QueueItem {
+    fn from(item: Item<Data>) -> Self {
+        let Item { name, data: Data(data) } = item;
+        Self { name, data }
+    }
+}

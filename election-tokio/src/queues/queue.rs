@@ -1,0 +1,267 @@
+//! A queue: taking its items, claiming them, and looking at them.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::task::Poll;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{
+    ElectionNode, NodeKind, NomineeId, Purpose, QueueFormat, TakerEnd, TakerOptions, WhenEmpty,
+};
+use election_session::AclList;
+use tokio::time::{Instant, timeout_at};
+use zk_session::ZnodePath;
+
+use super::claimed::Claimed;
+use super::error::{ClaimLost, TakeError};
+use super::item::QueueItem;
+use super::kept::Kept;
+use super::slot::Said;
+use super::taking::Taking;
+use crate::acl::Acls;
+use crate::client::Client;
+use crate::error::Error;
+use crate::site::{random, site};
+
+/// A queue at a path, of items that are taken in the order in which they were put; made by
+/// [`Client::queue`].
+///
+/// Clones are of one handle: they share what it remembers of the queue, which saves lists, and the
+/// items of takes that were [dropped](Queue::take).
+#[derive(Clone)]
+#[must_use = "a queue does nothing until it is asked for something"]
+pub struct Queue {
+    pub(super) client: Client,
+    pub(super) path: String,
+    pub(super) format: QueueFormat,
+    pub(super) acls: Acls,
+    /// Of the znodes that claim an item.
+    data: Bytes,
+    kept: Arc<Kept>,
+}
+
+impl Client {
+    /// The queue at a path, of which ZooKeeper's guide says how its items are called: `queue-` and a
+    /// number. [`Queue::format`] takes those of other libraries.
+    pub fn queue(&self, path: &str) -> Queue {
+        Queue::new(self.clone(), path, QueueFormat::guide())
+    }
+}
+
+impl Queue {
+    pub(super) fn new(client: Client, path: &str, format: QueueFormat) -> Self {
+        let (path, acls, data) = (path.to_owned(), Acls::open(), Bytes::new());
+        Self { client, path, format, acls, data, kept: Arc::default() }
+    }
+
+    /// How the items are called (default: [`QueueFormat::guide`]). Items of a format with priorities
+    /// are put with priority 0: [`Client::priority_queue`] puts them with others.
+    pub fn format(mut self, format: QueueFormat) -> Self {
+        (self.format, self.kept) = (format, Arc::default());
+        self
+    }
+
+    /// The access list of the items, of claims, and of the queue's node and its ancestors where they
+    /// have to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// The data of the znodes that claim an item, for others to see: by convention the name of the
+    /// taker.
+    pub fn data(mut self, data: impl Into<Bytes>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Takes the first item; waits for one while there is none. Lost connections and expired sessions
+    /// do not end the wait.
+    ///
+    /// **At most once**: an item that this returns no other taker gets. It was deleted before, so an
+    /// item whose taker fails after that is done by none: see [`Queue::claim`].
+    ///
+    /// Cancel safe: no item is lost by dropping the future. If the deletion of one is on its way then,
+    /// the handle keeps the item, once it is known to be taken, for the next take of it or of a clone.
+    /// It goes with the last of the handles: take until [`Queue::try_take`] finds nothing before that.
+    ///
+    /// # Errors
+    ///
+    /// [`TakeError::Unknown`] with the item if it is gone, and the reply to its deletion was lost: this
+    /// client has taken it, or another one. The other errors are of what waiting does not repair.
+    pub async fn take(&self) -> Result<QueueItem, TakeError> {
+        loop {
+            if let Some(item) = self.take_once(WhenEmpty::Wait).await? {
+                return Ok(item);
+            }
+        }
+    }
+
+    /// Takes the first item, or finds that there is none: then `None`. A queue may be found empty that
+    /// has just got an item, since servers lag. Without a connection this waits for one.
+    ///
+    /// Cancel safe, as [`Queue::take`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::take`].
+    pub async fn try_take(&self) -> Result<Option<QueueItem>, TakeError> {
+        self.take_once(WhenEmpty::GiveUp).await
+    }
+
+    /// Takes the first item, waiting for one until the deadline has passed: then `None`.
+    ///
+    /// Cancel safe, as [`Queue::take`]; what is on its way at the deadline is treated as if the future
+    /// was dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::take`].
+    pub async fn take_until(&self, deadline: Instant) -> Result<Option<QueueItem>, TakeError> {
+        match timeout_at(deadline, self.take()).await {
+            Ok(item) => item.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Claims the first item that is not claimed; waits for one while there is none.
+    ///
+    /// **At least once**: the item stays in the queue, in its place, until [`Claimed::done`] deletes it
+    /// together with the claim. If this client fails before, or its session ends, another taker has it
+    /// next. As long as the claim stands a server refuses to delete the item for any other taker, those
+    /// of other libraries included; and takers of this one pass it over.
+    ///
+    /// Items that were put with [`Queue::put_ephemeral`] cannot be claimed, and are passed over.
+    ///
+    /// Cancel safe: the claim is given up.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::take`], but never [`TakeError::Unknown`].
+    pub async fn claim(&self) -> Result<Claimed, TakeError> {
+        loop {
+            if let Some(claimed) = self.claim_once(WhenEmpty::Wait).await? {
+                return Ok(claimed);
+            }
+        }
+    }
+
+    /// Claims the first item that is not claimed, or finds that there is none: then `None`.
+    ///
+    /// Cancel safe: the claim is given up.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::claim`].
+    pub async fn try_claim(&self) -> Result<Option<Claimed>, TakeError> {
+        self.claim_once(WhenEmpty::GiveUp).await
+    }
+
+    /// Claims the first item, has it done, and deletes it then: at least once, as [`Queue::claim`].
+    ///
+    /// If `work` fails, the item is given back, in its place, before its error is returned. If the
+    /// claim is lost meanwhile, `work` goes on: it is told by [`Claimed::lost`] only where it asks, and
+    /// another taker may do the item at the same time.
+    ///
+    /// Cancel safe if `work` is: the item is given back.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::claim`]; that of `work` inside; and [`ClaimLost`] where the item was done, but
+    /// is in the queue still, or was done by another taker, too.
+    pub async fn take_with<T, E>(
+        &self,
+        work: impl AsyncFnOnce(&mut Claimed) -> Result<T, E>,
+    ) -> Result<Result<(T, Result<(), ClaimLost>), E>, TakeError> {
+        let mut claimed = self.claim().await?;
+        Ok(match work(&mut claimed).await {
+            Ok(output) => Ok((output, claimed.done().await)),
+            Err(error) => {
+                // Lost or given back, it is in its place.
+                let _ = claimed.give_back().await;
+                Err(error)
+            }
+        })
+    }
+
+    /// Reads the first item that is not claimed, and leaves it where it is; `None` if there is none.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::take`], but never [`TakeError::Unknown`].
+    pub async fn peek(&self) -> Result<Option<QueueItem>, TakeError> {
+        let mut taking = self.begin(Purpose::Peek, WhenEmpty::GiveUp)?;
+        match poll_fn(|cx| taking.poll(cx)).await {
+            Said::Ended(TakerEnd::Peeked(item)) => Ok(Some(item.into())),
+            said => said.outcome(),
+        }
+    }
+
+    /// Counts the items, the claimed ones included: one list of them all.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_children`]. A queue whose node does not exist is empty.
+    pub async fn len(&self) -> Result<usize, Error> {
+        match self.client.get_children(&self.path).await {
+            Ok(names) => Ok(names.iter().filter(|name| self.format.item(name).is_some()).count()),
+            Err(error) if error.is_no_node() => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the queue has no items, as [`Queue::len`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Queue::len`].
+    pub async fn is_empty(&self) -> Result<bool, Error> {
+        self.len().await.map(|len| len == 0)
+    }
+
+    async fn take_once(&self, when_empty: WhenEmpty) -> Result<Option<QueueItem>, TakeError> {
+        if let Some(kept) = self.kept.pop() {
+            return kept.map(Some);
+        }
+        let mut taking = self.begin(Purpose::Take, when_empty)?;
+        poll_fn(|cx| match self.kept.poll(taking.number(), cx) {
+            Poll::Ready(kept) => Poll::Ready(kept.map(Some)),
+            Poll::Pending => taking.poll(cx).map(Said::outcome),
+        })
+        .await
+    }
+
+    async fn claim_once(&self, when_empty: WhenEmpty) -> Result<Option<Claimed>, TakeError> {
+        let mut taking = self.begin(Purpose::Claim, when_empty)?;
+        match poll_fn(|cx| taking.poll(cx)).await {
+            Said::Claimed(item) => Ok(Some(Claimed::new(item, taking))),
+            // Its session ended before it was told.
+            Said::Ended(TakerEnd::ClaimLost | TakerEnd::Withdrawn) => Ok(None),
+            said => said.outcome().map(|_| None),
+        }
+    }
+
+    fn begin(&self, purpose: Purpose, when_empty: WhenEmpty) -> Result<Taking, TakeError> {
+        let path = self.path.parse();
+        let path: ZnodePath =
+            path.map_err(|error| TakeError::InvalidPath { path: self.path.clone(), error })?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let node = ElectionNode::Create(NodeKind::Persistent);
+        let site = site(&self.client, &path, self.data.clone(), acl, node);
+        let id = NomineeId::from_bytes(random().map_err(TakeError::Randomness)?);
+        let options = TakerOptions { format: self.format, purpose, when_empty };
+        Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, format, .. } = self;
+        f.debug_struct("Queue").field("path", path).field("format", format).finish_non_exhaustive()
+    }
+}

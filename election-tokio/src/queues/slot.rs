@@ -1,0 +1,111 @@
+//! What a take has come to, on its way from the machine to the future, which is not lost.
+
+use core::task::{Context, Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use election_core::TakerEnd;
+use zk_session::SessionEnd;
+
+use super::error::TakeError;
+use super::item::{Data, QueueItem};
+use super::kept::Kept;
+
+/// What a machine says.
+#[derive(Debug)]
+pub(super) enum Said {
+    Claimed(QueueItem),
+    Ended(TakerEnd<Data>),
+    ClientEnded {
+        end: SessionEnd,
+        /// An item whose deletion was not answered.
+        in_doubt: Option<QueueItem>,
+    },
+}
+
+impl Said {
+    /// What has become of a take.
+    pub(super) fn outcome(self) -> Result<Option<QueueItem>, TakeError> {
+        match self {
+            Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => Ok(Some(item.into())),
+            Self::Ended(TakerEnd::Unknown(item)) => Err(TakeError::Unknown(item.into())),
+            Self::Ended(TakerEnd::Failed(failure)) => Err(TakeError::Failed(failure)),
+            Self::ClientEnded { in_doubt: Some(item), .. } => Err(TakeError::Unknown(item)),
+            Self::ClientEnded { end, in_doubt: None } => Err(TakeError::ClientClosed(end)),
+            Self::Claimed(_) | Self::Ended(_) => Ok(None),
+        }
+    }
+
+    /// What has to be told, although the future that waited for it was dropped.
+    pub(super) fn left_over(self) -> Option<Result<QueueItem, TakeError>> {
+        match self.outcome() {
+            Ok(item) => item.map(Ok),
+            Err(error @ TakeError::Unknown(_)) => Some(Err(error)),
+            Err(_) => None,
+        }
+    }
+}
+
+/// What a machine has said, for a future that may have gone. Its lock is held for single steps, under
+/// which nothing of a user's runs.
+#[derive(Debug, Default)]
+pub(super) struct Slot(Mutex<SlotState>);
+
+#[derive(Debug, Default)]
+struct SlotState {
+    said: VecDeque<Said>,
+    waker: Option<Waker>,
+    hearer: Hearer,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Hearer {
+    #[default]
+    Present,
+    Gone,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn say(&self, said: Said, kept: &Kept, wakers: &mut Vec<Waker>) {
+        let mut state = self.lock();
+        match state.hearer {
+            Hearer::Present => {
+                state.said.push_back(said);
+                wakers.extend(state.waker.take());
+            }
+            Hearer::Gone => {
+                drop(state);
+                if let Some(left) = said.left_over() {
+                    kept.keep(left, wakers);
+                }
+            }
+        }
+    }
+
+    pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<Said> {
+        // Cloned outside of the lock, and what it replaces is dropped there, too.
+        let waker = cx.waker().clone();
+        let mut state = self.lock();
+        if let Some(said) = state.said.pop_front() {
+            return Poll::Ready(said);
+        }
+        let replaced = state.waker.replace(waker);
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// What was said, and not heard; what is said from now on goes to the handle.
+    pub(super) fn leave(&self) -> VecDeque<Said> {
+        let mut state = self.lock();
+        state.hearer = Hearer::Gone;
+        let (said, waker) = (core::mem::take(&mut state.said), state.waker.take());
+        drop(state);
+        drop(waker);
+        said
+    }
+}
