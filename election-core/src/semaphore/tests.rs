@@ -179,7 +179,8 @@ fn describe(op: &Op<'_>) -> String {
 fn a_permit_is_held_once_no_more_stand_than_there_are() {
     let mut script = Script::next();
     assert_eq!(script.semaphore.state(), SemaphoreState::Next);
-    let heir = Some(Znode::Grandchild { child: "leases", name: &permit(5) });
+    let heir = permit(5);
+    let heir = Some(Znode::Grandchild { child: "leases", name: &heir });
     assert_eq!(script.semaphore.heartbeat(), heir, "it is the next to hold one");
     let watch = Ticket::of_part(Part::Second, script.semaphore.permit.incarnation(), 2);
     assert!(script.semaphore.awaits_change(watch));
