@@ -85,7 +85,9 @@ pub mod ensemble {
 
 /// What formats are made of, for one of your own, and what they make of the children of a node.
 pub mod format {
-    pub use election_core::{Child, Downgrade, IdInName, Label, Layout, LayoutError, Recovery};
+    pub use election_core::{
+        Child, Downgrade, IdInName, Label, Layout, LayoutError, Recovery, Revocation,
+    };
 }
 
 /// Watches: those that fire once, and those that stay.

@@ -82,7 +82,7 @@ impl Face for TakerFace {
     ) {
         let said = match step.notice {
             None | Some(TakerNotice::Waiting) => return,
-            Some(TakerNotice::Claimed(item)) => Said::Claimed(item.into()),
+            Some(TakerNotice::Claimed(item)) => Said::Claimed(QueueItem::of(item)),
             Some(TakerNotice::Ended(end)) => {
                 self.kept.put_back(claimant.taker.window().clone());
                 Said::Ended(end)

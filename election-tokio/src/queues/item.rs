@@ -31,8 +31,8 @@ impl fmt::Debug for Data {
     }
 }
 
-impl From<Item<Data>> for QueueItem {
-    fn from(item: Item<Data>) -> Self {
+impl QueueItem {
+    pub(super) fn of(item: Item<Data>) -> Self {
         let Item { name, data: Data(data) } = item;
         Self { name, data }
     }

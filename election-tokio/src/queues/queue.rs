@@ -195,7 +195,7 @@ impl Queue {
     pub async fn peek(&self) -> Result<Option<QueueItem>, TakeError> {
         let mut taking = self.begin(Purpose::Peek, WhenEmpty::GiveUp)?;
         match poll_fn(|cx| taking.poll(cx)).await {
-            Said::Ended(TakerEnd::Peeked(item)) => Ok(Some(item.into())),
+            Said::Ended(TakerEnd::Peeked(item)) => Ok(Some(QueueItem::of(item))),
             said => said.outcome(),
         }
     }

@@ -27,8 +27,10 @@ impl Said {
     /// What has become of a take.
     pub(super) fn outcome(self) -> Result<Option<QueueItem>, TakeError> {
         match self {
-            Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => Ok(Some(item.into())),
-            Self::Ended(TakerEnd::Unknown(item)) => Err(TakeError::Unknown(item.into())),
+            Self::Ended(TakerEnd::Taken(item) | TakerEnd::Peeked(item)) => {
+                Ok(Some(QueueItem::of(item)))
+            }
+            Self::Ended(TakerEnd::Unknown(item)) => Err(TakeError::Unknown(QueueItem::of(item))),
             Self::Ended(TakerEnd::Failed(failure)) => Err(TakeError::Failed(failure)),
             Self::ClientEnded { in_doubt: Some(item), .. } => Err(TakeError::Unknown(item)),
             Self::ClientEnded { end, in_doubt: None } => Err(TakeError::ClientClosed(end)),
