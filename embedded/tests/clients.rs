@@ -128,6 +128,8 @@ async fn an_expired_leader_is_told_that_its_session_expired() -> Outcome {
 async fn a_leader_that_expires_while_connected_finds_its_candidate_deleted() -> Outcome {
     let server = Server::bind("127.0.0.1:0").await?;
     let (client, _nomination, leadership) = leader(&server).await?;
+    // The leader watches its candidate once it leads: what is asked for later is answered later.
+    client.exists("/election").await?;
     server.expire_connected(session_of(&client))?;
     assert_eq!(soon(leadership.lost()).await, LostReason::Evicted);
     Ok(())

@@ -296,8 +296,13 @@ async fn a_recorder_may_call_the_client(server: ServerKind) -> TestResult {
             "{name} was not recorded"
         );
     }
-    for name in ["elected_total", "requests_total", "lost_total", "leading"] {
-        let name = format!("zk_election_{name}");
+    for name in [
+        "election_elected_total",
+        "recipe_requests_total",
+        "election_lost_total",
+        "election_leading",
+    ] {
+        let name = format!("zk_{name}");
         assert!(
             recorder.recorded.lock().expect("it does not panic").contains(&name),
             "{name} was not recorded"
