@@ -24,6 +24,7 @@ on_both_servers! {
     an_evicted_follower_stands_again,
     an_evicted_follower_ends_if_it_is_to,
     written_data_changes_nothing_but_the_watch,
+    a_participant_of_another_format_is_waited_for,
     what_is_no_candidate_is_ignored,
     nominations_end_with_the_election_node_if_they_are_to,
     nominees_outlive_their_election_node_by_default,
@@ -172,7 +173,7 @@ async fn written_data_changes_nothing_but_the_watch(server: ServerKind) -> TestR
 }
 
 /// Whatever else is in the election node is nobody's predecessor, be it older, ephemeral, or
-/// numbered.
+/// numbered; but for what may be a participant of another format.
 async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     let arena = Arena::new(server, "foreign").await?;
     arena.create_election_node().await?;
@@ -181,8 +182,8 @@ async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
         ("config", CreateMode::Persistent),
         ("latch-", CreateMode::Persistent),
         ("latch-x", CreateMode::Ephemeral),
-        ("lock-", CreateMode::EphemeralSequential),
-        ("_c_not-an-id-lock-", CreateMode::EphemeralSequential),
+        ("lock-", CreateMode::PersistentSequential),
+        ("_c_not-an-id-lock-", CreateMode::PersistentSequential),
         ("größe", CreateMode::Container),
     ] {
         arena.admin.create(&format!("{ELECTION}/{name}"), "", mode).await?;
@@ -193,6 +194,24 @@ async fn what_is_no_candidate_is_ignored(server: ServerKind) -> TestResult {
     assert_eq!(arena.candidates().await?.len(), 2);
     soon("the leader has resigned", leadership.resign()).await??;
     leads(&mut nominations[1]).await?;
+    Ok(())
+}
+
+/// One that does not see this library's candidates would lead beside them.
+async fn a_participant_of_another_format_is_waited_for(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "mixed").await?;
+    arena.create_election_node().await?;
+    let path = format!("{ELECTION}/lock-");
+    let foreign = arena.admin.create(&path, "", CreateMode::EphemeralSequential).await?.path;
+    let mut nominations = queue_behind(&arena, 1).await?;
+    let (first, second) = nominations.split_at_mut(1);
+    let (first, second) = (&mut first[0], &mut second[0]);
+    follows(second).await?;
+    assert_eq!(first.status().role, Role::Standing);
+    arena.admin.delete(&foreign, Version::ANY).await?;
+    let leadership = leads(first).await?;
+    soon("the leader has resigned", leadership.resign()).await??;
+    leads(second).await?;
     Ok(())
 }
 

@@ -51,6 +51,11 @@ public final class Contender {
       throw new UnsupportedOperationException();
     }
 
+    /** Takes and releases it so often; "took" and the nanoseconds follow. */
+    default void time(int turns) throws Exception {
+      throw new UnsupportedOperationException();
+    }
+
     /** Ends the session. */
     void close() throws Exception;
   }
@@ -112,6 +117,7 @@ public final class Contender {
         case "release" -> place.release();
         case "revoke" -> place.revoke();
         case "downgrade" -> place.downgrade();
+        case "time" -> place.time(Integer.parseInt(words[1]));
         default -> fails(new IllegalArgumentException(order));
       }
     }
@@ -332,6 +338,16 @@ public final class Contender {
     @Override
     void free() throws Exception {
       asked.release();
+    }
+
+    @Override
+    public void time(int turns) throws Exception {
+      long began = System.nanoTime();
+      for (int turn = 0; turn < turns; turn++) {
+        exclusive.acquire();
+        exclusive.release();
+      }
+      say("took", String.valueOf(System.nanoTime() - began));
     }
 
     @Override

@@ -49,6 +49,13 @@ class Locks:
     def release(self):
         self.orders.put(None)
 
+    def time(self, turns):
+        began = time.monotonic_ns()
+        for _ in range(turns):
+            self.recipes["exclusive"].acquire()
+            self.recipes["exclusive"].release()
+        say("took", time.monotonic_ns() - began)
+
 
 class Elections:
     """An election, stood for by one thread."""
@@ -108,6 +115,8 @@ def main():
                 place.ask(access)
             case ["release"]:
                 place.release()
+            case ["time", turns]:
+                place.time(int(turns))
             case _:
                 raise ValueError(order)
     ending.set()
