@@ -7,15 +7,15 @@ use std::net::TcpStream;
 use std::thread;
 
 const CREATE: i32 = 1;
-const DELETE: i32 = 2;
+pub(crate) const DELETE: i32 = 2;
 const GET_DATA: i32 = 4;
-const GET_CHILDREN: i32 = 8;
+pub(crate) const GET_CHILDREN: i32 = 8;
 const CLOSE_SESSION: i32 = -11;
 const NOTIFICATION: i32 = -1;
 
 pub(crate) struct Raw {
-    input: BufReader<TcpStream>,
-    output: TcpStream,
+    pub(crate) input: BufReader<TcpStream>,
+    pub(crate) output: TcpStream,
 }
 
 impl Raw {
@@ -90,7 +90,7 @@ impl Raw {
     }
 }
 
-fn read_frame(input: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
+pub(crate) fn read_frame(input: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     input.read_exact(&mut length)?;
     let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
@@ -107,16 +107,16 @@ fn framed(payload: &[u8]) -> Vec<u8> {
     [&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes(), payload].concat()
 }
 
-fn buffer(text: &str) -> Vec<u8> {
+pub(crate) fn buffer(text: &str) -> Vec<u8> {
     framed(text.as_bytes())
 }
 
-fn request(opcode: i32, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn request(opcode: i32, parts: &[&[u8]]) -> Vec<u8> {
     let head = [1_i32.to_be_bytes(), opcode.to_be_bytes()].concat();
     framed(&[head, parts.concat()].concat())
 }
 
-fn create(path: &str, flags: i32) -> Vec<u8> {
+pub(crate) fn create(path: &str, flags: i32) -> Vec<u8> {
     let data = 0_u32.to_be_bytes();
     let open =
         [&1_u32.to_be_bytes()[..], &31_u32.to_be_bytes(), &buffer("world"), &buffer("anyone")];
@@ -124,7 +124,7 @@ fn create(path: &str, flags: i32) -> Vec<u8> {
 }
 
 /// The names in the answer to a list.
-fn children(frame: &[u8]) -> Vec<String> {
+pub(crate) fn children(frame: &[u8]) -> Vec<String> {
     let mut rest = frame.get(20..).unwrap_or_default();
     let mut names = Vec::new();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
