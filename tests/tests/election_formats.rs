@@ -13,7 +13,7 @@ use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
 
 on_both_servers! {
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     a_create_in_doubt_leaves_one_candidate_in_every_format,
     none_leads_beside_a_participant_of_another_format,
     an_election_that_is_over_ends_its_nominations;
