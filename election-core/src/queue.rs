@@ -118,9 +118,10 @@ enum Competition {
 impl<D, const N: usize> Taker<D, N> {
     /// A taker that has not been connected yet. The id is new for each taker, as that of a nominee. It
     /// begins with what an earlier one has left in the window, unless items have priorities: one that
-    /// goes first may have come meanwhile.
+    /// goes first may have come meanwhile; or it is to peek: another client may have claimed the first one
+    /// meanwhile, and no answer would tell.
     pub fn new(id: NomineeId, options: TakerOptions, mut window: ItemWindow<N>) -> Self {
-        if options.format.has_priority() {
+        if options.format.has_priority() || options.purpose == Purpose::Peek {
             window.clear();
         }
         Self {
