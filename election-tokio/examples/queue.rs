@@ -46,7 +46,8 @@ async fn show(servers: &str) -> Result<(), Box<dyn Error>> {
     println!("the next one is: {}", String::from_utf8_lossy(&next.data));
     // As if the second client had failed.
     claimed.give_back().await?;
-    let again = jobs.claim().await?;
+    // By another handle: `jobs` takes what its list has shown before it lists again.
+    let again = one.queue(JOBS).claim().await?;
     println!("the first client claims: {}", String::from_utf8_lossy(&again.item().data));
     again.done().await?;
 
