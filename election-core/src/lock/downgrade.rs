@@ -26,8 +26,9 @@ impl Lock {
     ///
     /// This takes note of it: it is carried out with the next event. A driver that has none feeds
     /// [`Event::Deadline`], which says nothing else to a holder. The holder keeps its token: contenders
-    /// that wait have greater ones, and that of the reader's znode would be greater still. Then [`LockNotice::Downgraded`] follows,
-    /// or [`LockNotice::NotDowngraded`], after which the writer holds as before, or the lock is lost.
+    /// that wait have greater ones, and that of the reader's znode would be greater still. Then
+    /// [`LockNotice::Downgraded`] follows, or [`LockNotice::NotDowngraded`], after which the writer holds
+    /// as before, or the lock is lost.
     ///
     /// # Errors
     ///
