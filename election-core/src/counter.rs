@@ -24,7 +24,7 @@ pub use format::{CounterFormat, CounterOverflow, NotANumber};
 /// succeeds says that the first one was not executed, and never will be. If it is refused, whether the
 /// change was made cannot be known, and [`CounterEnd::Unknown`] says so. No change is made twice.
 ///
-/// A counter whose znode does not exist, or is empty, is at zero. A change creates it with the number;
+/// A counter without a znode, or with an empty one, is at zero. A change creates it with the number;
 /// where its parent is missing, too, empty at first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CounterChange {

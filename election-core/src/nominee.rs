@@ -14,6 +14,7 @@ mod exchange;
 mod foreign;
 mod home;
 mod link;
+mod reaction;
 mod request;
 mod stage;
 mod standing;
@@ -24,16 +25,18 @@ mod tests;
 mod unnamed;
 
 use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
-use crate::event::{Event, Failure, Reply, Stat};
+use crate::event::{Event, Failure, Reply};
 use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId, Token};
 use crate::name::{CandidateName, ChildName};
-use crate::outcome::{Departure, End, NominationError, Notice, Role};
+use crate::outcome::{Departure, End, Notice, Role};
 use crate::policy::Policy;
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub(crate) use contest::{Contest, Patience, Rule};
 pub(crate) use home::Home;
+use reaction::is_owned;
+pub(crate) use reaction::{Reaction, mismatch};
 use request::{Awaits, InFlight, Link, Request};
 use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
@@ -59,7 +62,7 @@ pub struct Nominee {
     attempts: u32,
     link: Link,
     stage: Stage,
-    /// The token of its last znode, in formats whose names do not tell it from others.
+    /// The token of its last znode, in formats without ids: no name tells it from others there.
     newest: Option<Token>,
     /// The sequential child of another format that was told of last.
     foreign: Option<ChildName>,
@@ -422,42 +425,4 @@ impl Recipe for Nominee {
     fn waits_for_look(&self) -> bool {
         matches!(self.link, Link::Up { awaits: Awaits::Look, .. })
     }
-}
-
-/// What a transition leads to, besides the command that follows from the new state.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Reaction<'a> {
-    pub(crate) notice: Option<Notice>,
-    /// A znode to be deleted that is not in the state: its deletion is commanded once.
-    pub(crate) discard: Option<&'a str>,
-}
-
-impl From<Notice> for Reaction<'_> {
-    fn from(notice: Notice) -> Self {
-        Some(notice).into()
-    }
-}
-
-impl From<Option<Notice>> for Reaction<'_> {
-    fn from(notice: Option<Notice>) -> Self {
-        Self { notice, discard: None }
-    }
-}
-
-/// What a reply means that does not fit its request, or a failure that the request does not expect.
-pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
-    match result {
-        Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
-        Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),
-        Err(Failure::Unreadable) => NominationError::UnreadableReply,
-        _ => NominationError::UnexpectedReply,
-    }
-}
-
-/// The error code of [`Failure::NoAuth`].
-const NO_AUTH: i32 = -102;
-
-/// Whether an own znode that was read is the one that this session created.
-fn is_owned(stat: &Stat, session: SessionId) -> bool {
-    stat.owner == Some(session)
 }

@@ -18,7 +18,7 @@ Roles: `leader` and `follower`; `holder` and `waits`, of a lock or a semaphore; 
 permit of a semaphore; `blocks: ...`, which keeps others waiting and is no contender of this library's;
 `foreign`, a sequential znode of another format, whose contender does not see these.";
 
-/// Lists who leads an election or holds a lock, and who waits.
+/// Lists the leader of an election or the holders of a lock, and the contenders that wait.
 ///
 /// Those that lead or hold come first, then those that wait, in their order.
 #[derive(Debug, Args)]

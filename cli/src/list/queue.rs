@@ -10,7 +10,7 @@ pub(super) struct Contender {
     pub(super) session: SessionId,
 }
 
-/// Whose turn it is, as far as contenders have been added, in their order.
+/// The contenders that were added so far, in their order, and which of them has its turn.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     count: usize,

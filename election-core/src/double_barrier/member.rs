@@ -1,4 +1,4 @@
-//! Which children of a double barrier are participants, and who is first and last among them.
+//! Which children of a double barrier are participants, and the first and the last of them.
 
 use core::fmt::Write as _;
 

@@ -56,7 +56,7 @@ pub(super) struct Blocked {
     pub(super) others: Others,
 }
 
-/// What is known of the others whose leaving is waited for.
+/// What is known of the other participants: this one waits until they have left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Others {
     /// A list has to tell.
@@ -167,7 +167,7 @@ pub(super) type Participant<'p> = (&'p MemberName, DoubleBarrierOptions, Option<
 
 impl Entering {
     pub(super) const NEW: Self = Self { step: Step::ReadNode, rounds: 0 };
-    /// There was a session before, whose entry may still stand.
+    /// There was a session before: its entry may still stand.
     pub(super) const AGAIN: Self = Self { step: Step::LookForEntry, rounds: 0 };
     /// The entry that there is came too late.
     pub(super) const LATE: Self = Self { step: Step::DeleteEntry, rounds: 0 };

@@ -189,7 +189,7 @@ impl Lock {
         }
     }
 
-    /// The transaction was not applied, and is to be; by a writer whose znode stands.
+    /// The transaction was not applied: the writer asks for it again, once its znode is seen to stand.
     fn ask_again(&mut self) {
         self.contender.read_own_again();
         self.go_on(Step::Asked);

@@ -267,7 +267,7 @@ fn a_writer_looks_again_where_a_writer_has_gone() {
     assert_eq!(script.notice, Some(LockNotice::Acquired(TOKEN)), "nothing comes after a reader");
 }
 
-/// Whose it is cannot be asked where its name is too long; else an ephemeral one of another session may
+/// The owner cannot be asked for where the name is too long; else an ephemeral one of another session may
 /// stand for a holder.
 #[test]
 fn who_does_not_wait_does_not_wait_for_a_contender_of_another_format() {

@@ -20,7 +20,7 @@ pub(crate) struct Contest {
     pub(crate) patience: Patience,
     pub(crate) home: Home,
     pub(crate) rule: Rule,
-    /// Whose tickets a contender has.
+    /// The part of its recipe that a contender is: its tickets bear it.
     pub(crate) part: Part,
 }
 

@@ -13,6 +13,8 @@ mod looking;
 mod watching;
 
 use super::*;
+use crate::event::Stat;
+use crate::outcome::NominationError;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
 use crate::{Change, Children};
 use crate::{Obstacle, Payload, Sequence, Token, Version};

@@ -1,6 +1,6 @@
 //! Formats whose names do not tell whose a znode is, and znodes of another format.
 
-#![allow(clippy::indexing_slicing, reason = "a test: it fails by panicking")]
+#![expect(clippy::indexing_slicing, reason = "a test: it fails by panicking")]
 
 use election_core::{Format, LockOptions, Notice, Obstacle, Role, SessionId, Token};
 

@@ -147,7 +147,7 @@ fn a_claim_keeps_takers_away() {
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "long form: run with --release"]
 fn long() {
     let budget = Budget { losses: 2, expiries: 1, puts: 1, withdrawals: 1, ..NO_FAULTS };
     let world = World::new(&[(TAKE, 1), (TAKE, 1)], 2, budget).lagging(2);

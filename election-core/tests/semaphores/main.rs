@@ -177,21 +177,21 @@ fn one_beside_a_foreign_child() {
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long form: run with --release"]
 fn long_two_for_one() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, ..NONE };
     explore_long("2 for 1, 1 loss, 1 expiry, 1 withdrawal", World::new(2, 1, budget));
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long form: run with --release"]
 fn long_three_for_two() {
     let budget = Budget { withdrawals: 1, ..NONE };
     explore_long("3 for 2, 1 withdrawal", World::new(3, 2, budget).lagging(0));
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long form: run with --release"]
 fn long_three_settled_for_one() {
     let budget = Budget { losses: 1, expiries: 1, deletions: 1, withdrawals: 1, ..NONE };
     let world = settled(3, 1, budget).lagging(0);
@@ -199,7 +199,7 @@ fn long_three_settled_for_one() {
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long form: run with --release"]
 fn long_three_settled_for_two() {
     let budget = Budget { losses: 1, expiries: 1, withdrawals: 1, deadlines: 1, ..NONE };
     let world = settled(3, 2, budget);

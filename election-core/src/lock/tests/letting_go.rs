@@ -95,7 +95,7 @@ fn a_request_is_told_once() {
 }
 
 impl Script {
-    /// The ticket of the last read, whose watch stands.
+    /// The ticket of the last read: its watch stands.
     fn own_watch(&mut self) -> Ticket {
         self.feed(Event::Look);
         let ticket = self.ticket.unwrap();

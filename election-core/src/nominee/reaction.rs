@@ -1,0 +1,43 @@
+//! What an event leads to, and what an unfitting reply means.
+
+use crate::event::{Failure, Reply, Stat};
+use crate::id::SessionId;
+use crate::outcome::{NominationError, Notice};
+
+/// What a transition leads to, besides the command that follows from the new state.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reaction<'a> {
+    pub(crate) notice: Option<Notice>,
+    /// A znode to be deleted that is not in the state: its deletion is commanded once.
+    pub(crate) discard: Option<&'a str>,
+}
+
+impl From<Notice> for Reaction<'_> {
+    fn from(notice: Notice) -> Self {
+        Some(notice).into()
+    }
+}
+
+impl From<Option<Notice>> for Reaction<'_> {
+    fn from(notice: Option<Notice>) -> Self {
+        Self { notice, discard: None }
+    }
+}
+
+/// What a reply means that does not fit its request, or a failure that the request does not expect.
+pub(crate) fn mismatch(result: &Result<Reply<'_>, Failure>) -> NominationError {
+    match result {
+        Err(Failure::Rejected(code)) => NominationError::Rejected(*code),
+        Err(Failure::NoAuth) => NominationError::Rejected(NO_AUTH),
+        Err(Failure::Unreadable) => NominationError::UnreadableReply,
+        _ => NominationError::UnexpectedReply,
+    }
+}
+
+/// The error code of [`Failure::NoAuth`].
+const NO_AUTH: i32 = -102;
+
+/// Whether an own znode that was read is the one that this session created.
+pub(super) fn is_owned(stat: &Stat, session: SessionId) -> bool {
+    stat.owner == Some(session)
+}
