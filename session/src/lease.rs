@@ -283,9 +283,14 @@ impl Lease {
 
     /// When the next heartbeat is due, after one that was answered with success: once it can prove
     /// more than that one, or settle what is tentative.
+    ///
+    /// What only settles must be answered before the next proof is due. There is one heartbeat at a
+    /// time, so that proof would come late, and at long round trips the lease would lapse, settle and
+    /// lapse for ever. The heartbeat that proves settles, too.
     pub(crate) fn next_heartbeat(&self, now: Instant) -> Instant {
-        let due = self.evidence.due_at(self.pace).unwrap_or(now);
-        self.settles_at().map_or(due, |settles_at| due.min(settles_at)).max(now)
+        let due = self.evidence.due_at(self.pace).unwrap_or(now).max(now);
+        let settles_at = self.settles_at().map(|settles_at| settles_at.max(now));
+        settles_at.filter(|at| *at + self.round_trips.expected() <= due).unwrap_or(due)
     }
 
     /// How long after a refused heartbeat the next one is due, if so many were refused before it.

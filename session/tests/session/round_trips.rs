@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use zk_jute::records::{GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook};
+use zk_session::{Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent, TIMEOUT, after};
@@ -60,6 +60,19 @@ impl Link {
         self.lab.session.lease_outlook(self.lab.now)
     }
 
+    fn keep(&mut self, upkeep: LeaseUpkeep<'_>) {
+        self.lab.session.keep_lease(self.lab.now, upkeep).expect("short enough");
+    }
+
+    /// Goes on for that long, whatever becomes of the lease.
+    fn pass(&mut self, span: Duration) {
+        let end = self.lab.now + span;
+        while self.lab.now < end {
+            self.step();
+        }
+        self.lab.events();
+    }
+
     /// Goes on for that long; returns whether the lease was called secure, having seen that it
     /// does not lapse then.
     fn run(&mut self, span: Duration) -> bool {
@@ -88,10 +101,13 @@ struct Case {
     percent: u8,
 }
 
-/// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th.
+/// All round trips up to an eighth of the timeout (Contact: a third), in steps of a 500th, and those
+/// next to the bound.
 fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
-    let longest = if case.grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
-    (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= longest)
+    let end = if case.grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
+    let steps = (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= end);
+    let (bound, step) = (longest(case), TIMEOUT / 2000);
+    steps.chain([bound - step, bound + step])
 }
 
 /// The bound, as the documentation has it.
@@ -150,6 +166,33 @@ fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
             let after_a_lapse = link.run(8 * TIMEOUT);
             let is_short = round_trip < longest(case);
             assert_eq!((at_first, after_a_lapse), (is_short, is_short), "{case:?} {round_trip:?}");
+        }
+    }
+}
+
+/// However the heartbeats of a lease that was ready came out of step, they find their pace again once
+/// it is to be in force, also where it leaves nothing to spare.
+#[test]
+fn heartbeats_out_of_step_find_their_pace_again() {
+    for case in CASES {
+        let round_trip = longest(case) - TIMEOUT / 2000;
+        for late in 0..=12 {
+            for wanted_at in 0..32 {
+                let mut link = Link::connect(case, round_trip);
+                link.keep(LeaseUpkeep::Ready);
+                link.pass(2 * TIMEOUT);
+                link.round_trip = round_trip + TIMEOUT * late / 40;
+                link.pass(TIMEOUT / 2);
+                link.round_trip = round_trip;
+                link.pass(TIMEOUT * wanted_at / 32);
+                link.keep(LeaseUpkeep::InForce { znode: ZNODE });
+                link.pass(8 * TIMEOUT);
+                assert!(
+                    link.lab.session.lease_is_secure(link.lab.now),
+                    "{case:?} {round_trip:?}, late by {late}, wanted at {wanted_at}: {:?}",
+                    link.outlook()
+                );
+            }
         }
     }
 }
