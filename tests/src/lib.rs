@@ -11,6 +11,7 @@
 //! - [`election`] gives each test of elections a place of its own and waits for roles, [`nominee`]
 //!   runs nominees as processes of their own, [`history`] checks that no two led at once.
 //! - [`contender`] checks that no two processes, of whichever library, held one lock at once.
+//! - [`checker`] counts the writes that leaders lose under faults, by what guards them.
 //! - [`endurance`] sets clients to work on an ensemble, strikes it with faults, and checks that each
 //!   acknowledged write and each watch was kept.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
@@ -24,6 +25,7 @@
 extern crate alloc;
 
 pub mod certificates;
+pub mod checker;
 pub mod contender;
 pub mod election;
 pub mod endurance;
