@@ -80,11 +80,20 @@ fn with_an_aborter(budget: Budget) -> World {
 /// The next transaction is begun at the same path.
 fn one_after_the_other(budget: Budget) -> World {
     let a = site("a");
-    let begins = |id| Errand::Begin(id, vec![site("a")]);
-    let first = [begins(ID), task(CommitTask::Decide), task(CommitTask::Finish)];
-    World::new(ID, &[], budget)
-        .client(None, first.into_iter().chain([begins(NEXT)]).collect())
+    let next = Errand::Begin(NEXT, vec![a.clone()]);
+    World::new(ID, core::slice::from_ref(&a), budget)
+        .client(None, coordinator().into_iter().chain([next]).collect())
         .client(Some(&a), votes(&a, Decision::Commit, CommitTask::Decide))
+}
+
+/// Two begin a transaction at one path.
+fn two_begin(budget: Budget) -> World {
+    let errands = |id| {
+        let tasks = [CommitTask::Abort, CommitTask::Finish];
+        let begin = Errand::Begin(id, sites(2));
+        [begin].into_iter().chain(tasks.map(|task| Errand::Task(task, id))).collect()
+    };
+    World::new(ID, &[], budget).client(None, errands(ID)).client(None, errands(NEXT))
 }
 
 #[test]
@@ -145,6 +154,12 @@ fn a_transaction_follows_another() {
 }
 
 #[test]
+fn two_begin_at_one_path() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    explore("2 begin, 1 loss", two_begin(budget));
+}
+
+#[test]
 #[ignore = "long form: run with --release"]
 fn long_one_site() {
     let budget = Budget { losses: 1, crashes: 1, ..NO_FAULTS };
@@ -157,6 +172,8 @@ fn long_one_site() {
     explore("1 site, part by part, 1 loss", told(1, budget).part_by_part().lagging(5));
     explore("1 site, 1 wants to abort, 1 loss", with_an_aborter(budget));
     explore("1 after 1, 1 loss, lag of 1", one_after_the_other(budget));
+    let budget = Budget { losses: 2, crashes: 1, ..NO_FAULTS };
+    explore("2 begin, 2 losses, 1 killed", two_begin(budget));
 }
 
 #[test]
