@@ -9,18 +9,22 @@ use thiserror::Error;
 /// What the name of a child begins with while its site was asked, and has not come.
 const INVITED: &str = "invited-";
 
+const MAX_LEN: usize = 64;
+
 /// The name of a site: printable ASCII without spaces and slashes, from 1 to 64 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SiteName(String<{ INVITED.len() + SiteName::MAX_LEN }>);
+pub struct SiteName(String<{ INVITED.len() + MAX_LEN }>);
 
 /// A text is no name of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[error("the name of a site is from 1 to 64 printable ASCII characters, without spaces and slashes")]
+#[error(
+    "the name of a site is from 1 to 64 printable ASCII characters, without spaces and slashes"
+)]
 pub struct SiteNameError;
 
 impl SiteName {
     /// The greatest number of characters.
-    pub const MAX_LEN: usize = 64;
+    pub const MAX_LEN: usize = MAX_LEN;
 
     /// The name of a site.
     ///

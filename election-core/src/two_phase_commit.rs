@@ -60,6 +60,7 @@ pub struct TwoPhaseCommit {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
 enum Stage {
     Surveying(Sight),
     Doubting,
@@ -390,9 +391,7 @@ impl Recipe for TwoPhaseCommit {
         }
         let is_in_flight = match self.line.in_flight() {
             Some((sent, Request::Look)) => sent == ticket,
-            Some((sent, Request::Survey)) => {
-                sent == ticket && self.survey_watch() != Watch::None
-            }
+            Some((sent, Request::Survey)) => sent == ticket && self.survey_watch() != Watch::None,
             _ => false,
         };
         is_in_flight || self.watch == Some(ticket)

@@ -130,8 +130,8 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
                     _ => Stage::Surveying,
                 }
             }
-            (_, Request::CreateNode, Ok(Reply::NodeCreated)) => Stage::Surveying,
-            (_, Request::Barrier, Ok(Reply::BarrierPassed)) => Stage::Surveying,
+            (_, Request::CreateNode, Ok(Reply::NodeCreated))
+            | (_, Request::Barrier, Ok(Reply::BarrierPassed)) => Stage::Surveying,
             (_, Request::Survey, Ok(Reply::Children(mut names))) => {
                 let mut count = 0_u32;
                 let counted = names.by_ref().inspect(|_| count = count.saturating_add(1));

@@ -123,12 +123,8 @@ mod tests {
         let id = NomineeId::from_bytes([0xab; 16]);
         let longest = "s".repeat(SiteName::MAX_LEN);
         let states = [CommitState::Open, CommitState::Committed, CommitState::Aborted];
-        let sites = [
-            SiteState::Invited,
-            SiteState::Joined,
-            SiteState::VotedCommit,
-            SiteState::VotedAbort,
-        ];
+        let sites =
+            [SiteState::Invited, SiteState::Joined, SiteState::VotedCommit, SiteState::VotedAbort];
         let children = states.map(|state| CommitChild::State(state, id)).into_iter();
         let children = children.chain(sites.map(|state| CommitChild::Site(state, &longest)));
         let here = [SitePresence::Live, SitePresence::Bound];

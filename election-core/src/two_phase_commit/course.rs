@@ -22,6 +22,7 @@ pub(super) enum Sight {
 
 /// What to do about what a list shows.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
 pub(super) enum Next {
     End(CommitEnd),
     /// A list behind a quorum's commit is to tell.
@@ -195,7 +196,9 @@ fn refuse(site: &SiteName, id: NomineeId, tally: &Tally, sight: Sight) -> Next {
     match tally.own {
         None => sure(sight, CommitEnd::NoSuchSite),
         Some(SiteState::VotedCommit) => Next::End(CommitEnd::Bound),
-        Some(SiteState::VotedAbort) => sure(sight, CommitEnd::Failed(CommitFailure::NotATransaction)),
+        Some(SiteState::VotedAbort) => {
+            sure(sight, CommitEnd::Failed(CommitFailure::NotATransaction))
+        }
         Some(own @ (SiteState::Invited | SiteState::Joined)) => {
             let plan = Plan::of([
                 (Step::Create, decided(id, Decision::Abort)),

@@ -111,9 +111,7 @@ impl Client {
     pub fn errand(&self, at: usize) -> Machine {
         match &self.errands[at] {
             Errand::Begin(id, sites) => Machine::Begin(TwoPhaseBegin::new(*id, sites.clone())),
-            Errand::Task(task, id) => {
-                Machine::Party(TwoPhaseCommit::new(task.clone(), Some(*id)))
-            }
+            Errand::Task(task, id) => Machine::Party(TwoPhaseCommit::new(task.clone(), Some(*id))),
         }
     }
 
@@ -124,7 +122,10 @@ impl Client {
             Told::Party(CommitSiteNotice::Ended(CommitEnd::Decided(_))) => {
                 let rest = self.errands.iter().skip(at + 1);
                 let is_last = |errand: &Errand| {
-                    matches!(errand, Errand::Task(CommitTask::Acknowledge(_) | CommitTask::Finish, _))
+                    matches!(
+                        errand,
+                        Errand::Task(CommitTask::Acknowledge(_) | CommitTask::Finish, _)
+                    )
                 };
                 at + 1 + rest.take_while(|errand| !is_last(errand)).count()
             }
@@ -144,7 +145,7 @@ impl Client {
     }
 
     pub fn is_settled(&self) -> bool {
-        self.requests.is_empty() && self.due.is_none() && self.in_doubt.is_empty()
+        self.requests.is_empty() && self.due.is_none()
     }
 
     pub fn feed(&mut self, actor: usize, event: Event<'_>) -> Result<Option<Told>, String> {
@@ -199,11 +200,9 @@ impl Client {
         let mut names = listed.iter().map(String::as_str);
         let mut parts = core::iter::empty::<Applied<'_>>();
         let result = match answer {
-            Answer::Exists(owner) => Ok(Reply::Exists(Stat::new(
-                owner.map_or(0, SessionId::get),
-                1,
-                0,
-            ))),
+            Answer::Exists(owner) => {
+                Ok(Reply::Exists(Stat::new(owner.map_or(0, SessionId::get), 1, 0)))
+            }
             Answer::Children(_) => Ok(Reply::Children(Children::listed(&mut names))),
             Answer::BarrierPassed => Ok(Reply::BarrierPassed),
             Answer::NodeCreated => Ok(Reply::NodeCreated),

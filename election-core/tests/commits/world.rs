@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use election_core::{Change as Fired, CommitTask, Event, Failure, NomineeId, SessionId, SiteName, Watch};
+use election_core::{
+    Change as Fired, CommitTask, Event, Failure, NomineeId, SessionId, SiteName, Watch,
+};
 
 use super::client::{Client, Course, Errand, Link, Told, is_fired};
 use super::laws::Laws;
@@ -298,7 +300,9 @@ impl World {
             let answer = self.server.read(client.applied, &request);
             client.seen = client.applied;
             let leaves_a_watch = match &request {
-                Request::List(watch) => *watch != Watch::None && matches!(answer, Answer::Children(_)),
+                Request::List(watch) => {
+                    *watch != Watch::None && matches!(answer, Answer::Children(_))
+                }
                 // As a machine leaves one, or does not, when it leaves.
                 _ => true,
             };
