@@ -94,5 +94,5 @@ pub use site_name::{SiteName, SiteNameError};
 pub use ticket::{Incarnation, Ticket};
 pub use two_phase_commit::{
     BeginEnd, CommitChild, CommitEnd, CommitFailure, CommitSiteNotice, CommitState, CommitTask,
-    Decision, SitePresence, SiteState, TwoPhaseBegin, TwoPhaseCommit,
+    Decision, InvalidSites, SitePresence, SiteState, TwoPhaseBegin, TwoPhaseCommit,
 };

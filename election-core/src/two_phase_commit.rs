@@ -23,7 +23,7 @@ mod tally;
 mod task;
 mod told;
 
-pub use begin::{BeginEnd, TwoPhaseBegin};
+pub use begin::{BeginEnd, InvalidSites, TwoPhaseBegin};
 pub use child::{CommitChild, CommitState, SitePresence, SiteState};
 pub use task::CommitTask;
 pub use told::{CommitEnd, CommitFailure, CommitSiteNotice, Decision};

@@ -67,9 +67,10 @@ pub use updates::{NoMoreUpdates, Updates};
 pub use bytes::Bytes;
 pub use election_core::{
     Access, BarrierFailure, CandidateName, CommitFailure, CommitState, CounterFailure,
-    CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, ItemName,
-    LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss, PriorityError,
-    QueueFormat, Sequence, SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenUnderWay,
+    CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
+    ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
+    PriorityError, QueueFormat, Sequence, SiteName, SiteNameError, SiteState, TakerFailure, Token,
+    WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

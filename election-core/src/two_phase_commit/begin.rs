@@ -1,5 +1,7 @@
 //! Begins a transaction: its node, a child for each site, and that it is open, all at once.
 
+use thiserror::Error;
+
 use super::child::{ChildName, CommitChild, CommitState};
 use super::tally::Tally;
 use super::told::CommitFailure;
@@ -50,6 +52,11 @@ pub enum BeginEnd {
     Failed(CommitFailure),
 }
 
+/// A transaction needs one site at least, and each of them once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[error("a transaction needs one site at least, and each of them once")]
+pub struct InvalidSites;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Creating(Over),
@@ -86,15 +93,18 @@ enum Request {
 
 impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
     /// One that has not been connected yet. The id is random, and another one for each transaction.
-    pub fn new(id: NomineeId, sites: S) -> Self {
-        let stage = if is_set(sites.as_ref()) {
-            Stage::Creating(Over::Nothing)
-        } else {
-            Stage::Ended(BeginEnd::Failed(CommitFailure::InvalidSites))
-        };
+    ///
+    /// # Errors
+    ///
+    /// There is no site, or one is there twice.
+    pub fn new(id: NomineeId, sites: S) -> Result<Self, InvalidSites> {
+        if !is_set(sites.as_ref()) {
+            return Err(InvalidSites);
+        }
         let open = CommitChild::State(CommitState::Open, id).name();
         let (line, attempt) = (Line::new(), Attempt::None);
-        Self { sites, id, open, line, stage, attempt, patience: PATIENCE }
+        let stage = Stage::Creating(Over::Nothing);
+        Ok(Self { sites, id, open, line, stage, attempt, patience: PATIENCE })
     }
 
     /// How it ended, if it has.

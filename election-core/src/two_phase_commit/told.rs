@@ -79,9 +79,6 @@ pub enum CommitFailure {
     /// The node of the transaction has children of another kind: they are not deleted, and so is it not.
     #[error("the node has children that are not the transaction's: delete them")]
     ForeignChildren,
-    /// There are no sites, or there is one twice.
-    #[error("a transaction needs one site at least, and each of them once")]
-    InvalidSites,
     /// The server refused, with this error code.
     #[error("the server refused a request of the two-phase commit, with error code {0}")]
     Rejected(i32),

@@ -110,7 +110,9 @@ impl Client {
 
     pub fn errand(&self, at: usize) -> Machine {
         match &self.errands[at] {
-            Errand::Begin(id, sites) => Machine::Begin(TwoPhaseBegin::new(*id, sites.clone())),
+            Errand::Begin(id, sites) => {
+                Machine::Begin(TwoPhaseBegin::new(*id, sites.clone()).expect("a set"))
+            }
             Errand::Task(task, id) => Machine::Party(TwoPhaseCommit::new(task.clone(), Some(*id))),
         }
     }

@@ -1,9 +1,8 @@
 //! Whatever comes in whatever order: no panic, one request in flight at most, and one end.
 
 use election_core::{
-    Applied, Change, Children, CommitEnd, CommitSiteNotice, CommitTask, Decision, Event, Failure,
-    NomineeId, Phase, Recipe, Reply, SessionId, SiteName, Stat, Ticket, TwoPhaseBegin,
-    TwoPhaseCommit,
+    Applied, Change, Children, CommitSiteNotice, CommitTask, Decision, Event, Failure, NomineeId,
+    Phase, Recipe, Reply, SessionId, SiteName, Stat, Ticket, TwoPhaseBegin, TwoPhaseCommit,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -182,15 +181,12 @@ proptest! {
         let is_end = |told: &CommitSiteNotice| matches!(told, CommitSiteNotice::Ended(_));
         let mut bench = Bench::new(party, is_end);
         inputs.into_iter().for_each(|input| bench.feed(input));
-        let end = bench.recipe.end();
-        let misread = CommitEnd::Failed(election_core::CommitFailure::InvalidSites);
-        prop_assert_ne!(end, Some(misread));
     }
 
     #[test]
     fn a_beginner_takes_whatever_comes(inputs in prop::collection::vec(any_input(), 0..80)) {
         let sites = ["a", "b"].map(|site| SiteName::new(site).expect("a name"));
-        let mut bench = Bench::new(TwoPhaseBegin::new(ID, sites), |_| true);
+        let mut bench = Bench::new(TwoPhaseBegin::new(ID, sites).expect("two"), |_| true);
         inputs.into_iter().for_each(|input| bench.feed(input));
     }
 }

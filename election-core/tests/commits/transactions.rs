@@ -172,8 +172,8 @@ fn long_one_site() {
     explore("1 site, part by part, 1 loss", told(1, budget).part_by_part().lagging(5));
     explore("1 site, 1 wants to abort, 1 loss", with_an_aborter(budget));
     explore("1 after 1, 1 loss, lag of 1", one_after_the_other(budget));
-    let budget = Budget { losses: 2, crashes: 1, ..NO_FAULTS };
-    explore("2 begin, 2 losses, 1 killed", two_begin(budget));
+    let budget = Budget { losses: 2, expiries: 1, ..NO_FAULTS };
+    explore("2 begin, 2 losses, 1 expiry", two_begin(budget));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use election_core::{CommitFailure, CommitState, NomineeId, SiteNameError};
+use election_core::{CommitFailure, CommitState, InvalidSites, NomineeId, SiteNameError};
 use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
@@ -38,6 +38,9 @@ pub enum CommitError {
         #[source]
         error: SiteNameError,
     },
+    /// There is no site, or one is there twice.
+    #[error(transparent)]
+    InvalidSites(#[from] InvalidSites),
     /// The operating system gave no random numbers for the id of the transaction.
     #[error("no random numbers from the operating system: {0}")]
     Randomness(#[source] SharedError),

@@ -65,7 +65,7 @@ impl Place {
         id: NomineeId,
         sites: Vec<SiteName>,
     ) -> Result<(), CommitError> {
-        let begin = TwoPhaseBegin::new(id, sites);
+        let begin = TwoPhaseBegin::new(id, sites)?;
         let mut standing = self.client.stand_at(Arc::clone(&self.site), begin);
         let path = self.path();
         match told(&mut standing).await? {
