@@ -17,6 +17,7 @@ pub enum Errand {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "there are few")]
 pub enum Machine {
     Begin(TwoPhaseBegin<Vec<SiteName>>),
     Party(TwoPhaseCommit),
@@ -120,7 +121,6 @@ impl Client {
     /// Which errand comes after such an end.
     pub fn after(&self, at: usize, told: Told) -> usize {
         match told {
-            Told::Begin(_) => at + 1,
             Told::Party(CommitSiteNotice::Ended(CommitEnd::Decided(_))) => {
                 let rest = self.errands.iter().skip(at + 1);
                 let is_last = |errand: &Errand| {
@@ -134,7 +134,7 @@ impl Client {
             Told::Party(CommitSiteNotice::Ended(
                 CommitEnd::Gone | CommitEnd::Replaced | CommitEnd::NoSuchSite,
             )) => self.errands.len(),
-            Told::Party(_) => at + 1,
+            Told::Begin(_) | Told::Party(_) => at + 1,
         }
     }
 

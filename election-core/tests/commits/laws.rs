@@ -87,14 +87,12 @@ impl Laws {
                 _ => {}
             }
             for site in sites {
-                let (voted, votes) = (
-                    has(before, SiteState::VotedCommit, &site),
-                    has(after, SiteState::VotedCommit, &site),
-                );
-                if votes {
+                let [had_voted, has_voted] =
+                    [before, after].map(|tree| has(tree, SiteState::VotedCommit, &site));
+                if has_voted {
                     self.voted.insert((id, site.clone()));
                 }
-                if voted && !votes {
+                if had_voted && !has_voted {
                     if decision.is_none() {
                         self.break_with(format!("{site} takes back its vote"));
                     }

@@ -350,8 +350,8 @@ impl World {
         let changes = changes(&self.server.trees[before], &self.server.trees[after]);
         for (name, change) in changes {
             let client = &mut self.clients[i];
-            let fires = |watch: &mut (usize, _, Request)| is_fired(&watch.2, &name, change);
-            let fired: Vec<_> = client.watches.extract_if(.., fires).collect();
+            let is_hit = |watch: &mut (usize, _, Request)| is_fired(&watch.2, &name, change);
+            let fired: Vec<_> = client.watches.extract_if(.., is_hit).collect();
             for (actor, ticket, _) in fired {
                 self.tell(i, actor, |client| client.feed(actor, Event::Changed { ticket, change }));
             }

@@ -229,11 +229,11 @@ async fn sites_decide_without_a_coordinator() {
     let client = server.client().await;
     let coordinator = begun(&client).await;
     let (a, b) = joined(&client).await;
-    let decides = async |site: &CommitParticipant| {
+    let vote_and_decide = async |site: &CommitParticipant| {
         site.vote_commit().await.unwrap();
         site.decide().await
     };
-    let decided = tokio::join!(decides(&a), decides(&b));
+    let decided = tokio::join!(vote_and_decide(&a), vote_and_decide(&b));
     assert_eq!(decided, (Ok(Decision::Commit), Ok(Decision::Commit)));
     a.acknowledge().await.unwrap();
     b.acknowledge().await.unwrap();
