@@ -23,6 +23,8 @@ pub struct Laws {
     decided: BTreeMap<NomineeId, Decision>,
     voted: BTreeSet<(NomineeId, String)>,
     acknowledged: BTreeSet<(NomineeId, String)>,
+    /// The transaction that each client means, and whether it did not stand at some moment since.
+    meant: BTreeMap<usize, (NomineeId, bool)>,
 }
 
 fn standing(tree: &Tree) -> Option<(CommitState, NomineeId)> {
@@ -51,6 +53,7 @@ impl Laws {
             decided: BTreeMap::new(),
             voted: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
+            meant: BTreeMap::new(),
         };
         laws.begun.extend(standing(tip).map(|(_, id)| id));
         laws
@@ -60,9 +63,18 @@ impl Laws {
         self.fault.get_or_insert(fault);
     }
 
+    /// A client begins with an errand.
+    pub fn begin(&mut self, i: usize, id: NomineeId, tip: &Tree) {
+        let is_absent = standing(tip).map(|(_, id)| id) != Some(id);
+        self.meant.insert(i, (id, is_absent));
+    }
+
     /// A commit: the tree before it, and the tree after it.
     pub fn committed(&mut self, before: &Tree, after: &Tree) {
         let (was, is) = (standing(before), standing(after));
+        for (meant, was_absent) in self.meant.values_mut() {
+            *was_absent |= is.map(|(_, id)| id) != Some(*meant);
+        }
         if let Some((state, id)) = is {
             if was.map(|(_, id)| id) != Some(id) && !self.begun.insert(id) {
                 self.break_with(format!("{id} is begun twice"));
@@ -85,6 +97,13 @@ impl Laws {
                     self.decided.insert(id, decision);
                 }
                 _ => {}
+            }
+            let stands = |site: &String| {
+                use SiteState::{Invited, Joined, VotedCommit};
+                [Invited, Joined, VotedCommit].iter().any(|state| has(after, *state, site))
+            };
+            if state == CommitState::Open && !sites.iter().all(stands) {
+                self.break_with(format!("{id} is open, and a site of it is gone"));
             }
             for site in sites {
                 let [had_voted, has_voted] =
@@ -131,8 +150,9 @@ impl Laws {
                 CommitEnd::Acknowledged => self.decided.contains_key(&id) && is_free,
                 CommitEnd::Finished => self.removed.contains(&id),
                 // A site that is bound and has not acknowledged never finds nothing.
-                CommitEnd::Gone | CommitEnd::Replaced | CommitEnd::NoSuchSite => {
-                    is_free && (self.decided.contains_key(&id) || !self.begun.contains(&id))
+                CommitEnd::NoSuchSite => is_free && self.decided.contains_key(&id),
+                CommitEnd::Gone | CommitEnd::Replaced => {
+                    is_free && self.meant.get(&client.index).is_some_and(|meant| meant.1)
                 }
                 CommitEnd::Withdrawn => true,
                 CommitEnd::Undecided | CommitEnd::Failed(_) => false,
@@ -168,8 +188,10 @@ impl World {
             }
         }
         let finishes = |errand: &Errand| matches!(errand, Errand::Task(CommitTask::Finish, _));
-        let is_last = self.clients.iter().any(|client| client.errands.last().is_some_and(finishes));
-        if is_last && !self.server.tip().is_empty() {
+        let mut last = self.clients.iter().filter_map(|client| client.errands.last());
+        let begins = |errand: &Errand| matches!(errand, Errand::Begin(..));
+        let all_is_over = last.clone().any(finishes) && !last.any(begins);
+        if all_is_over && !self.server.tip().is_empty() {
             return Err("something is left".into());
         }
         Ok(())

@@ -96,6 +96,34 @@ fn two_begin(budget: Budget) -> World {
     World::new(ID, &[], budget).client(None, errands(ID)).client(None, errands(NEXT))
 }
 
+/// A reply to the one that begins is lost, and another party may bring it to its end meanwhile.
+fn begun_in_doubt(budget: Budget) -> World {
+    let ends = [CommitTask::Abort, CommitTask::Finish].map(task);
+    let begin = Errand::Begin(ID, sites(1));
+    World::new(ID, &[], budget)
+        .client(None, [begin].into_iter().chain(ends.clone()).collect())
+        .client(None, ends.to_vec())
+}
+
+/// Two remove a transaction, and one begins the next.
+fn two_finish(budget: Budget) -> World {
+    let ends = [CommitTask::Abort, CommitTask::Finish].map(task);
+    let next = Errand::Begin(NEXT, sites(1));
+    World::new(ID, &sites(1), budget)
+        .client(None, ends.clone().into_iter().chain([next]).collect())
+        .client(None, ends.to_vec())
+}
+
+/// A site that has voted to commit wants to abort.
+fn with_a_second_thought(budget: Budget) -> World {
+    let a = site("a");
+    let mut errands = votes(&a, Decision::Commit, CommitTask::Learn);
+    errands.insert(1, task(CommitTask::Vote(a.clone(), Decision::Abort)));
+    World::new(ID, core::slice::from_ref(&a), budget)
+        .client(None, coordinator())
+        .client(Some(&a), errands)
+}
+
 #[test]
 fn one_site_is_told() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
@@ -151,6 +179,24 @@ fn a_list_comes_in_the_middle_of_a_transaction() {
 fn a_transaction_follows_another() {
     let budget = Budget { losses: 1, ..NO_FAULTS };
     explore("1 after 1, 1 loss", one_after_the_other(budget).lagging(0));
+}
+
+#[test]
+fn a_beginning_in_doubt_is_not_made_again() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    explore("1 begins, 1 ends it, 1 loss", begun_in_doubt(budget));
+}
+
+#[test]
+fn two_finish_and_one_begins_the_next() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    explore("2 finish, 1 begins the next, 1 loss", two_finish(budget));
+}
+
+#[test]
+fn a_site_that_has_voted_wants_to_abort() {
+    let budget = Budget { losses: 1, ..NO_FAULTS };
+    explore("1 site with a second thought, 1 loss", with_a_second_thought(budget));
 }
 
 #[test]

@@ -144,7 +144,11 @@ impl World {
     pub fn take(&mut self, step: Step) {
         match step {
             Step::Connect(i) => {
-                self.clients[i].link = Link::Up;
+                let client = &mut self.clients[i];
+                if client.link == Link::New && client.course == Course::At(0) {
+                    self.laws.begin(i, id_of(client), self.server.tip());
+                }
+                client.link = Link::Up;
                 let session = self.clients[i].session;
                 self.tell_all(i, |client, actor| client.feed(actor, Event::Connected { session }));
             }
@@ -156,6 +160,7 @@ impl World {
             }
             Step::BeginAgain(i) => {
                 self.clients[i].begin();
+                self.laws.begin(i, id_of(&self.clients[i]), self.server.tip());
                 if self.clients[i].is_up() {
                     let session = self.clients[i].session;
                     self.tell_all(i, |c, actor| c.feed(actor, Event::Connected { session }));
@@ -250,11 +255,7 @@ impl World {
     /// A machine told something: what its client does next.
     fn heard(&mut self, i: usize, actor: usize, told: Told) {
         let client = &self.clients[i];
-        let at = match client.course {
-            Course::At(at) => at,
-            Course::Done | Course::GivenUp => 0,
-        };
-        let (Errand::Begin(id, _) | Errand::Task(_, id)) = client.errands[at];
+        let id = id_of(client);
         self.laws.told(client, client.machines[actor].task(), id, told);
         let Course::At(at) = client.course else { return };
         let joins = matches!(client.machines[actor].task(), Some(CommitTask::Join(_)));
@@ -283,7 +284,8 @@ impl World {
         client.machines.truncate(first);
         client.machines.push(machine);
         let session = client.session;
-        if client.is_up() {
+        self.laws.begin(i, id_of(client), self.server.tip());
+        if self.clients[i].is_up() {
             self.tell(i, first, |client| client.feed(first, Event::Connected { session }));
         }
     }
@@ -398,6 +400,16 @@ impl World {
             }
         }
     }
+}
+
+/// The transaction that a client means.
+fn id_of(client: &Client) -> NomineeId {
+    let at = match client.course {
+        Course::At(at) => at,
+        Course::Done | Course::GivenUp => 0,
+    };
+    let (Errand::Begin(id, _) | Errand::Task(_, id)) = client.errands[at];
+    id
 }
 
 /// What a commit makes watches tell.
