@@ -9,6 +9,7 @@ use core::time::Duration;
 use crate::format::CandidatePrefix;
 use crate::id::Version;
 use crate::outcome::Notice;
+use crate::site_name::SiteName;
 use crate::ticket::Ticket;
 
 /// What one event led to.
@@ -199,34 +200,57 @@ pub enum Part<'a> {
     Delete(Delete<'a>),
 }
 
-/// The parts of a multi, in order: one at least, [`Multi::CAPACITY`] at most.
+/// The parts of a multi, in order: one at least, [`Multi::CAPACITY`] at most, and the children that are
+/// created for sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Multi<'a> {
     parts: [Option<Part<'a>>; Multi::CAPACITY],
+    /// For each of them a child is created, between the parts and the last one.
+    sites: &'a [SiteName],
+    last: Option<Part<'a>>,
 }
 
 impl<'a> Multi<'a> {
     /// The largest number of parts.
-    pub const CAPACITY: usize = 4;
+    pub const CAPACITY: usize = 5;
 
     /// A multi of these parts. Another number of them does not compile.
     pub fn of<const N: usize>(parts: [Part<'a>; N]) -> Self {
-        const { assert!(0 < N && N <= Self::CAPACITY, "from one to four parts") };
+        const { assert!(0 < N && N <= Self::CAPACITY, "from one to five parts") };
         let mut places = [None; Self::CAPACITY];
         for (place, part) in places.iter_mut().zip(parts) {
             *place = Some(part);
         }
-        Self { parts: places }
+        Self { parts: places, sites: &[], last: None }
     }
 
     /// A multi of one part.
     pub(crate) const fn one(part: Part<'a>) -> Self {
-        Self { parts: [Some(part), None, None, None] }
+        Self { parts: [Some(part), None, None, None, None], sites: &[], last: None }
+    }
+
+    /// A multi of as many of these parts as there is room for.
+    pub(crate) fn collect(parts: impl Iterator<Item = Part<'a>>) -> Self {
+        let mut places = [None; Self::CAPACITY];
+        for (place, part) in places.iter_mut().zip(parts) {
+            *place = Some(part);
+        }
+        Self { parts: places, sites: &[], last: None }
+    }
+
+    /// A multi that invites these sites behind its parts, and ends with another one.
+    pub(crate) const fn inviting(self, sites: &'a [SiteName], last: Part<'a>) -> Self {
+        Self { parts: self.parts, sites, last: Some(last) }
     }
 
     /// The parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
-        self.parts.iter().copied().flatten()
+        let invitation = |site: &'a SiteName| {
+            let (znode, mode) = (Znode::Child(site.invitation()), CreateMode::Persistent);
+            Part::Create(Create { znode: NewZnode::Named(znode), mode, data: Payload::Empty })
+        };
+        let parts = self.parts.iter().copied().flatten();
+        parts.chain(self.sites.iter().map(invitation)).chain(self.last)
     }
 }
 

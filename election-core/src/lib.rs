@@ -51,7 +51,9 @@ mod policy;
 mod queue;
 mod recipe;
 mod semaphore;
+mod site_name;
 mod ticket;
+mod two_phase_commit;
 
 pub use access::Access;
 pub use barrier::{Barrier, BarrierEnd, BarrierFailure, BarrierGaveUp, BarrierState, BarrierTask};
@@ -88,4 +90,9 @@ pub use queue::{
 };
 pub use recipe::{Hold, Phase, Recipe};
 pub use semaphore::{Semaphore, SemaphoreOptions, SemaphoreState};
+pub use site_name::{SiteName, SiteNameError};
 pub use ticket::{Incarnation, Ticket};
+pub use two_phase_commit::{
+    BeginEnd, CommitChild, CommitEnd, CommitFailure, CommitSiteNotice, CommitState, CommitTask,
+    Decision, InvalidSites, SitePresence, SiteState, TwoPhaseBegin, TwoPhaseCommit,
+};

@@ -43,11 +43,12 @@ fn a_multi_keeps_its_parts_in_order() {
             _ => Part::Delete(Delete { znode: Znode::Child("child"), version }),
         }
     };
-    let [a, b, c, d] = [0, 1, 2, 3].map(part);
+    let five @ [_, b, _, d, last] = [0, 1, 2, 3, 4].map(part);
     assert_eq!(Multi::of([b]).parts().collect::<Vec<_>>(), [b]);
-    assert_eq!(Multi::of([d, a]).parts().collect::<Vec<_>>(), [d, a]);
-    let full = Multi::of([a, b, c, d]);
-    assert_eq!(full.parts().collect::<Vec<_>>(), [a, b, c, d]);
+    assert_eq!(Multi::of([d, b]).parts().collect::<Vec<_>>(), [d, b]);
+    assert_eq!(Multi::of([last]).parts().count(), 1);
+    let full = Multi::of(five);
+    assert_eq!(full.parts().collect::<Vec<_>>(), five);
     assert_eq!(full.parts().count(), Multi::CAPACITY);
 }
 

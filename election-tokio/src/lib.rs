@@ -34,6 +34,7 @@ mod telemetry;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod transport;
+mod two_phase_commit;
 mod updates;
 
 pub use acl::Acls;
@@ -58,13 +59,17 @@ pub use lock::{
 pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};
+pub use two_phase_commit::{
+    CommitCoordinator, CommitError, CommitParticipant, CommitStatus, SiteStatus, TwoPhaseCommit,
+};
 pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure,
-    DowngradeRefused, ElectionNode, Format, ItemName, LockFailure, LockFormatError, NodeKind,
-    NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, TakerFailure, Token,
+    Access, BarrierFailure, CandidateName, CommitFailure, CommitState, CounterFailure,
+    CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
+    ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
+    PriorityError, QueueFormat, Sequence, SiteName, SiteNameError, SiteState, TakerFailure, Token,
     WhenUnderWay,
 };
 pub use election_session::KeepReady;

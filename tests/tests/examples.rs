@@ -22,6 +22,7 @@ const CONFIG_WATCHER: &str = env!("CARGO_BIN_EXE_config-watcher");
 const SERVICE_REGISTRY: &str = env!("CARGO_BIN_EXE_service-registry");
 const LOCK: &str = env!("CARGO_BIN_EXE_lock");
 const QUEUE: &str = env!("CARGO_BIN_EXE_queue");
+const TWO_PHASE_COMMIT: &str = env!("CARGO_BIN_EXE_two-phase-commit");
 const GUARDED_TRANSACTION: &str = env!("CARGO_BIN_EXE_guarded-transaction");
 
 on_both_servers! {
@@ -32,6 +33,7 @@ on_both_servers! {
     a_deposed_leader_writes_nothing,
     a_lock_is_taken_in_turn,
     jobs_are_done_in_turn,
+    sites_commit_together,
     answers_that_are_lost_do_not_disturb_them;
 }
 
@@ -143,6 +145,20 @@ const JOBS: [&str; 7] = [
 
 async fn jobs_are_done_in_turn(server: ServerKind) -> TestResult {
     in_order(&said_on(QUEUE, server).await?, &JOBS);
+    Ok(())
+}
+
+const DECIDED: [&str; 6] = [
+    "a is to do: 10 from a to b",
+    "open since ",
+    "decided: Commit",
+    "b commits",
+    "a refuses: Abort",
+    "b is late: there is no transaction at",
+];
+
+async fn sites_commit_together(server: ServerKind) -> TestResult {
+    in_order(&said_on(TWO_PHASE_COMMIT, server).await?, &DECIDED);
     Ok(())
 }
 

@@ -16,6 +16,8 @@ mod barriers;
 mod cancellation;
 mod candidates;
 #[cfg(test)]
+mod commits;
+#[cfg(test)]
 mod contenders;
 #[cfg(test)]
 mod cost;

@@ -1,0 +1,403 @@
+//! The two-phase commit: sites vote, and all of them learn one decision.
+//!
+//! The node holds what is to be done; its children say how that stands, by their names alone:
+//!
+//! ```text
+//!  of each site:      invited-S --> joined-S --> commit-S --> (deleted: acknowledged)
+//!                          |            |
+//!                          '------------'------> abort-S, together with the decision
+//!
+//!  of the whole:      open-ID --> committed-ID or aborted-ID --> (deleted, with the node)
+//! ```
+//!
+//! Each arrow is one transaction, which any party may send again: it is applied once. `open-ID` is
+//! deleted by what decides, and checked by what a vote depends on, so that there is one decision, and no
+//! vote behind it. The id tells a transaction from the next one at the same path.
+
+mod begin;
+mod child;
+mod course;
+mod leaving;
+mod plan;
+mod tally;
+mod task;
+mod told;
+
+pub use begin::{BeginEnd, InvalidSites, TwoPhaseBegin};
+pub use child::{CommitChild, CommitState, SitePresence, SiteState};
+pub use task::CommitTask;
+pub use told::{CommitEnd, CommitFailure, CommitSiteNotice, Decision};
+
+use crate::command::{Command, Op, Output, Watch, Znode};
+use crate::event::{Event, Failure, Reply};
+use crate::id::NomineeId;
+use crate::line::{Joined, Line};
+use crate::recipe::{Phase, Recipe};
+use crate::ticket::Ticket;
+use child::ChildName;
+use course::{Next, Sight, Then};
+use leaving::{Leaving, LeavingStep};
+use plan::Plan;
+use tally::Tally;
+
+/// How often a transaction may be refused, or a list show nothing, one after the other.
+const PATIENCE: u8 = 16;
+
+/// One party of a two-phase commit, with one [task](CommitTask).
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers, until it
+/// tells its end. [`withdraw`](Recipe::withdraw) gives up: what is on its way may be done all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TwoPhaseCommit {
+    task: CommitTask,
+    id: Option<NomineeId>,
+    line: Line<Request>,
+    stage: Stage,
+    /// Of the last list or look that left one.
+    watch: Option<Ticket>,
+    patience: u8,
+    own: Own,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "without an allocator a plan cannot be boxed")]
+enum Stage {
+    Surveying(Sight),
+    Doubting,
+    Acting(Plan, Then),
+    Looking(ChildName),
+    Waiting,
+    /// The site takes part, in this session.
+    Standing,
+    Leaving(Leaving),
+    Ended(CommitEnd),
+}
+
+/// What a site that joins has to do with its ephemeral znode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Own {
+    /// In this session.
+    asked: Asked,
+    told: Told,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Asked {
+    Never,
+    ForItsZnode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Told {
+    Nothing,
+    Joined,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Request {
+    Survey,
+    Barrier,
+    Act,
+    Look,
+    Remove,
+}
+
+impl TwoPhaseCommit {
+    /// A party that has not been connected yet. The id is that of the transaction that is meant; `None`
+    /// means the one that stands there.
+    pub fn new(task: CommitTask, id: Option<NomineeId>) -> Self {
+        let stage = Self::first_stage(&task, id);
+        let own = Own { asked: Asked::Never, told: Told::Nothing };
+        Self { task, id, line: Line::new(), stage, watch: None, patience: PATIENCE, own }
+    }
+
+    /// What it is to do.
+    pub const fn task(&self) -> &CommitTask {
+        &self.task
+    }
+
+    /// How it ended, if it has.
+    pub const fn end(&self) -> Option<CommitEnd> {
+        match self.stage {
+            Stage::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    fn first_stage(task: &CommitTask, id: Option<NomineeId>) -> Stage {
+        match (task, id) {
+            (CommitTask::Find | CommitTask::Join(_), _) => Stage::Doubting,
+            (CommitTask::Learn, Some(id)) => {
+                Stage::Looking(CommitChild::State(CommitState::Open, id).name())
+            }
+            _ => Stage::Surveying(Sight::MayLag),
+        }
+    }
+
+    fn begin_again(&mut self) {
+        self.watch = None;
+        self.stage = match &self.stage {
+            Stage::Ended(_) | Stage::Standing => return,
+            Stage::Leaving(leaving) => Stage::Leaving(leaving.again()),
+            _ => Self::first_stage(&self.task, self.id),
+        };
+    }
+
+    /// No znode of the session is left.
+    fn session_lost(&mut self) {
+        self.own.asked = Asked::Never;
+        match self.stage {
+            Stage::Leaving(_) => self.stage = Stage::Ended(CommitEnd::Withdrawn),
+            Stage::Standing => self.stage = Self::first_stage(&self.task, self.id),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, ticket: Ticket, request: Request, result: Result<Reply<'_>, Failure>) {
+        let stage = core::mem::replace(&mut self.stage, Stage::Waiting);
+        self.stage = match (stage, request, result) {
+            (Stage::Leaving(leaving), _, result) => self.left(&leaving, &result),
+            (Stage::Surveying(sight), Request::Survey, Ok(Reply::Children(names))) => {
+                if self.survey_watch() != Watch::None {
+                    self.watch = Some(ticket);
+                }
+                let tally = Tally::of(names, self.task.site());
+                let next = course::next(&self.task, self.id, &tally, sight);
+                if let (None, Some((_, id)), Sight::Current) = (self.id, tally.state, sight) {
+                    self.id = Some(id);
+                }
+                self.follow(next, sight)
+            }
+            (Stage::Surveying(sight), Request::Survey, Err(Failure::NoNode)) => {
+                self.follow(course::without_a_node(&self.task, sight), sight)
+            }
+            (Stage::Doubting, Request::Barrier, Ok(Reply::BarrierPassed)) => {
+                Stage::Surveying(Sight::Current)
+            }
+            (Stage::Acting(_, then), Request::Act, Ok(Reply::Committed(_))) => match then {
+                Then::End(end) => Stage::Ended(end),
+                Then::Survey => Stage::Surveying(Sight::Current),
+                Then::Joined(id) => self.joined(id),
+            },
+            (Stage::Acting(..), Request::Act, Err(Failure::Aborted { code, .. }))
+                if is_outdated(code) && self.patience > 0 =>
+            {
+                self.patience -= 1;
+                Stage::Surveying(Sight::Current)
+            }
+            (Stage::Looking(_), Request::Look, Ok(Reply::Exists(stat))) => {
+                self.watch = Some(ticket);
+                match (&self.task, self.id) {
+                    (CommitTask::Join(_), Some(id)) if stat.owner == self.line.session() => {
+                        self.joined(id)
+                    }
+                    _ => Stage::Waiting,
+                }
+            }
+            (Stage::Looking(_), Request::Look, Err(Failure::NoNode)) => {
+                Stage::Surveying(Sight::MayLag)
+            }
+            (_, _, result) => Stage::Ended(CommitEnd::Failed(CommitFailure::of(&result))),
+        };
+    }
+
+    fn follow(&mut self, next: Next, sight: Sight) -> Stage {
+        match next {
+            Next::End(CommitEnd::Failed(CommitFailure::NotATransaction)) if self.patience > 0 => {
+                // A server may be about to apply the rest of the transaction that removes the node.
+                self.patience -= 1;
+                Stage::Doubting
+            }
+            Next::End(end) => Stage::Ended(end),
+            Next::Doubt => Stage::Doubting,
+            Next::Act(plan, then) => {
+                if matches!(self.task, CommitTask::Join(_)) {
+                    self.own.asked = Asked::ForItsZnode;
+                }
+                Stage::Acting(plan, then)
+            }
+            Next::Look(state, id) => Stage::Looking(CommitChild::State(state, id).name()),
+            Next::LookAtOwn(presence) => match self.task.site() {
+                // The id is that of the list, which has to be that of a current one.
+                Some(site) if sight == Sight::Current => {
+                    Stage::Looking(CommitChild::Presence(presence, site.as_str()).name())
+                }
+                _ => Stage::Doubting,
+            },
+            Next::Wait => Stage::Waiting,
+            Next::Joined(id) => self.joined(id),
+        }
+    }
+
+    fn joined(&mut self, id: NomineeId) -> Stage {
+        self.id = Some(id);
+        self.watch = None;
+        self.own.asked = Asked::ForItsZnode;
+        Stage::Standing
+    }
+
+    fn left(&mut self, leaving: &Leaving, result: &Result<Reply<'_>, Failure>) -> Stage {
+        match leaving.answered(result, self.line.session()) {
+            Some(Ok(leaving)) => Stage::Leaving(leaving),
+            Some(Err(failure)) => Stage::Ended(CommitEnd::Failed(failure)),
+            None => Stage::Ended(CommitEnd::Withdrawn),
+        }
+    }
+
+    const fn survey_watch(&self) -> Watch {
+        match self.task {
+            CommitTask::Decide | CommitTask::Finish => Watch::Other,
+            _ => Watch::None,
+        }
+    }
+
+    const fn request(&self) -> Option<Request> {
+        match &self.stage {
+            Stage::Surveying(_) => Some(Request::Survey),
+            Stage::Doubting => Some(Request::Barrier),
+            Stage::Acting(..) => Some(Request::Act),
+            Stage::Looking(_) => Some(Request::Look),
+            Stage::Leaving(leaving) => Some(match leaving.step() {
+                LeavingStep::Barrier => Request::Barrier,
+                LeavingStep::Look => Request::Look,
+                LeavingStep::Delete => Request::Remove,
+            }),
+            Stage::Waiting | Stage::Standing | Stage::Ended(_) => None,
+        }
+    }
+
+    fn op(&self) -> Op<'_> {
+        match &self.stage {
+            Stage::Surveying(_) => Op::List { parent: Znode::Node, watch: self.survey_watch() },
+            Stage::Acting(plan, _) => Op::Multi(plan.multi()),
+            Stage::Looking(name) => {
+                Op::Exists { znode: Znode::Child(name.as_str()), watch: Watch::Other }
+            }
+            Stage::Leaving(leaving) => leaving.op(),
+            _ => Op::Barrier,
+        }
+    }
+
+    fn output(&mut self, before: &Before) -> Output<'_, CommitSiteNotice> {
+        let notice = match (&self.stage, before.is_over) {
+            (Stage::Ended(end), false) => Some(CommitSiteNotice::Ended(*end)),
+            (Stage::Standing, _) if self.own.told == Told::Nothing => {
+                self.own.told = Told::Joined;
+                self.id.map(CommitSiteNotice::Joined)
+            }
+            _ => None,
+        };
+        let command = self.request().and_then(|request| {
+            let ticket = self.line.ask(request)?;
+            Some(Command { ticket, op: self.op() })
+        });
+        Output { command, notice }
+    }
+
+    const fn before(&self) -> Before {
+        Before { is_over: matches!(self.stage, Stage::Ended(_)) }
+    }
+}
+
+/// What was the case before an event.
+struct Before {
+    is_over: bool,
+}
+
+/// Whether a transaction was refused because of what has changed since the list.
+const fn is_outdated(code: i32) -> bool {
+    matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
+}
+
+const NO_NODE: i32 = -101;
+const NODE_EXISTS: i32 = -110;
+const NOT_EMPTY: i32 = -111;
+
+impl Recipe for TwoPhaseCommit {
+    type Notice = CommitSiteNotice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, CommitSiteNotice> {
+        let before = self.before();
+        match event {
+            Event::Connected { session } => {
+                if self.line.connected(session) == Joined::Other {
+                    self.session_lost();
+                }
+                self.begin_again();
+            }
+            Event::Disconnected => {
+                if self.line.lost() {
+                    self.begin_again();
+                }
+            }
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                if self.line.is_in_flight(ticket) && self.line.lost() {
+                    self.begin_again();
+                }
+            }
+            Event::SessionExpired => {
+                self.line.expired();
+                self.session_lost();
+            }
+            Event::Reply { ticket, result } => {
+                if let Some(request) = self.line.answered(ticket, &result) {
+                    self.answered(ticket, request, result);
+                }
+            }
+            Event::Changed { ticket, .. } if self.watch == Some(ticket) => {
+                self.watch = None;
+                if self.stage == Stage::Waiting {
+                    self.stage = Stage::Surveying(Sight::MayLag);
+                }
+            }
+            Event::Look => {
+                self.line.ask_again();
+                if self.stage == Stage::Waiting {
+                    self.stage = Stage::Surveying(Sight::MayLag);
+                }
+            }
+            Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
+        }
+        self.output(&before)
+    }
+
+    /// Gives up. A site that has joined deletes its ephemeral znode: if it has not voted, it is gone.
+    fn withdraw(&mut self) -> Output<'_, CommitSiteNotice> {
+        let before = self.before();
+        match (&self.stage, &self.task, self.own.asked) {
+            (Stage::Ended(_) | Stage::Leaving(_), ..) => {}
+            (_, CommitTask::Join(site), Asked::ForItsZnode) => {
+                let leaving = Leaving::of(site);
+                self.line.ignore();
+                self.watch = None;
+                self.stage = Stage::Leaving(leaving);
+            }
+            _ => self.stage = Stage::Ended(CommitEnd::Withdrawn),
+        }
+        self.output(&before)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Ended(_) => Phase::Over,
+            Stage::Leaving(_) => Phase::Leaving,
+            _ => Phase::Standing,
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        if matches!(self.stage, Stage::Ended(_) | Stage::Leaving(_)) {
+            return false;
+        }
+        let is_in_flight = match self.line.in_flight() {
+            Some((sent, Request::Look)) => sent == ticket,
+            Some((sent, Request::Survey)) => sent == ticket && self.survey_watch() != Watch::None,
+            _ => false,
+        };
+        is_in_flight || self.watch == Some(ticket)
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.line.waits_for_look()
+    }
+}

@@ -1,0 +1,296 @@
+//! Begins a transaction: its node, a child for each site, and that it is open, all at once.
+
+use thiserror::Error;
+
+use super::child::{ChildName, CommitChild, CommitState};
+use super::tally::Tally;
+use super::told::CommitFailure;
+use crate::command::{
+    Command, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Output, Part,
+    Payload, Watch, Znode,
+};
+use crate::event::{Event, Failure, Reply};
+use crate::id::NomineeId;
+use crate::line::Line;
+use crate::recipe::{Phase, Recipe};
+use crate::site_name::SiteName;
+use crate::ticket::Ticket;
+
+/// How often it may be refused, one time after the other.
+const PATIENCE: u8 = 16;
+
+/// Begins a transaction, with the content that the user gave as the first
+/// [`Payload::Kept`], for the sites that `S` holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TwoPhaseBegin<S> {
+    sites: S,
+    id: NomineeId,
+    open: ChildName,
+    line: Line<Request>,
+    stage: Stage,
+    attempt: Attempt,
+    patience: u8,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BeginEnd {
+    /// It is begun, by this party.
+    Begun,
+    /// Another transaction stands there.
+    Exists {
+        /// Its id.
+        id: NomineeId,
+        /// What was decided of it.
+        state: CommitState,
+    },
+    /// The reply was lost, and there is none: it was not begun, or is over and removed already.
+    Unknown,
+    /// It was given up. It may be begun all the same, if that was asked for.
+    Withdrawn,
+    /// It was not begun, for this reason.
+    Failed(CommitFailure),
+}
+
+/// A transaction needs one site at least, and each of them once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[error("a transaction needs one site at least, and each of them once")]
+pub struct InvalidSites;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Creating(Over),
+    /// With its ancestors, one of which is missing.
+    CreatingNode,
+    /// What was asked for is done, or never will be.
+    Doubting,
+    Surveying,
+    Ended(BeginEnd),
+}
+
+/// What stands at the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Over {
+    Nothing,
+    /// A node without children, which is no transaction.
+    EmptyNode,
+}
+
+/// Whether the transaction may have been begun already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Attempt {
+    None,
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Request {
+    Create,
+    CreateNode,
+    Barrier,
+    Survey,
+}
+
+impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
+    /// One that has not been connected yet. The id is random, and another one for each transaction.
+    ///
+    /// # Errors
+    ///
+    /// There is no site, or one is there twice.
+    pub fn new(id: NomineeId, sites: S) -> Result<Self, InvalidSites> {
+        if !is_set(sites.as_ref()) {
+            return Err(InvalidSites);
+        }
+        let open = CommitChild::State(CommitState::Open, id).name();
+        let (line, attempt) = (Line::new(), Attempt::None);
+        let stage = Stage::Creating(Over::Nothing);
+        Ok(Self { sites, id, open, line, stage, attempt, patience: PATIENCE })
+    }
+
+    /// How it ended, if it has.
+    pub const fn end(&self) -> Option<BeginEnd> {
+        match self.stage {
+            Stage::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    fn link_lost(&mut self, in_flight: Option<Request>) {
+        if in_flight == Some(Request::Create) {
+            self.attempt = Attempt::Lost;
+        }
+        match (self.stage, self.attempt) {
+            (Stage::Ended(_), _) => {}
+            (_, Attempt::Lost) => self.stage = Stage::Doubting,
+            (_, Attempt::None) => self.stage = Stage::Creating(Over::Nothing),
+        }
+    }
+
+    fn answered(&mut self, request: Request, result: Result<Reply<'_>, Failure>) {
+        self.stage = match (self.stage, request, result) {
+            (Stage::Ended(_), ..) => return,
+            (_, Request::Create, Ok(Reply::Committed(_))) => Stage::Ended(BeginEnd::Begun),
+            (Stage::Creating(over), _, Err(Failure::Aborted { code, .. }))
+                if is_outdated(code) && self.patience > 0 =>
+            {
+                self.patience -= 1;
+                match (over, code) {
+                    (Over::Nothing, NO_NODE) => Stage::CreatingNode,
+                    (Over::EmptyNode, NO_NODE) => Stage::Creating(Over::Nothing),
+                    _ => Stage::Surveying,
+                }
+            }
+            (_, Request::CreateNode, Ok(Reply::NodeCreated))
+            | (_, Request::Barrier, Ok(Reply::BarrierPassed)) => Stage::Surveying,
+            (_, Request::Survey, Ok(Reply::Children(mut names))) => {
+                let mut count = 0_u32;
+                let counted = names.by_ref().inspect(|_| count = count.saturating_add(1));
+                let tally = Tally::of(counted, None);
+                self.surveyed(&tally, count)
+            }
+            (_, Request::Survey, Err(Failure::NoNode)) => self.missing(Over::Nothing),
+            (_, _, result) => Stage::Ended(BeginEnd::Failed(CommitFailure::of(&result))),
+        };
+    }
+
+    /// The list is behind a quorum's commit.
+    fn surveyed(&mut self, tally: &Tally, count: u32) -> Stage {
+        match tally.state {
+            Some((_, id)) if id == self.id => Stage::Ended(BeginEnd::Begun),
+            Some((state, id)) => Stage::Ended(BeginEnd::Exists { id, state }),
+            None if count == 0 => self.missing(Over::EmptyNode),
+            None if self.patience > 0 => {
+                // A server may be about to apply the rest of the transaction that removes the node.
+                self.patience -= 1;
+                Stage::Doubting
+            }
+            None => Stage::Ended(BeginEnd::Failed(CommitFailure::NotATransaction)),
+        }
+    }
+
+    const fn missing(&self, over: Over) -> Stage {
+        match self.attempt {
+            Attempt::None => Stage::Creating(over),
+            Attempt::Lost => Stage::Ended(BeginEnd::Unknown),
+        }
+    }
+
+    fn multi(&self, over: Over) -> Multi<'_> {
+        let create = |znode, data| {
+            let (znode, mode) = (NewZnode::Named(znode), CreateMode::Persistent);
+            Part::Create(Create { znode, mode, data })
+        };
+        let node = create(Znode::Node, Payload::Kept(0));
+        let parts = match over {
+            Over::Nothing => Multi::one(node),
+            Over::EmptyNode => {
+                let version = ExpectedVersion::Any;
+                Multi::of([Part::Delete(Delete { znode: Znode::Node, version }), node])
+            }
+        };
+        // It is open once all sites are invited: a list in between shows no transaction.
+        let open = create(Znode::Child(self.open.as_str()), Payload::Empty);
+        parts.inviting(self.sites.as_ref(), open)
+    }
+
+    fn output(&mut self, before: Option<BeginEnd>) -> Output<'_, BeginEnd> {
+        let end = self.end();
+        let notice = if before.is_none() { end } else { None };
+        let request = match self.stage {
+            Stage::Creating(_) => Some(Request::Create),
+            Stage::CreatingNode => Some(Request::CreateNode),
+            Stage::Doubting => Some(Request::Barrier),
+            Stage::Surveying => Some(Request::Survey),
+            Stage::Ended(_) => None,
+        };
+        let command = request.and_then(|request| {
+            let ticket = self.line.ask(request)?;
+            let op = match self.stage {
+                Stage::Creating(over) => Op::Multi(self.multi(over)),
+                Stage::CreatingNode => Op::CreateNode,
+                Stage::Surveying => Op::List { parent: Znode::Node, watch: Watch::None },
+                Stage::Doubting | Stage::Ended(_) => Op::Barrier,
+            };
+            Some(Command { ticket, op })
+        });
+        Output { command, notice }
+    }
+}
+
+/// Whether there is one at least, and each of them once.
+fn is_set(sites: &[SiteName]) -> bool {
+    let mut before = sites.iter().enumerate();
+    !sites.is_empty()
+        && before.all(|(place, site)| !sites.iter().take(place).any(|other| other == site))
+}
+
+const fn is_outdated(code: i32) -> bool {
+    matches!(code, NO_NODE | NODE_EXISTS | NOT_EMPTY)
+}
+
+const NO_NODE: i32 = -101;
+const NODE_EXISTS: i32 = -110;
+const NOT_EMPTY: i32 = -111;
+
+impl<S: AsRef<[SiteName]>> Recipe for TwoPhaseBegin<S> {
+    /// It tells its end, once.
+    type Notice = BeginEnd;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, BeginEnd> {
+        let before = self.end();
+        let in_flight = self.line.in_flight().map(|(_, request)| request);
+        match event {
+            Event::Connected { session } => {
+                if self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+                self.line.connected(session);
+            }
+            Event::Disconnected => {
+                if self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+            }
+            Event::SessionExpired => {
+                self.link_lost(in_flight);
+                self.line.expired();
+            }
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                if self.line.is_in_flight(ticket) && self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+            }
+            Event::Reply { ticket, result } => {
+                if let Some(request) = self.line.answered(ticket, &result) {
+                    self.answered(request, result);
+                }
+            }
+            Event::Look => self.line.ask_again(),
+            Event::Changed { .. } | Event::LeaseLapsed | Event::Deadline => {}
+        }
+        self.output(before)
+    }
+
+    fn withdraw(&mut self) -> Output<'_, BeginEnd> {
+        let before = self.end();
+        if before.is_none() {
+            self.stage = Stage::Ended(BeginEnd::Withdrawn);
+        }
+        self.output(before)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Ended(_) => Phase::Over,
+            _ => Phase::Standing,
+        }
+    }
+
+    fn awaits_change(&self, _: Ticket) -> bool {
+        false
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.line.waits_for_look()
+    }
+}

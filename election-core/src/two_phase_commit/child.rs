@@ -1,0 +1,147 @@
+//! The children of a transaction's node. Their names say all that there is to know of it.
+//!
+//! What changes is renamed: in one transaction a child is created and another one deleted. So a change
+//! is made once, and one list shows how things stand. A server applies the parts of a transaction one
+//! after the other, and may answer a list in between: each transaction creates before it deletes.
+
+use core::fmt::{self, Write as _};
+
+use heapless::String;
+
+use crate::id::NomineeId;
+use crate::site_name::SiteName;
+
+/// What has been decided of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommitState {
+    /// Nothing.
+    Open,
+    /// It is committed.
+    Committed,
+    /// It is aborted.
+    Aborted,
+}
+
+/// What a site has done in a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SiteState {
+    /// It was asked, and has not come.
+    Invited,
+    /// It has come, and has not voted.
+    Joined,
+    /// It has voted to abort.
+    VotedAbort,
+    /// It has voted to commit: it is bound to the decision, and may not decide alone any more.
+    VotedCommit,
+}
+
+/// The ephemeral child of a site that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SitePresence {
+    /// Of one that has not voted: the transaction may be aborted once it is gone.
+    Live,
+    /// Of one that has voted to commit.
+    Bound,
+}
+
+/// A child of a transaction's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommitChild<'a> {
+    /// What has been decided of the transaction with this id: `open-`, `committed-`, `aborted-`.
+    State(CommitState, NomineeId),
+    /// What a site has done: `invited-`, `joined-`, `commit-`, `abort-`, and the name of the site.
+    Site(SiteState, &'a str),
+    /// That a site is there: `live-` and `bound-`, and its name.
+    Presence(SitePresence, &'a str),
+}
+
+impl<'a> CommitChild<'a> {
+    /// Reads the name of a child; `None` where it is none of a transaction.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let (kind, rest) = name.split_once('-')?;
+        let state = |state| Some(Self::State(state, rest.parse().ok()?));
+        let site = || SiteName::new(rest).is_ok().then_some(rest);
+        match kind {
+            "open" => state(CommitState::Open),
+            "committed" => state(CommitState::Committed),
+            "aborted" => state(CommitState::Aborted),
+            "invited" => Some(Self::Site(SiteState::Invited, site()?)),
+            "joined" => Some(Self::Site(SiteState::Joined, site()?)),
+            "commit" => Some(Self::Site(SiteState::VotedCommit, site()?)),
+            "abort" => Some(Self::Site(SiteState::VotedAbort, site()?)),
+            "live" => Some(Self::Presence(SitePresence::Live, site()?)),
+            "bound" => Some(Self::Presence(SitePresence::Bound, site()?)),
+            _ => None,
+        }
+    }
+
+    /// The name, to be kept.
+    pub(super) fn name(&self) -> ChildName {
+        let mut name = String::new();
+        // There is room for the longest one.
+        let _ = write!(name, "{self}");
+        ChildName(name)
+    }
+}
+
+impl fmt::Display for CommitChild<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::State(CommitState::Open, _) => "open",
+            Self::State(CommitState::Committed, _) => "committed",
+            Self::State(CommitState::Aborted, _) => "aborted",
+            Self::Site(SiteState::Invited, _) => "invited",
+            Self::Site(SiteState::Joined, _) => "joined",
+            Self::Site(SiteState::VotedCommit, _) => "commit",
+            Self::Site(SiteState::VotedAbort, _) => "abort",
+            Self::Presence(SitePresence::Live, _) => "live",
+            Self::Presence(SitePresence::Bound, _) => "bound",
+        };
+        match self {
+            Self::State(_, id) => write!(f, "{kind}-{id}"),
+            Self::Site(_, site) | Self::Presence(_, site) => write!(f, "{kind}-{site}"),
+        }
+    }
+}
+
+/// The name of a child.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ChildName(String<80>);
+
+impl ChildName {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let id = NomineeId::from_bytes([0xab; 16]);
+        let longest = "s".repeat(SiteName::MAX_LEN);
+        let states = [CommitState::Open, CommitState::Committed, CommitState::Aborted];
+        let sites =
+            [SiteState::Invited, SiteState::Joined, SiteState::VotedCommit, SiteState::VotedAbort];
+        let children = states.map(|state| CommitChild::State(state, id)).into_iter();
+        let children = children.chain(sites.map(|state| CommitChild::Site(state, &longest)));
+        let here = [SitePresence::Live, SitePresence::Bound];
+        let children = children.chain(here.map(|here| CommitChild::Presence(here, "a-b")));
+        for child in children {
+            let name = child.name();
+            assert_eq!(CommitChild::parse(name.as_str()), Some(child));
+        }
+    }
+
+    #[test]
+    fn other_names_are_none() {
+        for name in ["commit", "commit-", "commits-a", "open-a", "stray", "ready", "live-a b"] {
+            assert_eq!(CommitChild::parse(name), None, "{name}");
+        }
+        let site = SiteName::new("a").unwrap();
+        let invited = CommitChild::Site(SiteState::Invited, "a").name();
+        assert_eq!(invited.as_str(), site.invitation());
+    }
+}

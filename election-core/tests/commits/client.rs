@@ -1,0 +1,274 @@
+//! A client: what it is to do, its machines, and the link between it and the server.
+
+use std::collections::VecDeque;
+
+use election_core::{
+    Applied, BeginEnd, Change, Children, CommitEnd, CommitSiteNotice, CommitTask, Event, NomineeId,
+    Output, Phase, Recipe, Reply, SessionId, SiteName, Stat, Ticket, TwoPhaseBegin, TwoPhaseCommit,
+};
+
+use super::server::{Answer, Request};
+
+/// What a client does, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Errand {
+    Begin(NomineeId, Vec<SiteName>),
+    Task(CommitTask, NomineeId),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "there are few")]
+pub enum Machine {
+    Begin(TwoPhaseBegin<Vec<SiteName>>),
+    Party(TwoPhaseCommit),
+}
+
+/// What a machine has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Told {
+    Begin(BeginEnd),
+    Party(CommitSiteNotice),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// The next session is the first one, or the one before has expired.
+    New,
+    Up,
+    Down,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Course {
+    /// It is at this errand.
+    At(usize),
+    Done,
+    /// It was withdrawn, and begins again.
+    GivenUp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Client {
+    pub index: usize,
+    /// It takes part for this site meanwhile.
+    pub site: Option<SiteName>,
+    pub errands: Vec<Errand>,
+    pub course: Course,
+    /// That of the site's presence first, if it is for one, and that of the errand.
+    pub machines: Vec<Machine>,
+    pub link: Link,
+    pub session: SessionId,
+    pub session_lives: bool,
+    pub applied: usize,
+    pub seen: usize,
+    pub requests: VecDeque<(usize, Ticket, Request)>,
+    /// The answer to a write, and what the server has applied when it comes.
+    pub due: Option<(usize, usize, Ticket, Answer)>,
+    pub watches: Vec<(usize, Ticket, Request)>,
+    /// Writes of the lost connection.
+    pub in_doubt: VecDeque<Request>,
+}
+
+impl Client {
+    pub fn new(index: usize, site: Option<SiteName>, errands: Vec<Errand>) -> Self {
+        let number = i64::try_from(index).expect("few");
+        let mut client = Self {
+            index,
+            site,
+            errands,
+            course: Course::GivenUp,
+            machines: Vec::new(),
+            link: Link::New,
+            session: SessionId::new(number * 1000 + 1000),
+            session_lives: true,
+            applied: 0,
+            seen: 0,
+            requests: VecDeque::new(),
+            due: None,
+            watches: Vec::new(),
+            in_doubt: VecDeque::new(),
+        };
+        client.begin();
+        client
+    }
+
+    /// Begins with the first errand, or with joining.
+    pub fn begin(&mut self) {
+        self.machines.clear();
+        self.course = Course::At(0);
+        let id = match self.errands.first() {
+            Some(Errand::Begin(id, _) | Errand::Task(_, id)) => Some(*id),
+            None => None,
+        };
+        match &self.site {
+            Some(site) => {
+                let join = TwoPhaseCommit::new(CommitTask::Join(site.clone()), id);
+                self.machines.push(Machine::Party(join));
+            }
+            None => self.machines.push(self.errand(0)),
+        }
+    }
+
+    pub fn errand(&self, at: usize) -> Machine {
+        match &self.errands[at] {
+            Errand::Begin(id, sites) => {
+                Machine::Begin(TwoPhaseBegin::new(*id, sites.clone()).expect("a set"))
+            }
+            Errand::Task(task, id) => Machine::Party(TwoPhaseCommit::new(task.clone(), Some(*id))),
+        }
+    }
+
+    /// Which errand comes after such an end.
+    pub fn after(&self, at: usize, told: Told) -> usize {
+        match told {
+            Told::Party(CommitSiteNotice::Ended(CommitEnd::Decided(_))) => {
+                let rest = self.errands.iter().skip(at + 1);
+                let is_last = |errand: &Errand| {
+                    matches!(
+                        errand,
+                        Errand::Task(CommitTask::Acknowledge(_) | CommitTask::Finish, _)
+                    )
+                };
+                at + 1 + rest.take_while(|errand| !is_last(errand)).count()
+            }
+            Told::Party(CommitSiteNotice::Ended(
+                CommitEnd::Gone | CommitEnd::Replaced | CommitEnd::NoSuchSite,
+            )) => self.errands.len(),
+            Told::Begin(_) | Told::Party(_) => at + 1,
+        }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.link == Link::Up
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.machines.iter().all(|machine| machine.phase() == Phase::Over)
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.requests.is_empty() && self.due.is_none()
+    }
+
+    pub fn feed(&mut self, actor: usize, event: Event<'_>) -> Result<Option<Told>, String> {
+        let session = self.session;
+        let (told, asked) = match &mut self.machines[actor] {
+            Machine::Begin(begin) => taken(begin.handle_event(event), session, Told::Begin),
+            Machine::Party(party) => taken(party.handle_event(event), session, Told::Party),
+        };
+        self.send(actor, asked)?;
+        Ok(told)
+    }
+
+    pub fn withdraw(&mut self, actor: usize) -> Result<Option<Told>, String> {
+        let session = self.session;
+        let (told, asked) = match &mut self.machines[actor] {
+            Machine::Begin(begin) => taken(begin.withdraw(), session, Told::Begin),
+            Machine::Party(party) => taken(party.withdraw(), session, Told::Party),
+        };
+        self.send(actor, asked)?;
+        Ok(told)
+    }
+
+    fn send(&mut self, actor: usize, asked: Option<(Ticket, Request)>) -> Result<(), String> {
+        if let Some((ticket, request)) = asked {
+            let is_busy = self.requests.iter().any(|(other, ..)| *other == actor)
+                || self.due.as_ref().is_some_and(|(_, other, ..)| *other == actor);
+            if is_busy || !self.is_up() {
+                return Err(format!("{actor} asks for {request:?} too early"));
+            }
+            self.requests.push_back((actor, ticket, request));
+        }
+        self.drop_watches();
+        Ok(())
+    }
+
+    /// The driver takes down what is not awaited.
+    pub fn drop_watches(&mut self) {
+        let Self { machines, watches, .. } = self;
+        watches.retain(|(actor, ticket, _)| machines[*actor].awaits_change(*ticket));
+    }
+
+    pub fn deliver(
+        &mut self,
+        actor: usize,
+        ticket: Ticket,
+        answer: &Answer,
+    ) -> Result<Option<Told>, String> {
+        let listed = match answer {
+            Answer::Children(children) => children.as_slice(),
+            _ => &[],
+        };
+        let mut names = listed.iter().map(String::as_str);
+        let mut parts = core::iter::empty::<Applied<'_>>();
+        let result = match answer {
+            Answer::Exists(owner) => {
+                Ok(Reply::Exists(Stat::new(owner.map_or(0, SessionId::get), 1, 0)))
+            }
+            Answer::Children(_) => Ok(Reply::Children(Children::listed(&mut names))),
+            Answer::BarrierPassed => Ok(Reply::BarrierPassed),
+            Answer::NodeCreated => Ok(Reply::NodeCreated),
+            Answer::Deleted => Ok(Reply::Deleted),
+            Answer::Committed => Ok(Reply::Committed(&mut parts)),
+            Answer::Failed(failure) => Err(*failure),
+        };
+        self.feed(actor, Event::Reply { ticket, result })
+    }
+
+    /// What was asked for and is not answered goes with the connection; writes may be executed yet.
+    pub fn lose_link(&mut self) {
+        self.link = Link::Down;
+        self.applied = self.seen;
+        self.watches.clear();
+        self.due = None;
+        let lives = self.session_lives;
+        let writes = self.requests.drain(..).map(|(_, _, request)| request);
+        self.in_doubt.extend(writes.filter(|request| lives && !request.reads()));
+    }
+
+    pub fn needs_look(&self) -> bool {
+        self.machines.iter().any(|machine| match machine {
+            Machine::Begin(begin) => begin.waits_for_look(),
+            Machine::Party(party) => party.waits_for_look(),
+        })
+    }
+}
+
+impl Machine {
+    pub fn phase(&self) -> Phase {
+        match self {
+            Self::Begin(begin) => begin.phase(),
+            Self::Party(party) => party.phase(),
+        }
+    }
+
+    pub fn awaits_change(&self, ticket: Ticket) -> bool {
+        match self {
+            Self::Begin(begin) => begin.awaits_change(ticket),
+            Self::Party(party) => party.awaits_change(ticket),
+        }
+    }
+
+    pub fn task(&self) -> Option<&CommitTask> {
+        match self {
+            Self::Begin(_) => None,
+            Self::Party(party) => Some(party.task()),
+        }
+    }
+}
+
+type Taken = (Option<Told>, Option<(Ticket, Request)>);
+
+fn taken<N>(output: Output<'_, N>, session: SessionId, told: fn(N) -> Told) -> Taken {
+    let asked = output.command.map(|command| (command.ticket, Request::of(&command.op, session)));
+    (output.notice.map(told), asked)
+}
+
+/// Whether a watch that this read left is fired by that change to that znode.
+pub fn is_fired(watch: &Request, name: &str, change: Change) -> bool {
+    match watch {
+        Request::Exists(watched) => watched == name,
+        Request::List(_) => !name.is_empty() || change == Change::Deleted,
+        _ => false,
+    }
+}

@@ -1,0 +1,180 @@
+//! An ensemble with one transaction: the trees that it had, oldest first, of which servers lag behind
+//! the last.
+
+use std::collections::BTreeMap;
+
+use election_core::{Failure, NewZnode, Op, Part, SessionId, Watch, Znode};
+
+/// The owner of each znode. The node's name is empty, those of its children are theirs.
+pub type Tree = BTreeMap<String, Option<SessionId>>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    Check(String),
+    Create(String, Option<SessionId>),
+    Delete(String),
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    Exists(String),
+    List(Watch),
+    Barrier,
+    CreateNode,
+    Delete(String),
+    Multi(Vec<Change>),
+}
+
+/// Whether a server may answer a read while it has applied a part of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Applies {
+    AtOnce,
+    PartByPart,
+}
+
+fn name_of(znode: Znode<'_>) -> String {
+    match znode {
+        Znode::Node => String::new(),
+        Znode::Child(name) => name.to_owned(),
+        other => panic!("no two-phase commit asks for {other:?}"),
+    }
+}
+
+impl Request {
+    pub fn of(op: &Op<'_>, session: SessionId) -> Self {
+        match *op {
+            Op::Exists { znode, .. } => Self::Exists(name_of(znode)),
+            Op::List { parent: Znode::Node, watch } => Self::List(watch),
+            Op::Barrier => Self::Barrier,
+            Op::CreateNode => Self::CreateNode,
+            Op::Delete(delete) => Self::Delete(name_of(delete.znode)),
+            Op::Multi(ref multi) => {
+                Self::Multi(multi.parts().map(|part| change(&part, session)).collect())
+            }
+            ref other => panic!("no two-phase commit asks for {other:?}"),
+        }
+    }
+
+    pub fn reads(&self) -> bool {
+        matches!(self, Self::Exists(_) | Self::List(_))
+    }
+}
+
+fn change(part: &Part<'_>, session: SessionId) -> Change {
+    match *part {
+        Part::Check(check) => Change::Check(name_of(check.znode)),
+        Part::Delete(delete) => Change::Delete(name_of(delete.znode)),
+        Part::Create(create) => {
+            let NewZnode::Named(znode) = create.znode else { panic!("a name without an end") };
+            let owner = match create.mode {
+                election_core::CreateMode::Ephemeral => Some(session),
+                _ => None,
+            };
+            Change::Create(name_of(znode), owner)
+        }
+        Part::Write(_) => panic!("no two-phase commit writes"),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    Exists(Option<SessionId>),
+    Children(Vec<String>),
+    BarrierPassed,
+    NodeCreated,
+    Deleted,
+    Committed,
+    Failed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    /// After each commit that some client's server may lack, the last one included.
+    pub trees: Vec<Tree>,
+    pub applies: Applies,
+}
+
+impl Server {
+    pub fn new(tree: Tree) -> Self {
+        Self { trees: vec![tree], applies: Applies::AtOnce }
+    }
+
+    pub fn end(&self) -> usize {
+        self.trees.len() - 1
+    }
+
+    pub fn tip(&self) -> &Tree {
+        self.trees.last().expect("there is one")
+    }
+
+    pub fn read(&self, position: usize, request: &Request) -> Answer {
+        let tree = &self.trees[position];
+        let missing = Answer::Failed(Failure::NoNode);
+        match request {
+            Request::Exists(name) => tree.get(name).map_or(missing, |owner| Answer::Exists(*owner)),
+            Request::List(_) if tree.contains_key("") => {
+                Answer::Children(tree.keys().filter(|name| !name.is_empty()).cloned().collect())
+            }
+            _ => missing,
+        }
+    }
+
+    /// Carries out what is not read.
+    pub fn write(&mut self, request: &Request) -> Answer {
+        match request {
+            Request::Barrier => Answer::BarrierPassed,
+            Request::CreateNode => {
+                let _ = self.apply(&[Change::Create(String::new(), None)]);
+                Answer::NodeCreated
+            }
+            Request::Delete(name) => match self.apply(&[Change::Delete(name.clone())]) {
+                Ok(()) => Answer::Deleted,
+                Err((_, code)) => Answer::Failed(Failure::from_code(code)),
+            },
+            Request::Multi(changes) => match self.apply(changes) {
+                Ok(()) => Answer::Committed,
+                Err((part, code)) => Answer::Failed(Failure::Aborted { part, code }),
+            },
+            Request::Exists(_) | Request::List(_) => panic!("a read"),
+        }
+    }
+
+    pub fn apply(&mut self, changes: &[Change]) -> Result<(), (usize, i32)> {
+        let mut trees = Vec::new();
+        let mut tree = self.tip().clone();
+        for (part, change) in changes.iter().enumerate() {
+            apply(&mut tree, change).map_err(|code| (part, code))?;
+            if self.applies == Applies::PartByPart && !matches!(change, Change::Check(_)) {
+                trees.push(tree.clone());
+            }
+        }
+        if trees.last() != Some(&tree) && tree != *self.tip() {
+            trees.push(tree);
+        }
+        self.trees.extend(trees);
+        Ok(())
+    }
+
+    /// Forgets the first trees.
+    pub fn fold(&mut self, applied: usize) {
+        self.trees.drain(..applied);
+    }
+}
+
+fn apply(tree: &mut Tree, change: &Change) -> Result<(), i32> {
+    match change {
+        Change::Create(name, _) if tree.contains_key(name) => return Err(-110),
+        Change::Create(name, _) if !name.is_empty() && !tree.contains_key("") => return Err(-101),
+        Change::Create(name, owner) => {
+            tree.insert(name.clone(), *owner);
+        }
+        Change::Check(name) | Change::Delete(name) if !tree.contains_key(name) => return Err(-101),
+        Change::Delete(name) if name.is_empty() && tree.len() > 1 => return Err(-111),
+        Change::Delete(name) => {
+            tree.remove(name);
+        }
+        Change::Check(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! The party that decides, and cleans up.
+
+use core::fmt;
+
+use election_core::{CommitEnd, CommitTask, Decision, NomineeId};
+
+use super::error::CommitError;
+use super::place::Place;
+use super::status::CommitStatus;
+
+/// A party that decides: the one that has begun the transaction, or any that recovers it. There may be
+/// several at a time; there is one decision.
+///
+/// Dropping it changes nothing: the transaction stays as it is.
+#[derive(Clone)]
+#[must_use = "without a party that decides the sites wait"]
+pub struct CommitCoordinator {
+    place: Place,
+    id: NomineeId,
+}
+
+impl CommitCoordinator {
+    pub(super) const fn new(place: Place, id: NomineeId) -> Self {
+        Self { place, id }
+    }
+
+    /// The id of the transaction.
+    pub const fn id(&self) -> NomineeId {
+        self.id
+    }
+
+    /// Watches the sites until the transaction is decided, and decides: to commit once all sites have
+    /// voted so; to abort once a site is gone that had come and not voted. A vote to abort decides by
+    /// itself. Lost connections and expired sessions do not end the wait.
+    ///
+    /// A site that has not come is waited for without end: put a deadline around this and
+    /// [abort](Self::abort).
+    ///
+    /// Cancel safe: dropping the future leaves the decision to another call, or another party.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] among others. No error is a decision.
+    pub async fn decided(&self) -> Result<Decision, CommitError> {
+        self.place.decision(CommitTask::Decide, self.id).await
+    }
+
+    /// Decides to abort, unless something was decided before: the answer is what was.
+    ///
+    /// Cancel safe: it may be decided all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] among others. No error is a decision.
+    pub async fn abort(&self) -> Result<Decision, CommitError> {
+        self.place.decision(CommitTask::Abort, self.id).await
+    }
+
+    /// How the transaction stands.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] if it was removed.
+    pub async fn status(&self) -> Result<CommitStatus, CommitError> {
+        self.place.status(Some(self.id)).await
+    }
+
+    /// Waits until each site that has voted to commit, or is there, has acknowledged the decision, and
+    /// removes the transaction. One that is removed already is right as it is.
+    ///
+    /// Cancel safe: a part may be removed; another call goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Undecided`] if nothing is decided yet.
+    pub async fn finish(&self) -> Result<(), CommitError> {
+        match self.place.run(CommitTask::Finish, Some(self.id)).await? {
+            CommitEnd::Finished => Ok(()),
+            end => Err(self.place.error(end, None)),
+        }
+    }
+}
+
+impl fmt::Debug for CommitCoordinator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommitCoordinator")
+            .field("path", &self.place.site.path())
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

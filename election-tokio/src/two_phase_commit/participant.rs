@@ -1,0 +1,158 @@
+//! A site that takes part.
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{CommitEnd, CommitSiteNotice, CommitTask, Decision, NomineeId, SiteName};
+
+use super::error::CommitError;
+use super::place::Place;
+use super::status::CommitStatus;
+use crate::recipe::Standing;
+
+/// A site that takes part in a transaction. It is there while this lives, also over expired sessions.
+///
+/// Dropping it means to be gone: before the site has voted, the transaction may be aborted for that.
+/// A site that has voted to commit is bound all the same, and
+/// [joins](crate::TwoPhaseCommit::join) again by its name to learn the decision.
+#[must_use = "a participant that is dropped is gone"]
+pub struct CommitParticipant {
+    place: Place,
+    site: SiteName,
+    id: NomineeId,
+    /// Its ephemeral child.
+    _presence: Standing<CommitSiteNotice>,
+}
+
+impl CommitParticipant {
+    pub(super) const fn new(
+        place: Place,
+        site: SiteName,
+        id: NomineeId,
+        presence: Standing<CommitSiteNotice>,
+    ) -> Self {
+        Self { place, site, id, _presence: presence }
+    }
+
+    /// The name of the site.
+    pub fn site(&self) -> &str {
+        self.site.as_str()
+    }
+
+    /// The id of the transaction.
+    pub const fn id(&self) -> NomineeId {
+        self.id
+    }
+
+    /// What is to be done: the content that the transaction was begun with.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] if the transaction was removed, and what a read fails with.
+    pub async fn content(&self) -> Result<Bytes, CommitError> {
+        match self.place.client.get_data(self.place.site.path()).await {
+            Ok((content, _)) => Ok(content),
+            Err(error) if error.is_no_node() => {
+                Err(CommitError::NotFound { path: self.place.path() })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Votes to commit. From here on the site is bound: it does what is decided. Write down all that it
+    /// needs to do so before this call.
+    ///
+    /// The vote is cast once, whatever is lost on the way; calling again is right. If something was
+    /// decided already, that is the answer.
+    ///
+    /// Cancel safe: the vote may be cast all the same, so a site whose future was dropped counts itself
+    /// as bound.
+    ///
+    /// # Errors
+    ///
+    /// After an error the vote may be cast: the site counts itself as bound until it knows better.
+    pub async fn vote_commit(&self) -> Result<Option<Decision>, CommitError> {
+        let task = CommitTask::Vote(self.site.clone(), Decision::Commit);
+        match self.place.run(task, Some(self.id)).await? {
+            CommitEnd::Voted => Ok(None),
+            CommitEnd::Decided(decision) => Ok(Some(decision)),
+            end => Err(self.place.error(end, Some(&self.site))),
+        }
+    }
+
+    /// Votes to abort, which decides. The answer is what is decided: to abort.
+    ///
+    /// Cancel safe: it may be decided all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Bound`] if the site has voted to commit, and nothing is decided yet.
+    pub async fn vote_abort(&self) -> Result<Decision, CommitError> {
+        let task = CommitTask::Vote(self.site.clone(), Decision::Abort);
+        self.place.decision(task, self.id).await
+    }
+
+    /// Waits for the decision of another party: the coordinator watches all sites, and this one watches
+    /// one znode. If no party decides, this waits: see [`CommitParticipant::decide`].
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] among others. No error is a decision.
+    pub async fn decision(&self) -> Result<Decision, CommitError> {
+        self.place.decision(CommitTask::Learn, self.id).await
+    }
+
+    /// Watches all sites and decides as a coordinator does, so that none is needed. If every site does
+    /// so, the number of messages grows with the square of that of the sites.
+    ///
+    /// Cancel safe: dropping the future leaves the decision to another call, or another party.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] among others. No error is a decision.
+    pub async fn decide(&self) -> Result<Decision, CommitError> {
+        self.place.decision(CommitTask::Decide, self.id).await
+    }
+
+    /// How the transaction stands.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::NotFound`] if it was removed.
+    pub async fn status(&self) -> Result<CommitStatus, CommitError> {
+        self.place.status(Some(self.id)).await
+    }
+
+    /// Says that the site has done what was decided, and needs the transaction no more. Once all sites
+    /// that are bound have said so, it can be removed.
+    ///
+    /// Cancel safe: it may be said all the same. Joining again and calling this again is right; if it was
+    /// said, joining says [`CommitError::NoSuchSite`], or [`CommitError::NotFound`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Undecided`] if nothing is decided yet.
+    pub async fn acknowledge(self) -> Result<(), CommitError> {
+        let task = CommitTask::Acknowledge(self.site.clone());
+        match self.place.run(task, Some(self.id)).await? {
+            CommitEnd::Acknowledged => Ok(()),
+            end => Err(self.place.error(end, Some(&self.site))),
+        }
+    }
+}
+
+impl fmt::Debug for CommitParticipant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommitParticipant")
+            .field("path", &self.place.site.path())
+            .field("site", &self.site)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,153 @@
+//! How a transaction stands: of whom it waits, and since when.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use election_core::{CommitChild, CommitState, NomineeId, SiteState};
+use zk_jute::records::Stat;
+
+use super::error::{CommitError, named};
+use super::place::Place;
+
+/// How often it is read again because it changed meanwhile.
+const ROUNDS: usize = 8;
+
+/// How a transaction stands, as a server knows it, which may lag behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommitStatus {
+    /// The id of the transaction.
+    pub id: NomineeId,
+    /// What was decided.
+    pub state: CommitState,
+    /// Since when: the metadata of the child that says so. Its `czxid` and `ctime` are those of the
+    /// decision; of a transaction that is open, those of its beginning.
+    pub since: Stat,
+    /// The sites that have not acknowledged, by their names.
+    pub sites: Vec<SiteStatus>,
+}
+
+/// How a site stands in a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SiteStatus {
+    /// Its name.
+    pub name: String,
+    /// What it has done.
+    pub state: SiteState,
+    /// Since when: the metadata of the child that says so, created with `czxid` at `ctime`.
+    pub since: Stat,
+    /// Its ephemeral child, of the session `ephemeral_owner`: the site is there. `None` where it has not
+    /// come, or is gone.
+    pub presence: Option<Stat>,
+}
+
+impl CommitStatus {
+    /// The sites that have not voted: what an open transaction waits for.
+    pub fn not_voted(&self) -> impl Iterator<Item = &SiteStatus> {
+        let has_not_voted =
+            |site: &&SiteStatus| matches!(site.state, SiteState::Invited | SiteState::Joined);
+        self.sites.iter().filter(has_not_voted)
+    }
+
+    /// The sites that had come and are gone, without having acknowledged.
+    pub fn gone(&self) -> impl Iterator<Item = &SiteStatus> {
+        self.sites.iter().filter(|site| site.is_gone())
+    }
+}
+
+impl SiteStatus {
+    /// Whether it had come, and is gone. Servers do not record since when; it is later than `since`.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.state, SiteState::Joined | SiteState::VotedCommit) && self.presence.is_none()
+    }
+}
+
+/// In one line: `open since 1700000000000 (zxid 0x12): a has voted to commit, b has not voted and is gone`.
+impl fmt::Display for CommitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { state, since, sites, .. } = self;
+        write!(f, "{} since {} (zxid {:#x})", named(*state), since.ctime, since.czxid.get())?;
+        for (place, site) in sites.iter().enumerate() {
+            f.write_str(if place == 0 { ": " } else { ", " })?;
+            let done = match site.state {
+                SiteState::Invited => "has not come",
+                SiteState::Joined => "has not voted",
+                SiteState::VotedCommit => "has voted to commit",
+                SiteState::VotedAbort => "has voted to abort",
+            };
+            write!(f, "{} {done}", site.name)?;
+            if site.is_gone() {
+                f.write_str(" and is gone")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    /// That of the transaction with this id; `None` means the one that stands there.
+    pub(super) async fn status(&self, id: Option<NomineeId>) -> Result<CommitStatus, CommitError> {
+        let mut found = None;
+        for _ in 0..ROUNDS {
+            let (status, is_whole) = self.look().await?;
+            found = Some(status);
+            if is_whole == Look::Whole {
+                break;
+            }
+        }
+        match found.flatten() {
+            Some(status) if id.is_some_and(|id| id != status.id) => {
+                Err(CommitError::Replaced { path: self.path() })
+            }
+            Some(status) => Ok(status),
+            None => Err(CommitError::NotFound { path: self.path() }),
+        }
+    }
+
+    async fn look(&self) -> Result<(Option<CommitStatus>, Look), CommitError> {
+        let path = self.site.path();
+        let children = match self.client.get_children(path).await {
+            Ok(children) => children,
+            Err(error) if error.is_no_node() => return Ok((None, Look::Whole)),
+            Err(error) => return Err(error.into()),
+        };
+        let (mut sites, mut present) = (BTreeMap::new(), BTreeMap::new());
+        let (mut state, mut look) = (None, Look::Whole);
+        for name in children.iter() {
+            let Some(child) = CommitChild::parse(name) else { continue };
+            let Some(stat) = self.client.exists(&self.site.client_child(name)).await? else {
+                look = Look::Changed;
+                continue;
+            };
+            match child {
+                CommitChild::State(CommitState::Open, _) if state.is_some() => {}
+                CommitChild::State(found, id) => state = Some((found, id, stat)),
+                CommitChild::Site(did, site) => {
+                    let later = sites.get(site).is_none_or(|(before, _)| *before < did);
+                    if later {
+                        sites.insert(site, (did, stat));
+                    }
+                }
+                CommitChild::Presence(_, site) => {
+                    present.insert(site, stat);
+                }
+            }
+        }
+        let site = |(name, (state, since)): (&str, (SiteState, Stat))| {
+            let presence = present.get(name).copied();
+            SiteStatus { name: name.to_owned(), state, since, presence }
+        };
+        let sites = sites.into_iter().map(site).collect();
+        let status = state.map(|(state, id, since)| CommitStatus { id, state, since, sites });
+        // Of a transaction that is being removed, or of a node that is none.
+        Ok((status, look))
+    }
+}
+
+/// Whether all that was listed was there to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Whole,
+    Changed,
+}
