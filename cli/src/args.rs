@@ -74,7 +74,8 @@ To try it on one machine, without an installed ZooKeeper:
 /// Every machine runs `zkelect run` with the same servers and the same election. One of them is
 /// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
 /// stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds
-/// a lock, and `zkelect semaphore` on no more than so many machines at a time.
+/// a lock, `zkelect semaphore` on no more than so many machines at a time, `zkelect barrier` when enough
+/// machines are there, and `zkelect queue` with one item after another.
 #[derive(Debug, Parser)]
 #[command(
     name = "zkelect",
