@@ -1,13 +1,24 @@
 //! The command line.
 
+mod barrier;
+#[cfg(target_os = "linux")]
+mod barrier_enter;
 mod command;
+mod counter;
 mod demo;
 mod exit_codes;
 mod format;
 #[cfg(target_os = "linux")]
 mod internal;
+mod items;
 mod list;
 mod lock;
+mod node;
+mod patience;
+mod queue;
+#[cfg(target_os = "linux")]
+mod queue_claim;
+mod queue_format;
 mod run;
 mod semaphore;
 mod server;
@@ -20,13 +31,26 @@ mod values;
 
 use clap::Parser;
 
+pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use barrier_enter::BarrierEnterArgs;
 pub(crate) use command::CommandArgs;
+pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use format::{FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
+pub(crate) use items::ForItem;
 pub(crate) use list::{ListArgs, Reading};
-pub(crate) use lock::{LockArgs, PatienceArgs};
+pub(crate) use lock::LockArgs;
+pub(crate) use node::NodeArgs;
+pub(crate) use patience::{PatienceArgs, Terms, WhenBusy};
+pub(crate) use queue::{
+    QueueAction, QueueArgs, QueueLenArgs, QueuePeekArgs, QueuePutArgs, QueueTakeArgs,
+};
+#[cfg(target_os = "linux")]
+pub(crate) use queue_claim::QueueClaimArgs;
+pub(crate) use queue_format::QueueFormatName;
 pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
@@ -50,7 +74,8 @@ To try it on one machine, without an installed ZooKeeper:
 /// Every machine runs `zkelect run` with the same servers and the same election. One of them is
 /// elected and starts its COMMAND; when it ends, fails or loses its connection, its COMMAND is
 /// stopped and the next one takes over. `zkelect lock` runs COMMAND once, while it holds
-/// a lock, and `zkelect semaphore` on no more than so many machines at a time.
+/// a lock, `zkelect semaphore` on no more than so many machines at a time, `zkelect barrier` when enough
+/// machines are there, and `zkelect queue` with one item after another.
 #[derive(Debug, Parser)]
 #[command(
     name = "zkelect",
@@ -75,6 +100,9 @@ pub(crate) enum Subcommand {
     Lock(LockArgs),
     #[cfg(target_os = "linux")]
     Semaphore(SemaphoreArgs),
+    Barrier(BarrierArgs),
+    Queue(QueueArgs),
+    Counter(CounterArgs),
     List(ListArgs),
     Demo(DemoArgs),
     Server(ServerArgs),

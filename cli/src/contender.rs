@@ -100,6 +100,11 @@ impl Contender {
         self.patience = Patience::new(self.patience.bound);
     }
 
+    /// Waits from now on as long as it takes.
+    pub(crate) fn wait_without_end(&mut self) {
+        self.patience = Patience::new(None);
+    }
+
     /// Runs COMMAND for as long as something is held: until then, as far as is known.
     pub(crate) async fn supervise(
         &mut self,

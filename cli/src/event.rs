@@ -27,12 +27,31 @@ pub(crate) enum Subject {
     Election(String),
     Lock(String),
     Semaphore(String),
+    Barrier(String),
+    Queue(String),
 }
 
 impl Subject {
     pub(crate) fn path(&self) -> &str {
         match self {
-            Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => path,
+            Self::Election(path)
+            | Self::Lock(path)
+            | Self::Semaphore(path)
+            | Self::Barrier(path)
+            | Self::Queue(path) => path,
+        }
+    }
+
+    /// What is said of a wait for it that was in vain.
+    pub(crate) fn in_vain(&self) -> String {
+        match self {
+            Self::Election(path) | Self::Lock(path) | Self::Semaphore(path) => {
+                format!("{path} is held by others (`zkelect list` shows them)")
+            }
+            Self::Barrier(path) => {
+                format!("too few have entered {path} (`zkelect list` shows them)")
+            }
+            Self::Queue(path) => format!("{path} has no item that is not claimed"),
         }
     }
 
@@ -42,6 +61,8 @@ impl Subject {
             Self::Election(_) => "ZKELECT_ELECTION",
             Self::Lock(_) => "ZKELECT_LOCK",
             Self::Semaphore(_) => "ZKELECT_SEMAPHORE",
+            Self::Barrier(_) => "ZKELECT_BARRIER",
+            Self::Queue(_) => "ZKELECT_QUEUE",
         }
     }
 }

@@ -23,9 +23,10 @@ pub(crate) enum Exit {
     System,
     /// The events file cannot be opened.
     EventsFile,
-    /// What was held was in doubt or lost, and COMMAND is to run once.
-    HoldLost,
-    /// Others held what was to be had, for too long; with the code that was asked for.
+    /// What was held was in doubt or lost, and COMMAND is to run once; or it is not known whether what was
+    /// asked for was done.
+    InDoubt,
+    /// Others held what was to be had, for too long, or it was not there; with the code that was asked for.
     Busy(u8),
     /// The server refused for lack of permission.
     NoPermission,
@@ -51,7 +52,7 @@ impl Exit {
             Self::Internal => 70,
             Self::System => 71,
             Self::EventsFile => 73,
-            Self::HoldLost => 75,
+            Self::InDoubt => 75,
             Self::NoPermission => 77,
             Self::WrongSetUp => 78,
             Self::NotExecutable => 126,
@@ -102,7 +103,7 @@ mod tests {
             Exit::Internal,
             Exit::System,
             Exit::EventsFile,
-            Exit::HoldLost,
+            Exit::InDoubt,
             Exit::Busy(1),
             Exit::NoPermission,
             Exit::WrongSetUp,

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 mod advice;
+mod recipe_advice;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -9,11 +10,12 @@ use std::io;
 use std::path::PathBuf;
 
 use election_tokio::{
-    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError, LockFailure,
-    NominationError, SessionEnd,
+    BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
+    EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
+    NominationError, PutError, SessionEnd, TakeError, TakerFailure,
 };
 
-use crate::args::LockFormat;
+use crate::args::{LockFormat, QueueFormatName};
 use crate::exit::Exit;
 
 /// Why `zkelect` ends without having done its work.
@@ -35,6 +37,22 @@ pub(crate) enum Failure {
     Lock(#[from] LockError),
     #[error("a lock in the format {0} cannot be shared")]
     NotShared(LockFormat),
+    #[error("{0}")]
+    Barrier(#[from] BarrierError),
+    #[error("a round is under way that was not left by all yet")]
+    RoundUnderWay,
+    #[error("{0}")]
+    Put(#[from] PutError),
+    #[error("{0}")]
+    Take(#[from] TakeError),
+    #[error("{path} has items of the format {found}, and none of the format {asked}")]
+    OtherItems { path: String, asked: QueueFormatName, found: QueueFormatName },
+    #[error("{item} was taken, and is lost: standard output cannot be written: {error}")]
+    Unprinted { item: ItemName, error: io::Error },
+    #[error("{0}")]
+    Counter(#[from] CounterError),
+    #[error("no answer within {}: {what}", humantime::format_duration(*bound))]
+    InDoubt { bound: Duration, what: &'static str },
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
     Forbidden { parent: String, path: String },
     #[error("not elected within {}", humantime::format_duration(*.0))]
@@ -77,39 +95,42 @@ impl Failure {
             Self::Connect(ConnectError::Randomness(_))
             | Self::Election(ElectionError::Randomness(_))
             | Self::Lock(LockError::Randomness(_))
+            | Self::Barrier(BarrierError::Randomness(_))
+            | Self::Take(TakeError::Randomness(_))
+            | Self::Unprinted { .. }
             | Self::System { .. }
             | Self::OutOfReach
             | Self::PasswordFile { .. }
             | Self::Listen { .. } => Exit::System,
-            Self::Connect(ConnectError::Ended(end))
-            | Self::Nomination(EndReason::ClientClosed(end))
-            | Self::Lock(LockError::ClientClosed(end))
-                if is_authentication(*end) =>
-            {
-                Exit::NoPermission
-            }
-            Self::Connect(ConnectError::Ended(_))
-            | Self::Nomination(EndReason::ClientClosed(_))
-            | Self::Lock(LockError::ClientClosed(_))
-            | Self::Internal(_) => Exit::Internal,
-            Self::Nomination(_) | Self::Lock(LockError::Failed(_)) => match self.refusal() {
+            Self::InDoubt { .. }
+            | Self::Take(TakeError::Unknown(_))
+            | Self::Counter(CounterError::Unknown { .. }) => Exit::InDoubt,
+            Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
+            _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
+            _ if self.session_end().is_some() => Exit::Internal,
+            Self::Internal(_) => Exit::Internal,
+            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,
+            Self::Nomination(_)
+            | Self::Lock(LockError::Failed(_))
+            | Self::Barrier(BarrierError::Failed(_))
+            | Self::Take(TakeError::Failed(_))
+            | Self::Counter(CounterError::Failed(_)) => match self.refusal() {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
             },
             Self::Connect(_)
             | Self::Election(_)
             | Self::Lock(_)
+            | Self::Barrier(_)
+            | Self::Take(_)
+            | Self::Counter(_)
+            | Self::Put(PutError::Priority(_))
             | Self::NotShared(_)
             | Self::TerminalInput => Exit::Usage,
-            Self::NoChroot(_) => Exit::WrongSetUp,
-            Self::Operation(error) => match error.kind() {
-                ErrorKind::Refused(code) if is_permission(code) => Exit::NoPermission,
-                // Paths of arguments were looked at before: a server sent this name.
-                ErrorKind::InvalidPath(_)
-                | ErrorKind::Refused(_)
-                | ErrorKind::Unsupported { .. } => Exit::WrongSetUp,
-                _ => Exit::NoServer,
-            },
+            Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
+            Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay | Self::Put(_) => {
+                Exit::WrongSetUp
+            }
             Self::EventsFile { .. } => Exit::EventsFile,
             Self::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 Exit::NotFound
@@ -118,15 +139,51 @@ impl Failure {
         }
     }
 
+    /// How the client ended, if that is why.
+    fn session_end(&self) -> Option<SessionEnd> {
+        match self {
+            Self::Connect(ConnectError::Ended(end))
+            | Self::Nomination(EndReason::ClientClosed(end))
+            | Self::Lock(LockError::ClientClosed(end))
+            | Self::Barrier(BarrierError::ClientClosed(end))
+            | Self::Take(TakeError::ClientClosed(end))
+            | Self::Counter(CounterError::ClientClosed(end)) => Some(*end),
+            _ => None,
+        }
+    }
+
     /// With what error code a server refused a contender.
     pub(crate) fn refusal(&self) -> Option<ErrorCode> {
         match self {
             Self::Nomination(EndReason::Failed(NominationError::Rejected(code)))
-            | Self::Lock(LockError::Failed(LockFailure::Rejected(code))) => {
+            | Self::Lock(LockError::Failed(LockFailure::Rejected(code)))
+            | Self::Barrier(BarrierError::Failed(BarrierFailure::Rejected(code)))
+            | Self::Take(TakeError::Failed(TakerFailure::Rejected(code)))
+            | Self::Counter(CounterError::Failed(CounterFailure::Rejected(code))) => {
                 Some(ErrorCode::new(*code))
             }
             _ => None,
         }
+    }
+}
+
+impl From<EnterError> for Failure {
+    fn from(error: EnterError) -> Self {
+        match error {
+            EnterError::Barrier(error) => Self::Barrier(error),
+            _ => Self::RoundUnderWay,
+        }
+    }
+}
+
+fn of_operation(error: &Error) -> Exit {
+    match error.kind() {
+        ErrorKind::Refused(code) if is_permission(code) => Exit::NoPermission,
+        // Paths of arguments were looked at before: a server sent this name.
+        ErrorKind::InvalidPath(_) | ErrorKind::Refused(_) | ErrorKind::Unsupported { .. } => {
+            Exit::WrongSetUp
+        }
+        _ => Exit::NoServer,
     }
 }
 

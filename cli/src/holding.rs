@@ -1,4 +1,4 @@
-//! What `lock` and `semaphore` do alike: wait, run COMMAND once while something is held, let go.
+//! What `lock` and others do alike: wait, run COMMAND once while something is held, let go.
 
 mod event;
 mod grip;
@@ -9,15 +9,15 @@ use std::io::{self, IsTerminal as _};
 use election_tokio::{Client, ConnectionState, LockError};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::args::{CommandArgs, PatienceArgs, ServersArgs};
+use crate::args::{CommandArgs, ServersArgs, Terms, WhenBusy};
 use crate::contender::{Contender, LEAVE_BOUND, Waited};
 use crate::event::{Recorder, Subject};
-use crate::exit::Exit;
+use crate::exit::{CommandExit, Exit};
 use crate::failure::Failure;
 use crate::supervision::{Held as _, Hold, Input, Over};
 use crate::{connection, console, diagnosis};
 use grip::Grip;
-pub(crate) use grip::{Guard, OnRevokeRequest};
+pub(crate) use grip::{Conclusion, Guard, OnRevokeRequest, Released};
 
 /// What can be contended for, and then held.
 pub(crate) trait Goal {
@@ -29,18 +29,11 @@ pub(crate) trait Goal {
     async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<Self::Guard>, Failure>;
 }
 
-/// What follows when others are in the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WhenBusy {
-    Wait,
-    GiveUp,
-}
-
 /// What the command line says, whatever is held.
 pub(crate) struct Plan<'a> {
     pub(crate) subject: Subject,
     pub(crate) servers: &'a ServersArgs,
-    pub(crate) patience: &'a PatienceArgs,
+    pub(crate) terms: Terms,
     pub(crate) command: &'a CommandArgs,
     pub(crate) on_request: OnRevokeRequest,
 }
@@ -52,8 +45,7 @@ pub(crate) async fn hold<G: Goal>(
 ) -> Result<Exit, Failure> {
     let id = plan.command.id();
     let recorder = Recorder::open(plan.command.events.as_ref(), plan.subject.clone(), &id)?;
-    let (when_busy, bound) = plan.patience();
-    let mut contender = Contender::new(plan.servers, plan.command, bound)?;
+    let mut contender = Contender::new(plan.servers, plan.command, plan.terms.bound)?;
     let client = contender.client().clone();
     let grip = Grip::new(client.connection_updates(), recorder, plan.on_request);
     let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;
@@ -68,7 +60,7 @@ pub(crate) async fn hold<G: Goal>(
         return outcome;
     }
     let goal = goal(&client, id.clone());
-    let mut holder = Holder { plan, id, when_busy, contender, goal, grip };
+    let mut holder = Holder { plan, id, contender, goal, grip };
     let outcome = holder.until_over().await;
     let Holder { contender, grip, .. } = holder;
     contender.leave(grip.let_go(LEAVE_BOUND, reason(&outcome))).await;
@@ -80,21 +72,9 @@ fn reason(outcome: &Result<Exit, Failure>) -> Option<String> {
     outcome.as_ref().err().map(ToString::to_string)
 }
 
-impl Plan<'_> {
-    /// What to do when others are in the way, and how long to wait for all of it.
-    fn patience(&self) -> (WhenBusy, Option<Duration>) {
-        match self.patience.wait {
-            Some(wait) if !wait.is_zero() => (WhenBusy::Wait, Some(*wait)),
-            None if !self.patience.r#try => (WhenBusy::Wait, None),
-            _ => (WhenBusy::GiveUp, Some(self.command.session_timeout.0)),
-        }
-    }
-}
-
 struct Holder<'a, G: Goal> {
     plan: Plan<'a>,
     id: String,
-    when_busy: WhenBusy,
     contender: Contender,
     goal: G,
     grip: Grip<G::Guard>,
@@ -109,10 +89,10 @@ impl<G: Goal> Holder<'_, G> {
                     return self.run_command(until).await;
                 }
                 // Before COMMAND was started.
-                _ if self.grip.is_requested() => return Ok(Exit::HoldLost),
+                _ if self.grip.is_requested() => return Ok(Exit::InDoubt),
                 // COMMAND has not run yet: what was held and is lost can be had again.
                 Hold::Nothing => {
-                    let acquired = self.goal.acquire(self.when_busy);
+                    let acquired = self.goal.acquire(self.plan.terms.when_busy);
                     match self.contender.wait(acquired).await {
                         Waited::Until(Ok(Some(guard))) => {
                             self.grip.take(guard);
@@ -148,20 +128,32 @@ impl<G: Goal> Holder<'_, G> {
     }
 
     async fn run_command(&mut self, until: Instant) -> Result<Exit, Failure> {
-        let [token, znode] = self.grip.token_and_znode();
-        let environment = [
-            ("ZKELECT_TOKEN", token),
-            ("ZKELECT_ID", self.id.clone()),
-            (self.plan.subject.variable(), self.plan.subject.path().to_owned()),
-            ("ZKELECT_ZNODE", znode),
-        ];
-        // Of a terminal, a process group in the background cannot read.
-        let input = if io::stdin().is_terminal() { Input::Empty } else { Input::Own };
+        let subject = &self.plan.subject;
+        let mut environment = self.grip.environment();
+        environment.push(("ZKELECT_ID", self.id.clone()));
+        environment.push((subject.variable(), subject.path().to_owned()));
+        let input = self.grip.input();
+        let input = match input.map_err(Failure::system("COMMAND's input cannot be made"))? {
+            Some(file) => Input::File(file),
+            // Of a terminal, a process group in the background cannot read.
+            None if io::stdin().is_terminal() => Input::Empty,
+            None => Input::Own,
+        };
         let task = self.plan.command.task(environment, input);
         match self.contender.supervise(&mut self.grip, &task, until).await? {
-            Over::Done(exit) => Ok(Exit::Command(exit)),
-            Over::InDoubt => Ok(Exit::HoldLost),
+            Over::Done(exit) => self.conclude(exit).await,
+            Over::Told(exit) => Ok(Exit::Command(exit)),
+            Over::InDoubt => Ok(Exit::InDoubt),
             Over::OutOfReach => Err(Failure::OutOfReach),
+        }
+    }
+
+    async fn conclude(&mut self, exit: CommandExit) -> Result<Exit, Failure> {
+        self.contender.wait_without_end();
+        match self.contender.wait(self.grip.conclude(exit)).await {
+            Waited::Until(outcome) => outcome,
+            Waited::Told(signal) => Ok(Exit::Signal(signal.as_raw())),
+            Waited::OutOfTime(bound) => Err(Failure::NoAnswer(bound)),
         }
     }
 
@@ -169,16 +161,15 @@ impl<G: Goal> Holder<'_, G> {
     fn out_of_time(&self, bound: Duration) -> Result<Exit, Failure> {
         let is_connected =
             matches!(self.contender.client().connection_state(), ConnectionState::Connected { .. });
-        match self.when_busy {
+        match self.plan.terms.when_busy {
             WhenBusy::Wait if is_connected => Ok(self.busy()),
             WhenBusy::Wait | WhenBusy::GiveUp => Err(Failure::NoAnswer(bound)),
         }
     }
 
     fn busy(&self) -> Exit {
-        let path = self.plan.subject.path();
-        console::note(format_args!("{path} is held by others (`zkelect list` shows them)"));
-        Exit::Busy(self.plan.patience.conflict_exit_code)
+        console::note(self.plan.subject.in_vain());
+        Exit::Busy(self.plan.terms.in_vain)
     }
 
     /// Why it cannot be held, as far as that can be found out.

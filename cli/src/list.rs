@@ -1,6 +1,8 @@
-//! `zkelect list`: which contenders lead an election or hold a lock, and which wait.
+//! `zkelect list`: which contenders lead an election or hold a lock, and which wait; the items of a queue.
 
 mod contest;
+mod gathering;
+mod items;
 mod kind;
 mod lookup;
 mod queue;
@@ -26,11 +28,15 @@ pub(crate) async fn list(args: ListArgs) -> Result<Exit, Failure> {
     let lookup = Lookup { client: &client, path, timeout };
     let shown = show(&lookup, args.reading(), args.json).await?;
     if shown == 0 {
-        let contender = match args.reading() {
-            Reading::Election => "candidate stands",
-            Reading::As(_) | Reading::Recognised => "contender is",
-        };
-        console::note(format_args!("no {contender} at {path}"));
+        match args.reading() {
+            Reading::Election => console::note(format_args!("no candidate stands at {path}")),
+            Reading::Recognised if lookup.stat("").await?.is_some() => console::note(format_args!(
+                "no contender and no item is at {path}, which exists: a barrier there is set"
+            )),
+            Reading::As(_) | Reading::Recognised => {
+                console::note(format_args!("no contender is at {path}"));
+            }
+        }
     }
     // The session holds nothing: it may as well time out.
     let _ = tokio::time::timeout(timeout, client.close()).await;

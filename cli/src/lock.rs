@@ -2,15 +2,15 @@
 
 use core::future::pending;
 
-use election_tokio::{Access, CandidateName, Lock, LockError, LockGuard, ReleaseError, Token};
+use election_tokio::{Access, Lock, LockError, LockGuard, Token};
 use tokio::time::Instant;
 
-use crate::args::{LockArgs, LockFormat};
+use crate::args::{LockArgs, LockFormat, WhenBusy};
 use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, WhenBusy, hold};
+use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for the lock, and holds it until COMMAND has ended.
 pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
@@ -23,7 +23,8 @@ pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
         .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
     let subject = Subject::Lock(path.clone());
     let on_request = if *revocable { OnRevokeRequest::LetGo } else { OnRevokeRequest::Ignore };
-    let plan = Plan { subject, servers, patience, command, on_request };
+    let terms = patience.terms(command);
+    let plan = Plan { subject, servers, terms, command, on_request };
     hold(plan, |client, id| {
         let lock = if *shared { client.read_lock(path) } else { client.write_lock(path) };
         lock.format(name.format()).data(id)
@@ -43,12 +44,17 @@ impl Goal for Lock {
 }
 
 impl Guard for LockGuard {
-    fn token(&self) -> Token {
-        self.token()
+    fn token(&self) -> Option<Token> {
+        Some(self.token())
     }
 
-    fn znode(&self) -> &CandidateName {
-        self.znode()
+    fn znode(&self) -> String {
+        self.znode().to_string()
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let token = self.token().get().to_string();
+        vec![("ZKELECT_TOKEN", token), ("ZKELECT_ZNODE", self.znode().to_string())]
     }
 
     fn valid_until(&self) -> Option<Instant> {
@@ -66,7 +72,7 @@ impl Guard for LockGuard {
         }
     }
 
-    async fn release(self) -> Result<(), ReleaseError> {
-        self.release().await.map(drop)
+    async fn release(self) -> Released {
+        self.release().await.map(drop).into()
     }
 }

@@ -9,13 +9,20 @@
 )]
 
 mod args;
+mod barrier;
 mod connection;
 mod console;
 #[cfg(target_os = "linux")]
+mod contact;
+#[cfg(target_os = "linux")]
 mod contender;
+mod counter;
+mod data;
 mod demo;
 #[cfg(target_os = "linux")]
 mod diagnosis;
+#[cfg(target_os = "linux")]
+mod errand;
 #[cfg(target_os = "linux")]
 mod event;
 #[cfg(target_os = "linux")]
@@ -33,6 +40,7 @@ mod list;
 #[cfg(target_os = "linux")]
 mod lock;
 mod outlet;
+mod queue;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -82,6 +90,9 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Lock(args) => on_runtime(lock::lock(args)),
         #[cfg(target_os = "linux")]
         Subcommand::Semaphore(args) => on_runtime(semaphore::semaphore(args)),
+        Subcommand::Barrier(args) => on_runtime(barrier::barrier(args)),
+        Subcommand::Queue(args) => on_runtime(queue::queue(args)),
+        Subcommand::Counter(args) => on_runtime(counter::counter(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),

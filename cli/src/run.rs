@@ -62,8 +62,8 @@ impl Run {
                 Standing::Ended(reason) => return Err(self.failure(reason).await),
                 Standing::Leading { until } if !pace.kill_at(until).is_past() => {
                     match self.lead(until).await? {
-                        Over::Done(exit) => return Ok(Exit::Command(exit)),
-                        Over::InDoubt if self.args.once => return Ok(Exit::HoldLost),
+                        Over::Done(exit) | Over::Told(exit) => return Ok(Exit::Command(exit)),
+                        Over::InDoubt if self.args.once => return Ok(Exit::InDoubt),
                         Over::InDoubt => self.contender.wait_anew(),
                         Over::OutOfReach => return Err(Failure::OutOfReach),
                     }
@@ -106,8 +106,8 @@ impl Run {
         self.contender.supervise(&mut self.nominee, &task, until).await
     }
 
-    fn environment(&self, leadership: &Leadership) -> [(&'static str, String); 4] {
-        [
+    fn environment(&self, leadership: &Leadership) -> Vec<(&'static str, String)> {
+        vec![
             ("ZKELECT_TOKEN", leadership.token().get().to_string()),
             ("ZKELECT_ID", self.id.clone()),
             ("ZKELECT_ELECTION", self.args.election.clone()),

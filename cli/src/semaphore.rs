@@ -2,15 +2,15 @@
 
 use core::future::pending;
 
-use election_tokio::{CandidateName, LockError, Permit, ReleaseError, Semaphore, Token};
+use election_tokio::{LockError, Permit, Semaphore, Token};
 use tokio::time::Instant;
 
-use crate::args::SemaphoreArgs;
+use crate::args::{SemaphoreArgs, WhenBusy};
 use crate::connection;
 use crate::event::Subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, WhenBusy, hold};
+use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for a permit, and holds it until COMMAND has ended.
 pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
@@ -19,7 +19,8 @@ pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
         .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
     let subject = Subject::Semaphore(path.clone());
     let on_request = OnRevokeRequest::Ignore;
-    let plan = Plan { subject, servers, patience, command, on_request };
+    let terms = patience.terms(command);
+    let plan = Plan { subject, servers, terms, command, on_request };
     hold(plan, |client, id| client.semaphore(path, *permits).data(id)).await
 }
 
@@ -35,12 +36,17 @@ impl Goal for Semaphore {
 }
 
 impl Guard for Permit {
-    fn token(&self) -> Token {
-        self.token()
+    fn token(&self) -> Option<Token> {
+        Some(self.token())
     }
 
-    fn znode(&self) -> &CandidateName {
-        self.znode()
+    fn znode(&self) -> String {
+        self.znode().to_string()
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let token = self.token().get().to_string();
+        vec![("ZKELECT_TOKEN", token), ("ZKELECT_ZNODE", self.znode().to_string())]
     }
 
     fn valid_until(&self) -> Option<Instant> {
@@ -56,7 +62,7 @@ impl Guard for Permit {
         pending::<()>().await;
     }
 
-    async fn release(self) -> Result<(), ReleaseError> {
-        self.release().await.map(drop)
+    async fn release(self) -> Released {
+        self.release().await.map(drop).into()
     }
 }

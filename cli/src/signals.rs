@@ -4,7 +4,7 @@ use core::future::pending;
 use std::fs;
 use std::io;
 
-use rustix::process::Signal;
+pub(crate) use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind, signal};
 
 /// The signals that end `zkelect`.

@@ -43,8 +43,10 @@ pub(crate) enum Hold {
 /// How COMMAND's run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// By itself, or because `zkelect` was told to end.
+    /// By itself.
     Done(CommandExit),
+    /// `zkelect` was told to end, and COMMAND with it.
+    Told(CommandExit),
     /// It was stopped because what is held was in doubt or lost.
     InDoubt,
     /// It was to be stopped, and cannot be: processes of it are left, which refuse signals.
@@ -221,7 +223,8 @@ impl<'a, H: Held> Supervision<'a, H> {
 
     fn over(&self, exit: CommandExit, ended_by: EndedBy) -> Over {
         match (ended_by, self.stopping) {
-            (EndedBy::Itself, _) | (_, Stopping::Told) => Over::Done(exit),
+            (_, Stopping::Told) => Over::Told(exit),
+            (EndedBy::Itself, _) => Over::Done(exit),
             (EndedBy::Order | EndedBy::Deadline, _) => Over::InDoubt,
         }
     }
@@ -232,7 +235,7 @@ impl<'a, H: Held> Supervision<'a, H> {
                 console::warn("the guard has gone, and COMMAND with it");
                 Over::Done(exit)
             }
-            Stopping::Told => Over::Done(exit),
+            Stopping::Told => Over::Told(exit),
             Stopping::InDoubt => Over::InDoubt,
         }
     }

@@ -94,7 +94,7 @@ pub enum CounterFailure {
     #[error("the version of the counter is -1, which no write can ask for")]
     VersionUnusable,
     /// The server refused a request, with this error code.
-    #[error("the server refused a request of the counter")]
+    #[error("the server refused a request of the counter, with error code {0}")]
     Rejected(i32),
     /// A reply does not decode, or is larger than what the driver keeps.
     #[error("a reply cannot be read, or is larger than this client keeps")]

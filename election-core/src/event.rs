@@ -133,16 +133,41 @@ pub struct Stat {
     pub token: Token,
     /// `version`.
     pub version: Version,
+    /// Of `cversion` and `numChildren`.
+    pub arrivals: Arrivals,
+}
+
+/// Tells whether a child was created below a znode from one look to the next: that is so unless the two are
+/// equal. Children that were deleted do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Arrivals(i32);
+
+impl Arrivals {
+    /// Of the fields of a `Stat`, as they are on the wire. `cversion` counts what was created and what was
+    /// deleted, so the sum is twice what was created.
+    pub const fn of(cversion: i32, num_children: i32) -> Self {
+        Self(cversion.wrapping_add(num_children))
+    }
 }
 
 impl Stat {
-    /// The stat with these fields, as they are on the wire.
+    /// The stat with these fields, as they are on the wire, of a znode below which none was created.
     pub const fn new(ephemeral_owner: i64, czxid: i64, version: i32) -> Self {
         let owner = match ephemeral_owner {
             0 => None,
             session => Some(SessionId::new(session)),
         };
-        Self { owner, token: Token::new(czxid), version: Version::new(version) }
+        Self {
+            owner,
+            token: Token::new(czxid),
+            version: Version::new(version),
+            arrivals: Arrivals(0),
+        }
+    }
+
+    /// The same, of a znode with these fields.
+    pub const fn with_arrivals(self, arrivals: Arrivals) -> Self {
+        Self { arrivals, ..self }
     }
 }
 

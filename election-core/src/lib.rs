@@ -70,7 +70,7 @@ pub use double_barrier::{
     DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions, DoubleBarrierState,
     WhenUnderWay,
 };
-pub use event::{Applied, Change, Event, Failure, Reply, Stat};
+pub use event::{Applied, Arrivals, Change, Event, Failure, Reply, Stat};
 pub use format::{
     CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError, Recovery,
     Revocation,

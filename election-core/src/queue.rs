@@ -17,6 +17,7 @@ use crate::ticket::{Incarnation, Ticket};
 pub use format::{ItemName, ItemPrefix, PriorityError, QueueFormat};
 pub use told::{Item, TakerEnd, TakerFailure, TakerNotice};
 pub use window::ItemWindow;
+use window::Origin;
 
 /// One take from a queue: it has one item, at most, and ends.
 ///
@@ -48,6 +49,7 @@ pub struct Taker<D, const N: usize> {
     /// The watch on the children of the node that the last list has left.
     watch: Option<Ticket>,
     lists: Lists,
+    origin: Known,
     /// Whether another taker was faster since the last list.
     competition: Competition,
     /// The item that is read, deleted or claimed.
@@ -109,6 +111,16 @@ enum Lists {
     Some,
 }
 
+/// What is known of the queue's node, for the next list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Known {
+    /// Whether the window is out of date, where it has items.
+    NotYet,
+    /// It was so at most before the list, by the same server.
+    Since(Origin),
+    Nothing,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Competition {
     Unnoticed,
@@ -117,13 +129,19 @@ enum Competition {
 
 impl<D, const N: usize> Taker<D, N> {
     /// A taker that has not been connected yet. The id is new for each taker, as that of a nominee. It
-    /// begins with what an earlier one has left in the window, unless items have priorities: one that
-    /// goes first may have come meanwhile; or it is to peek: another client may have claimed the first one
-    /// meanwhile, and no answer would tell.
+    /// begins with what an earlier one has left in the window. Where items have priorities, one that goes
+    /// first may have come meanwhile: a taker asks for that first, and one that claims, and so makes the
+    /// node another one, lists anew. One that is to peek does so, too: another client may have claimed the
+    /// first item meanwhile, and no answer would tell.
     pub fn new(id: NomineeId, options: TakerOptions, mut window: ItemWindow<N>) -> Self {
-        if options.format.has_priority() || options.purpose == Purpose::Peek {
-            window.clear();
-        }
+        let origin = match (options.format.has_priority(), options.purpose) {
+            (_, Purpose::Peek) | (true, Purpose::Claim) => {
+                window.clear();
+                Known::Nothing
+            }
+            (true, Purpose::Take) => Known::NotYet,
+            (false, _) => Known::Nothing,
+        };
         Self {
             id,
             options,
@@ -136,6 +154,7 @@ impl<D, const N: usize> Taker<D, N> {
             stage: Stage::Choosing,
             watch: None,
             lists: Lists::None,
+            origin,
             competition: Competition::Unnoticed,
             target: None,
         }

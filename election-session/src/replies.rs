@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use election_core::{
-    Applied, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
+    Applied, Arrivals, Change, Children, Event, Failure, Output, Recipe, Reply, SessionId, Ticket,
 };
 use zk_jute::records::{
     Create2Response, CreateResponse, EventType, ExistsResponse, GetChildren2Response,
@@ -184,7 +184,8 @@ fn name_of(path: &str) -> &str {
 
 fn core_stat(stat: &Stat) -> election_core::Stat {
     let owner = stat.ephemeral_owner.get();
-    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get())
+    let arrivals = Arrivals::of(stat.cversion.get(), stat.num_children);
+    election_core::Stat::new(owner, stat.czxid.get(), stat.version.get()).with_arrivals(arrivals)
 }
 
 /// What a recipe is told of a request that failed.

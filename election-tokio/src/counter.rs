@@ -7,6 +7,7 @@ use election_core::{
     CounterChange, CounterEnd, CounterFailure, CounterFormat, CounterOp, ElectionNode, NodeKind,
 };
 use election_session::{AclList, RecipeEnd};
+use zk_jute::ErrorCode;
 use zk_session::{SessionEnd, ZnodePath};
 
 use crate::acl::{AclError, Acls};
@@ -62,7 +63,7 @@ pub enum CounterError {
         after: i64,
     },
     /// It was not changed.
-    #[error(transparent)]
+    #[error("{}", Named(*.0))]
     Failed(CounterFailure),
     /// The client ended. A change may be made, or not.
     #[error("{0}")]
@@ -175,6 +176,19 @@ const fn outcome(end: CounterEnd) -> Result<i64, CounterError> {
         CounterEnd::Failed(failure) => Err(CounterError::Failed(failure)),
         // Only what is dropped is withdrawn.
         CounterEnd::Withdrawn => Err(CounterError::ClientClosed(SessionEnd::Abandoned)),
+    }
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(CounterFailure);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(failure) = self;
+        match *failure {
+            CounterFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            _ => failure.fmt(f),
+        }
     }
 }
 

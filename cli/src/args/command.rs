@@ -41,7 +41,7 @@ impl CommandArgs {
         })
     }
 
-    pub(crate) fn task(&self, environment: [(&'static str, String); 4], input: Input) -> Task<'_> {
+    pub(crate) fn task(&self, environment: Vec<(&'static str, String)>, input: Input) -> Task<'_> {
         let grace: Duration = *self.grace;
         let privileges =
             if self.allow_new_privileges { Privileges::MayGrow } else { Privileges::Fixed };

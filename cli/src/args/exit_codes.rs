@@ -2,11 +2,11 @@
 
 /// For subcommands with a COMMAND and those that look.
 pub(super) const EXIT_CODES: &str = "\
-Exit codes of `run`, `lock` and `semaphore`:
+Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
   COMMAND's own, or 128 + N if signal N killed it; and if there is no COMMAND to tell:
-    1  `lock`, `semaphore`: not to be had with --try, or in time with --wait
+    1  not to be had with --try, or in time with --wait; `queue claim`: no item
     2  the arguments cannot be used
-   69  with --wait: `run`: not elected in time; `lock`, `semaphore`: no server in reach in time
+   69  with --wait: `run`: not elected in time; the others: no server in reach in time
    70  a fault in zkelect itself
    71  the operating system refused something, or COMMAND cannot be stopped
    73  the events file cannot be opened
@@ -17,8 +17,10 @@ Exit codes of `run`, `lock` and `semaphore`:
   127  COMMAND was not found
   128 + N  signal N ended zkelect before COMMAND was started
 
-Exit codes of `list` and `demo`: 0, those above, and
-   69  no server granted a session, or answered, in time";
+Exit codes of `list`, `demo`, `barrier`, `queue` and `counter`: 0, those above, and
+    1  `barrier wait`: set still; `queue take`, `peek`: no item; `counter set --if`: another number
+   69  no server granted a session, or answered, in time
+   75  the reply was lost, and what was asked for may be done; `queue take`: the item was printed";
 
 pub(super) const SERVER_EXIT_CODES: &str = "\
 Exit codes of `server`:

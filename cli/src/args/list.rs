@@ -11,14 +11,18 @@ Examples:
   zkelect list --servers zk1:2181/app --election /leader --json | jq -r '.[0].id'
   zkelect list --servers zk1:2181 /locks/backup
 
-What is at PATH, an election, a lock or a semaphore, is recognised by the names of the znodes there,
-also those of Curator, kazoo, go-zookeeper and others: it is what most of them look like.
+  zkelect list --servers zk1:2181 /app/jobs
+
+What is at PATH, an election, a lock, a semaphore, a queue or a double barrier, is recognised by the
+names of the znodes there, also those of Curator, kazoo, go-zookeeper and others: it is what most of
+them look like.
 
 Roles: `leader` and `follower`; `holder` and `waits`, of a lock or a semaphore; `next`, which waits for a
 permit of a semaphore; `blocks: ...`, which keeps others waiting and is no contender of this library's;
-`foreign`, a sequential znode of another format, whose contender does not see these.";
+`foreign`, a sequential znode of another format, whose contender does not see these; `item` and
+`claimed`, of a queue; `inside`, of a double barrier.";
 
-/// Lists the leader of an election or the holders of a lock, and the contenders that wait.
+/// Lists the leader of an election, the holders of a lock, those that wait; the items of a queue.
 ///
 /// Those that lead or hold come first, then those that wait, in their order.
 #[derive(Debug, Args)]
@@ -26,13 +30,13 @@ permit of a semaphore; `blocks: ...`, which keeps others waiting and is no conte
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) servers: ServersArgs,
-    /// The node of an election, a lock or a semaphore, an absolute path.
+    /// The node of an election, a lock, a semaphore, a queue or a double barrier, an absolute path.
     #[arg(value_name = "PATH", required_unless_present = "election", conflicts_with = "election")]
     path: Option<String>,
     /// The node of an election of `zkelect run`, an absolute path.
     #[arg(long, value_name = "PATH")]
     election: Option<String>,
-    /// Read the znodes at PATH in this format, whatever they look like.
+    /// Read the znodes at PATH as contenders in this format, whatever they look like.
     #[arg(long, value_name = "NAME", conflicts_with = "election")]
     format: Option<FormatName>,
     /// Print a JSON array instead of a table.

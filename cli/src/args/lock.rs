@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, LockFormat, ServersArgs};
+use super::{CommandArgs, LockFormat, PatienceArgs, ServersArgs};
 
 const LOCK_HELP: &str = "\
 Examples:
@@ -59,19 +59,4 @@ pub(crate) struct LockArgs {
     pub(crate) revocable: bool,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
-}
-
-/// How long to wait, and how to tell that it was in vain.
-#[derive(Debug, Args)]
-pub(crate) struct PatienceArgs {
-    /// Give up, with code 1, when not held within this time; with code 69 when no server was in reach.
-    #[arg(short, long, value_name = "TIME", conflicts_with = "try")]
-    pub(crate) wait: Option<humantime::Duration>,
-    /// Give up at once, with code 1, if others are in the way. It waits for a server, no longer than
-    /// --session-timeout.
-    #[arg(long)]
-    pub(crate) r#try: bool,
-    /// The exit code, in place of 1, when others were in the way for too long.
-    #[arg(short = 'E', long, value_name = "CODE", default_value_t = 1)]
-    pub(crate) conflict_exit_code: u8,
 }

@@ -45,12 +45,17 @@ fn server_has_the_documented_defaults() {
     assert_eq!((extended_types, super_digest), (false, None));
 }
 
+fn helps(subcommand: &mut clap::Command) {
+    let help = subcommand.render_long_help().to_string();
+    assert!(help.contains("\nExamples:\n  zkelect "), "{help}");
+    assert!(help.contains("\nExit codes of "), "{help}");
+}
+
 #[test]
 fn every_subcommand_for_people_has_examples() {
     for subcommand in Cli::command().get_subcommands_mut().filter(|it| !it.is_hide_set()) {
-        let help = subcommand.render_long_help().to_string();
-        assert!(help.contains("\nExamples:\n  zkelect "), "{help}");
-        assert!(help.contains("\nExit codes of "), "{help}");
+        helps(subcommand);
+        subcommand.get_subcommands_mut().filter(|it| it.get_name() != "help").for_each(helps);
     }
 }
 

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::io;
 
 use election_tokio::{
-    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError,
+    ConnectError, ElectionError, Error, ErrorCode, ErrorKind, LockError, PutError,
 };
 
 use super::{Failure, is_authentication, is_permission, is_refused_identity};
@@ -22,7 +22,10 @@ impl Failure {
                 "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
                  below {parent} (`setAcl` in zkCli.sh), or create the node for them"
             )),
-            _ => self.plain_advice().map(str::to_owned),
+            _ => match self.refusal() {
+                Some(code) if is_permission(code) => Some(permission_advice(code).to_owned()),
+                _ => self.plain_advice().map(str::to_owned),
+            },
         }
     }
 
@@ -41,16 +44,10 @@ impl Failure {
             Self::Lock(LockError::InvalidPath { .. }) => {
                 "write PATH as an absolute path, such as /locks/backup"
             }
-            Self::Connect(ConnectError::Ended(end))
-            | Self::Nomination(EndReason::ClientClosed(end))
-            | Self::Lock(LockError::ClientClosed(end))
-                if is_authentication(*end) =>
-            {
-                AUTHENTICATION_ADVICE
-            }
+            _ if self.session_end().is_some_and(is_authentication) => AUTHENTICATION_ADVICE,
             Self::Operation(error) => return operation_advice(error),
-            Self::Nomination(_) | Self::Lock(LockError::Failed(_)) => {
-                permission_advice(self.refusal().filter(|code| is_permission(*code))?)
+            Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
+                return operation_advice(error);
             }
             Self::NotShared(_) => {
                 "take --format curator-read-write or kazoo for all that contend for it"
@@ -74,7 +71,7 @@ impl Failure {
             Self::NoTakeOver(_) => {
                 "run again with -v; a server that is overloaded or out of reach is likely"
             }
-            _ => return None,
+            _ => return self.recipe_advice(),
         })
     }
 }

@@ -1,8 +1,8 @@
-//! `zkelect run`'s standard input on its way to COMMAND: the guard has a socket in its place.
+//! COMMAND's standard input on its way there: the guard has a socket in its place.
 
 use core::mem::MaybeUninit;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::cmsg_space;
@@ -14,10 +14,9 @@ use rustix::net::{
 /// A descriptor travels with a byte.
 const CARRIER: [u8; 1] = [0];
 
-/// Hands this process's standard input to the other side, before any order.
-pub(crate) fn send_stdin(socket: &UnixStream) -> io::Result<()> {
-    let stdin = io::stdin();
-    let descriptors = [stdin.as_fd()];
+/// Hands what is to be COMMAND's standard input to the other side, before any order.
+pub(crate) fn send_stdin(socket: &UnixStream, stdin: BorrowedFd<'_>) -> io::Result<()> {
+    let descriptors = [stdin];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {

@@ -1,5 +1,6 @@
 //! What happens to a contender for a lock.
 
+use core::fmt;
 use core::time::Duration;
 
 use serde::Serialize;
@@ -10,39 +11,53 @@ use crate::event::Event;
 #[serde(untagged)]
 pub(super) enum HoldingEvent {
     Acquired {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     Suspended {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     Resumed {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     /// Another client asks for what is held; COMMAND is told to end.
     RevokeRequested {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
     },
     Lost {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         reason: String,
     },
     /// COMMAND has ended.
     Released {
-        znode: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
     },
     /// Always the last event, exactly once.
-    Ended {
-        reason: String,
-    },
+    Ended { reason: String },
+}
+
+/// What something is held by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct By {
+    pub(super) znode: String,
+    /// For fencing, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) token: Option<i64>,
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.znode)?;
+        self.token.map_or(Ok(()), |token| write!(f, ", with token {token}"))
+    }
 }
 
 impl Event for HoldingEvent {
@@ -60,17 +75,15 @@ impl Event for HoldingEvent {
 
     fn describe(&self) -> String {
         match self {
-            Self::Acquired { znode, token, .. } => format!("holds by {znode}, with token {token}"),
+            Self::Acquired { by, .. } => format!("holds by {by}"),
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: what is held is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))
             ),
-            Self::Resumed { token, .. } => {
-                format!("connected again: still holds, with token {token}")
-            }
+            Self::Resumed { by, .. } => format!("connected again: still holds by {by}"),
             Self::RevokeRequested { .. } => "another client asks for what is held".to_owned(),
             Self::Lost { reason, .. } => format!("holds no more: {reason}"),
-            Self::Released { token, .. } => format!("lets go of what it held with token {token}"),
+            Self::Released { by } => format!("lets go of what it held by {by}"),
             Self::Ended { reason } => format!("is over: {reason}"),
         }
     }
@@ -83,31 +96,35 @@ mod tests {
 
     #[test]
     fn each_event_has_the_fields_that_apply() {
-        let znode = || "c-1".to_owned();
+        let by = || By { znode: "c-1".to_owned(), token: Some(7) };
         let cases = [
             (
-                HoldingEvent::Acquired { znode: znode(), token: 7, valid_for_ms: 9 },
+                HoldingEvent::Acquired { by: by(), valid_for_ms: 9 },
                 r#""event":"acquired","lock":"/l","id":"a \"b\"","znode":"c-1","token":7,"valid_for_ms":9"#,
             ),
             (
-                HoldingEvent::Suspended { znode: znode(), token: 7, valid_for_ms: 0 },
+                HoldingEvent::Suspended { by: by(), valid_for_ms: 0 },
                 r#""event":"suspended","lock":"/l","id":"a \"b\"","znode":"c-1","token":7,"valid_for_ms":0"#,
             ),
             (
-                HoldingEvent::Resumed { znode: znode(), token: 7, valid_for_ms: 3 },
+                HoldingEvent::Resumed { by: by(), valid_for_ms: 3 },
                 r#""event":"resumed","lock":"/l","id":"a \"b\"","znode":"c-1","token":7,"valid_for_ms":3"#,
             ),
             (
-                HoldingEvent::RevokeRequested { znode: znode(), token: 7 },
+                HoldingEvent::RevokeRequested { by: by() },
                 r#""event":"revoke_requested","lock":"/l","id":"a \"b\"","znode":"c-1","token":7"#,
             ),
             (
-                HoldingEvent::Lost { znode: znode(), token: 7, reason: "r".into() },
+                HoldingEvent::Lost { by: by(), reason: "r".into() },
                 r#""event":"lost","lock":"/l","id":"a \"b\"","znode":"c-1","token":7,"reason":"r""#,
             ),
             (
-                HoldingEvent::Released { znode: znode(), token: 7 },
+                HoldingEvent::Released { by: by() },
                 r#""event":"released","lock":"/l","id":"a \"b\"","znode":"c-1","token":7"#,
+            ),
+            (
+                HoldingEvent::Released { by: By { token: None, ..by() } },
+                r#""event":"released","lock":"/l","id":"a \"b\"","znode":"c-1""#,
             ),
             (
                 HoldingEvent::Ended { reason: "r".into() },

@@ -1,22 +1,37 @@
-//! What `lock` and `semaphore` hold: whether it is still held, and what changed since the last look.
+//! What is held while COMMAND runs: whether it is still held, and what changed since the last look.
 
 use core::future::pending;
+use core::mem;
 use core::time::Duration;
+use std::fs::File;
+use std::io;
 
-use election_tokio::{CandidateName, ConnectionState, ReleaseError, Token, Updates};
+use election_tokio::{ConnectionState, ReleaseError, Token, Updates};
 use tokio::time::{Instant, timeout};
 
-use super::event::HoldingEvent;
+use super::event::{By, HoldingEvent};
 use crate::contender::Departure;
 use crate::event::Recorder;
+use crate::exit::{CommandExit, Exit};
+use crate::failure::Failure;
 use crate::future::now;
 use crate::supervision::{Held, Hold};
 
 /// Holds something until it is released, dropped or lost.
 pub(crate) trait Guard {
-    fn token(&self) -> Token;
+    /// For fencing, where there is one.
+    fn token(&self) -> Option<Token>;
 
-    fn znode(&self) -> &CandidateName;
+    /// The znode by which it is held.
+    fn znode(&self) -> String;
+
+    /// What COMMAND finds in its environment, beside the contender's name and the path.
+    fn environment(&self) -> Vec<(&'static str, String)>;
+
+    /// What COMMAND reads, if that is part of what is held.
+    fn input(&self) -> io::Result<Option<File>> {
+        Ok(None)
+    }
 
     /// Until when no other client can have it, if nothing more is heard from a server.
     fn valid_until(&self) -> Option<Instant>;
@@ -31,8 +46,50 @@ pub(crate) trait Guard {
     /// Cancel safe.
     async fn revoke_requested(&self);
 
+    /// Does what follows when COMMAND has ended by itself, and has to be done before all is over.
+    ///
+    /// Cancel safe: what is not done is let go of.
+    async fn conclude(self, _: CommandExit) -> Conclusion<Self>
+    where
+        Self: Sized,
+    {
+        Conclusion::Held(self)
+    }
+
     /// Lets go, and waits until the znode is gone.
-    async fn release(self) -> Result<(), ReleaseError>;
+    async fn release(self) -> Released;
+}
+
+/// What has followed the end of COMMAND.
+pub(crate) enum Conclusion<G> {
+    /// It is to be let go of.
+    Held(G),
+    /// Nothing is held any more, as it is meant to be.
+    Over {
+        how: &'static str,
+    },
+    /// It was lost before.
+    Lost {
+        reason: String,
+    },
+    Failed(Failure),
+}
+
+/// How something was let go of.
+pub(crate) struct Released {
+    pub(crate) how: String,
+    pub(crate) departure: Departure,
+}
+
+impl From<Result<(), ReleaseError>> for Released {
+    fn from(released: Result<(), ReleaseError>) -> Self {
+        let (how, departure) = match released {
+            Ok(()) => ("released".to_owned(), Departure::Confirmed),
+            Err(ReleaseError::AlreadyLost(reason)) => (reason.to_string(), Departure::Confirmed),
+            Err(error) => (error.to_string(), Departure::Unconfirmed),
+        };
+        Self { how, departure }
+    }
 }
 
 /// What follows when another client asks for what is held.
@@ -59,6 +116,10 @@ enum Place<G> {
     Lost {
         reason: String,
     },
+    /// It was let go of in the course of things.
+    Over {
+        how: &'static str,
+    },
 }
 
 /// The place at the last look.
@@ -84,17 +145,48 @@ impl<G: Guard> Grip<G> {
     }
 
     pub(super) fn take(&mut self, guard: G) {
-        let (token, znode) = (guard.token().get(), guard.znode().to_string());
-        let valid_for_ms = valid_for_ms(&guard);
-        self.recorder.record(&HoldingEvent::Acquired { znode, token, valid_for_ms });
+        let (by, valid_for_ms) = (by(&guard), valid_for_ms(&guard));
+        self.recorder.record(&HoldingEvent::Acquired { by, valid_for_ms });
         self.place = Place::Holding(guard);
     }
 
     /// What COMMAND is told; nothing if nothing is held.
-    pub(super) fn token_and_znode(&self) -> [String; 2] {
-        self.guard().map_or_else(Default::default, |guard| {
-            [guard.token().get().to_string(), guard.znode().to_string()]
-        })
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        self.guard().map(Guard::environment).unwrap_or_default()
+    }
+
+    /// What COMMAND reads, if that is part of what is held.
+    pub(super) fn input(&self) -> io::Result<Option<File>> {
+        self.guard().map_or(Ok(None), Guard::input)
+    }
+
+    /// COMMAND has ended by itself.
+    ///
+    /// Cancel safe: what is held is let go of.
+    pub(super) async fn conclude(&mut self, exit: CommandExit) -> Result<Exit, Failure> {
+        self.look();
+        let guard = match mem::replace(&mut self.place, Place::Outside) {
+            Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => guard,
+            place @ (Place::Outside | Place::Lost { .. } | Place::Over { .. }) => {
+                self.place = place;
+                return Ok(Exit::Command(exit));
+            }
+        };
+        let by = by(&guard);
+        match guard.conclude(exit).await {
+            Conclusion::Held(guard) => self.place = Place::Holding(guard),
+            Conclusion::Over { how } => {
+                self.recorder.record(&HoldingEvent::Released { by });
+                self.place = Place::Over { how };
+            }
+            Conclusion::Lost { reason } => {
+                self.recorder.record(&HoldingEvent::Lost { by, reason: reason.clone() });
+                self.place = Place::Lost { reason };
+                return Ok(Exit::InDoubt);
+            }
+            Conclusion::Failed(failure) => return Err(failure),
+        }
+        Ok(Exit::Command(exit))
     }
 
     /// Releases what is held, and tells whether its znode is gone. The reason is that of the end, if there
@@ -105,15 +197,11 @@ impl<G: Guard> Grip<G> {
         let (own_reason, departure) = match place {
             Place::Outside => ("gave up".to_owned(), Departure::Confirmed),
             Place::Lost { reason } => (reason, Departure::Confirmed),
+            Place::Over { how } => (how.to_owned(), Departure::Confirmed),
             Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
-                let (token, znode) = (guard.token().get(), guard.znode().to_string());
-                recorder.record(&HoldingEvent::Released { znode, token });
+                recorder.record(&HoldingEvent::Released { by: by(&guard) });
                 match timeout(bound, guard.release()).await {
-                    Ok(Ok(())) => ("released".to_owned(), Departure::Confirmed),
-                    Ok(Err(ReleaseError::AlreadyLost(reason))) => {
-                        (reason.to_string(), Departure::Confirmed)
-                    }
-                    Ok(Err(error)) => (error.to_string(), Departure::Unconfirmed),
+                    Ok(Released { how, departure }) => (how, departure),
                     Err(_) => {
                         ("released, without a server's answer".to_owned(), Departure::Unconfirmed)
                     }
@@ -129,7 +217,7 @@ impl<G: Guard> Grip<G> {
             Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
                 Some(guard)
             }
-            Place::Outside | Place::Lost { .. } => None,
+            Place::Outside | Place::Lost { .. } | Place::Over { .. } => None,
         }
     }
 }
@@ -138,18 +226,18 @@ impl<G: Guard> Held for Grip<G> {
     fn look(&mut self) -> Hold {
         let state = self.connection.latest_and_update();
         let is_connected = matches!(state, ConnectionState::Connected { .. });
-        let (guard, before) = match core::mem::replace(&mut self.place, Place::Outside) {
+        let (guard, before) = match mem::replace(&mut self.place, Place::Outside) {
             Place::Holding(guard) => (guard, Before::Holding),
             Place::Suspended(guard) => (guard, Before::Suspended),
             Place::Requested(guard) => (guard, Before::Requested),
-            place @ (Place::Outside | Place::Lost { .. }) => {
+            place @ (Place::Outside | Place::Lost { .. } | Place::Over { .. }) => {
                 self.place = place;
                 return Hold::Nothing;
             }
         };
-        let (token, znode) = (guard.token().get(), guard.znode().to_string());
+        let by = by(&guard);
         if let Some(reason) = now(guard.lost()) {
-            self.recorder.record(&HoldingEvent::Lost { znode, token, reason: reason.clone() });
+            self.recorder.record(&HoldingEvent::Lost { by, reason: reason.clone() });
             self.place = Place::Lost { reason };
             return Hold::Nothing;
         }
@@ -158,7 +246,7 @@ impl<G: Guard> Held for Grip<G> {
                 && now(guard.revoke_requested()).is_some());
         if is_requested {
             if before != Before::Requested {
-                self.recorder.record(&HoldingEvent::RevokeRequested { znode, token });
+                self.recorder.record(&HoldingEvent::RevokeRequested { by });
             }
             let until = guard.valid_until();
             self.place = Place::Requested(guard);
@@ -168,14 +256,14 @@ impl<G: Guard> Held for Grip<G> {
         match (is_connected, guard.valid_until()) {
             (true, Some(until)) => {
                 if before == Before::Suspended {
-                    self.recorder.record(&HoldingEvent::Resumed { znode, token, valid_for_ms });
+                    self.recorder.record(&HoldingEvent::Resumed { by, valid_for_ms });
                 }
                 self.place = Place::Holding(guard);
                 Hold::Valid { until }
             }
             (_, until) => {
                 if before != Before::Suspended {
-                    self.recorder.record(&HoldingEvent::Suspended { znode, token, valid_for_ms });
+                    self.recorder.record(&HoldingEvent::Suspended { by, valid_for_ms });
                 }
                 self.place = Place::Suspended(guard);
                 Hold::InDoubt { until }
@@ -189,7 +277,7 @@ impl<G: Guard> Held for Grip<G> {
                 Place::Holding(guard) | Place::Suspended(guard) | Place::Requested(guard) => {
                     drop(guard.lost().await);
                 }
-                Place::Outside | Place::Lost { .. } => pending().await,
+                Place::Outside | Place::Lost { .. } | Place::Over { .. } => pending().await,
             }
         };
         let on_request = self.on_request;
@@ -215,6 +303,10 @@ impl<G: Guard> Held for Grip<G> {
             () = connection_changed => {}
         }
     }
+}
+
+fn by(guard: &impl Guard) -> By {
+    By { znode: guard.znode(), token: guard.token().map(Token::get) }
 }
 
 fn valid_for_ms(guard: &impl Guard) -> u64 {

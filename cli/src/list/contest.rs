@@ -3,12 +3,14 @@
 use election_tokio::format::Child;
 use election_tokio::{Access, Sequence};
 
+use super::gathering;
+use super::items;
 use super::kind::{LEASES, LOCKS, recognised};
 use super::lookup::Lookup;
 use super::queue::{Contender, Queue};
 use super::row::{Behind, Role, Row, blocks};
 use super::table::{ELECTION, LOCK, Listing, SEMAPHORE};
-use crate::args::{FormatName, Kind, Reading};
+use crate::args::{FormatName, Kind, QueueFormatName, Reading};
 use crate::failure::Failure;
 
 /// The children of a node, in the order in which they are shown.
@@ -49,6 +51,14 @@ pub(super) async fn show(
     json: bool,
 ) -> Result<usize, Failure> {
     let names = lookup.names("").await?;
+    if reading == Reading::Recognised {
+        if let Some(format) = QueueFormatName::recognised(&names) {
+            return items::show(lookup, names, format, json).await;
+        }
+        if gathering::is_gathering(&names) {
+            return gathering::show(lookup, names, json).await;
+        }
+    }
     let format = match reading {
         Reading::Election => FormatName::CuratorLatch,
         Reading::As(format) => format,
@@ -60,12 +70,9 @@ pub(super) async fn show(
         Kind::Lock => LOCK,
         Kind::Semaphore => SEMAPHORE,
     };
-    let listing = if json {
-        Listing::Json { shown: 0 }
-    } else {
-        let title = format!("{}, in the format {format}", format.kind());
-        Listing::table((reading != Reading::Election).then_some(title), columns)
-    };
+    let title = format!("{}, in the format {format}", format.kind());
+    let title = (reading != Reading::Election).then_some(title);
+    let listing = Listing::new(json, title, columns);
     match format.kind() {
         Kind::Election | Kind::Lock => show_queue(lookup, names, format, listing).await,
         Kind::Semaphore => show_semaphore(lookup, listing).await,

@@ -1,9 +1,9 @@
 //! One znode of a list.
 
-use core::fmt::Write as _;
-
 use election_tokio::{Access, SessionId, Stat};
 use serde::Serialize;
+
+use crate::data::Data;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Row {
@@ -38,6 +38,12 @@ pub(super) enum Role {
     Waits,
     /// Has its turn, and waits for a permit.
     Next,
+    /// An item of a queue.
+    Item,
+    /// An item that a taker claims.
+    Claimed,
+    /// A participant of a double barrier in a round.
+    Inside,
     /// A contender that no client of this library makes, and that others wait for.
     Blocks,
     /// A sequential znode of another format.
@@ -56,6 +62,9 @@ impl Role {
             Self::Holder => "holder",
             Self::Waits => "waits",
             Self::Next => "next",
+            Self::Item => "item",
+            Self::Claimed => "claimed",
+            Self::Inside => "inside",
             Self::Blocks => "blocks",
             Self::Foreign => "foreign",
             Self::Exhausted => "exhausted",
@@ -102,28 +111,6 @@ pub(super) struct Behind {
 #[expect(clippy::ref_option, reason = "serde calls it so")]
 fn znode_of<S: serde::Serializer>(behind: &Option<Behind>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(behind.as_ref().map_or("", |behind| &behind.znode))
-}
-
-/// A znode's data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum Data {
-    #[serde(rename = "data")]
-    Text(String),
-    #[serde(rename = "data_hex")]
-    Hex(String),
-}
-
-impl From<&[u8]> for Data {
-    fn from(bytes: &[u8]) -> Self {
-        match str::from_utf8(bytes) {
-            Ok(text) if !text.chars().any(char::is_control) => Self::Text(text.to_owned()),
-            _ => Self::Hex(bytes.iter().fold(String::new(), |mut hex, byte| {
-                // Writing to a `String` cannot fail.
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })),
-        }
-    }
 }
 
 impl Row {
@@ -182,14 +169,6 @@ pub(super) mod tests {
             blocks: None,
             data: data.into(),
         }
-    }
-
-    #[test]
-    fn data_is_text_where_it_can_be_shown_and_hexadecimal_otherwise() {
-        assert_eq!(Data::from(&b"h\xc3\xb6st 1"[..]), Data::Text("höst 1".into()));
-        assert_eq!(Data::from(&b""[..]), Data::Text(String::new()));
-        assert_eq!(Data::from(&b"a\x1b[2J"[..]), Data::Hex("611b5b324a".into()));
-        assert_eq!(Data::from(&b"\xff\x00"[..]), Data::Hex("ff00".into()));
     }
 
     #[test]

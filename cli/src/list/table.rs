@@ -2,8 +2,9 @@
 
 use election_tokio::error::Escaped;
 
-use super::row::{Data, Role, Row};
+use super::row::{Role, Row};
 use crate::console;
+use crate::data::Data;
 use crate::failure::Failure;
 
 /// Rows, one after another.
@@ -63,8 +64,19 @@ pub(super) const SEMAPHORE: &[Column] = &[
     Column::Data,
 ];
 
+/// Of the items of a queue, with the takers that claim them.
+pub(super) const QUEUE: &[Column] =
+    &[Column::Place, Column::Role, Column::Id, Column::Znode, Column::Session, Column::Data];
+
+/// Of participants, in no order.
+pub(super) const DOUBLE_BARRIER: &[Column] =
+    &[Column::Role, Column::Id, Column::Znode, Column::Session];
+
 impl Listing {
-    pub(super) fn table(title: Option<String>, columns: &'static [Column]) -> Self {
+    pub(super) fn new(json: bool, title: Option<String>, columns: &'static [Column]) -> Self {
+        if json {
+            return Self::Json { shown: 0 };
+        }
         Self::Table(Table { title, columns, lines: Vec::new() })
     }
 

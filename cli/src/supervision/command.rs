@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
@@ -21,17 +22,18 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) struct Task<'a> {
     pub(crate) command: &'a [OsString],
     pub(crate) grace: Duration,
-    pub(crate) environment: [(&'static str, String); 4],
+    pub(crate) environment: Vec<(&'static str, String)>,
     pub(crate) privileges: Privileges,
     pub(crate) input: Input,
 }
 
 /// COMMAND's standard input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Input {
     Empty,
     /// That of this process.
     Own,
+    File(File),
 }
 
 /// What COMMAND may become.
@@ -73,7 +75,7 @@ impl GuardedCommand {
         if task.privileges == Privileges::MayGrow {
             guard.arg("--allow-new-privileges");
         }
-        if task.input == Input::Own {
+        if !matches!(task.input, Input::Empty) {
             guard.arg("--stdin");
         }
         let guard = guard
@@ -83,8 +85,10 @@ impl GuardedCommand {
             .process_group(0)
             .stdin(OwnedFd::from(there))
             .spawn()?;
-        if task.input == Input::Own {
-            guard::send_stdin(&here)?;
+        match &task.input {
+            Input::Empty => {}
+            Input::Own => guard::send_stdin(&here, io::stdin().as_fd())?,
+            Input::File(file) => guard::send_stdin(&here, file.as_fd())?,
         }
         let link = Link::new(here)?;
         link.send(&Order::ValidUntil(valid_until))?;

@@ -7,11 +7,17 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod barrier;
+#[cfg(test)]
 mod blocked;
 #[cfg(test)]
 mod command_ends;
 #[cfg(test)]
+mod counter;
+#[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod double_barrier;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
@@ -25,6 +31,8 @@ mod list;
 #[cfg(test)]
 mod list_locks;
 #[cfg(test)]
+mod list_recipes;
+#[cfg(test)]
 mod lock;
 #[cfg(test)]
 mod lock_doubt;
@@ -34,6 +42,10 @@ mod lock_hand_over;
 mod nothing_lives_on;
 #[cfg(test)]
 mod other_users;
+#[cfg(test)]
+mod queue;
+#[cfg(test)]
+mod queue_claim;
 #[cfg(test)]
 mod sasl;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Running `zkelect`, and looking at what it leaves.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,6 +25,20 @@ pub(crate) fn servers(label: &str) -> String {
 /// Runs `zkelect` to its end.
 pub(crate) fn output(arguments: &[&str]) -> Output {
     zkelect().args(arguments).stdin(Stdio::null()).output().expect("zkelect runs")
+}
+
+/// Runs `zkelect` to its end, with this on standard input.
+pub(crate) fn output_of(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = spawned(arguments, Stdio::piped());
+    child.stdin.take().expect("it is piped").write_all(input).expect("it is read");
+    finished(child)
+}
+
+/// Starts `zkelect`, for [`finished`].
+pub(crate) fn spawned(arguments: &[&str], input: Stdio) -> Child {
+    let mut line = zkelect();
+    line.args(arguments).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    line.spawn().expect("zkelect starts")
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -79,11 +93,17 @@ pub(crate) enum Subcommand {
     Lock,
     /// At [`SEMAPHORE`], with two permits.
     Semaphore,
+    /// At [`BARRIER`], for two.
+    Enter,
+    /// At [`QUEUE`].
+    Claim,
 }
 
 pub(crate) const ELECTION: &str = "/leader";
 pub(crate) const LOCK: &str = "/lock";
 pub(crate) const SEMAPHORE: &str = "/semaphore";
+pub(crate) const BARRIER: &str = "/barrier";
+pub(crate) const QUEUE: &str = "/queue";
 
 /// A `zkelect run`, or another subcommand with a COMMAND, at work. Dropped: killed, and what it runs with
 /// it.
@@ -109,6 +129,16 @@ impl Run {
         Self::start_subcommand(folder, plan, Subcommand::Semaphore, &[], Errors::ToFile)
     }
 
+    /// Starts `zkelect barrier enter`.
+    pub(crate) fn enter(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Enter, &[], Errors::ToFile)
+    }
+
+    /// Starts `zkelect queue claim`.
+    pub(crate) fn claim(folder: &Folder, plan: &Plan<'_>) -> Self {
+        Self::start_subcommand(folder, plan, Subcommand::Claim, &[], Errors::ToFile)
+    }
+
     /// Starts by a program and its arguments, which are to end with `exec "$@"` or the like.
     pub(crate) fn start_by(
         folder: &Folder,
@@ -130,6 +160,8 @@ impl Run {
             Subcommand::Run => ["run", "--election", ELECTION].as_slice(),
             Subcommand::Lock => &["lock", LOCK],
             Subcommand::Semaphore => &["semaphore", "-n", "2", SEMAPHORE],
+            Subcommand::Enter => &["barrier", "enter", "-n", "2", BARRIER],
+            Subcommand::Claim => &["queue", "claim", QUEUE],
         };
         let events = folder.file(&format!("{}.events", plan.id));
         let stderr = folder.file(&format!("{}.stderr", plan.id));

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::event::Stat;
-use crate::id::{SessionId, Token};
+use crate::id::SessionId;
 
 /// A write, and what it expects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -94,7 +94,7 @@ impl World {
     }
 
     fn write<'a>(&mut self, request: &Request) -> Result<Reply<'a>, Failure> {
-        let stat = Stat { owner: None, token: Token::new(1), version: Version::new(0) };
+        let stat = Stat::new(0, 1, 0);
         match (request, &mut self.znode) {
             (Request::CreateNode, znode) => {
                 self.has_parent = true;
@@ -145,7 +145,7 @@ impl World {
                     (None, None) => Err(Failure::NoNode),
                     (None, Some((data, version))) => {
                         let version = Version::new(*version);
-                        let stat = Stat { owner: None, token: Token::new(1), version };
+                        let stat = Stat::new(0, 1, version.get());
                         Ok(Reply::Read { stat, data })
                     }
                 };

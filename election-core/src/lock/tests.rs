@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use super::*;
 use crate::command::{Create, Delete, Op};
 use crate::event::{Change, Failure, Reply, Stat};
-use crate::id::{SessionId, Token, Version};
+use crate::id::{SessionId, Token};
 use crate::outcome::{Cause, Departure};
 use crate::policy::NodeKind;
 
@@ -96,7 +96,7 @@ fn name(format: Format, access: Access, id: NomineeId, number: u32) -> String {
 }
 
 fn read(owner: SessionId) -> Reply<'static> {
-    let stat = Stat { owner: Some(owner), token: TOKEN, version: Version::new(0) };
+    let stat = Stat::new(owner.get(), TOKEN.get(), 0);
     Reply::Read { stat, data: &[] }
 }
 
@@ -280,8 +280,7 @@ fn who_does_not_wait_does_not_wait_for_a_contender_of_another_format() {
         if foreign == "n_0000000001" {
             assert_eq!(script.notice, Some(LockNotice::ForeignChild));
             assert_eq!(script.lock.foreign_child(), Some(foreign));
-            let stat =
-                Stat { owner: Some(SessionId::new(2)), token: TOKEN, version: Version::new(0) };
+            let stat = Stat::new(2, TOKEN.get(), 0);
             script.answer(Ok(Reply::Exists(stat)));
         }
         assert_eq!(script.asked, format!("delete {own}"));

@@ -17,7 +17,7 @@ use crate::event::Stat;
 use crate::outcome::NominationError;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
 use crate::{Change, Children};
-use crate::{Obstacle, Payload, Sequence, Token, Version};
+use crate::{Obstacle, Payload, Sequence, Token};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const OWN: &str = "_c_11111111-1111-1111-1111-111111111111-latch-0000000005";
@@ -131,7 +131,7 @@ fn read(owner: SessionId, czxid: i64) -> Reply<'static> {
 }
 
 fn stat(owner: SessionId, czxid: i64) -> Stat {
-    Stat { owner: Some(owner), token: Token::new(czxid), version: Version::new(4) }
+    Stat::new(owner.get(), czxid, 4)
 }
 
 /// The leader and the next to lead want heartbeats.

@@ -9,14 +9,14 @@ use super::format::Key;
 use super::stage::{
     Earlier, NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY, Parting, Session, Stage,
 };
-use super::window::Extent;
+use super::window::{Extent, Origin};
 use super::{
-    Competition, Item, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice, Target,
-    WhenEmpty, Will,
+    Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
+    Target, WhenEmpty, Will,
 };
 use crate::children::Children;
 use crate::command::{Command, Output, Watch};
-use crate::event::{Event, Failure, Reply};
+use crate::event::{Event, Failure, Reply, Stat};
 use crate::id::SessionId;
 use crate::ticket::Ticket;
 
@@ -80,6 +80,11 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             self.stage.lose_reply();
         }
         (self.link, self.watch) = (Link::Down, None);
+        // Another server may lag behind what this one has shown.
+        self.origin = match self.origin {
+            Known::Since(_) => Known::Nothing,
+            origin => origin,
+        };
         self.wake(Lists::Some);
     }
 
@@ -125,6 +130,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
                 Ok(Reply::NodeCreated) => None,
                 result => self.refused(&result),
             },
+            Stage::Comparing => self.compared(result),
             Stage::Listing(watch) => self.listed(watch, ticket, result),
             Stage::Reading => self.read(result),
             Stage::Deleting { data, earlier, .. } => self.deleted(data, earlier, result),
@@ -175,8 +181,27 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
+    /// Whether what an earlier taker has left is as good as a list.
+    fn compared(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        let origin = match result {
+            Ok(Reply::Exists(Stat { token, arrivals, .. })) => Some(Origin { token, arrivals }),
+            Err(Failure::NoNode) => None,
+            result => return self.refused(&result),
+        };
+        if origin.is_none() || origin != self.window.origin() {
+            self.window.clear();
+        }
+        self.origin = origin.map_or(Known::Nothing, Known::Since);
+        None
+    }
+
     fn fill(&mut self, names: Children<'_>) {
-        self.window.fill(self.options.format, names);
+        let origin = match self.origin {
+            Known::Since(origin) => Some(origin),
+            Known::NotYet | Known::Nothing => None,
+        };
+        self.window.fill(self.options.format, names, origin);
+        self.origin = Known::Nothing;
         (self.lists, self.competition) = (Lists::Some, Competition::Unnoticed);
     }
 
@@ -300,6 +325,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             }
             Stage::Choosing
             | Stage::CreatingNode
+            | Stage::Comparing
             | Stage::Listing(_)
             | Stage::Waiting
             | Stage::Reading => self.end(TakerEnd::Withdrawn),
@@ -314,6 +340,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     fn unknown(&mut self, data: D) -> Told<D> {
+        // It stands if a session that was handed out has deleted it, and not yet.
+        self.window.pass_over();
         let unknown = self.item(data).map(TakerEnd::Unknown);
         self.end_with(unknown)
     }
@@ -366,7 +394,14 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         if self.will == Will::Leave {
             return self.end(TakerEnd::Withdrawn);
         }
-        self.target = None;
+        // What it could not have stands.
+        if self.target.take().is_some() {
+            self.window.pass_over();
+        }
+        if self.origin == Known::NotYet && !self.window.is_empty() {
+            self.stage = Stage::Comparing;
+            return None;
+        }
         if let Some(key) = self.window.pop() {
             self.aim_at(key);
             return None;

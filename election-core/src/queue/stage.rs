@@ -25,6 +25,8 @@ pub(super) enum Stage<D> {
     /// It chooses the next item, or how to look for one: never at rest.
     Choosing,
     CreatingNode,
+    /// By priority: it asks whether an item has come since the list that the window is of.
+    Comparing,
     Listing(Watch),
     /// There is nothing to take. The watch tells of a change.
     Waiting,
@@ -90,6 +92,7 @@ impl<D> Stage<D> {
         let node = Znode::Node;
         Some(match self {
             Self::CreatingNode => Op::CreateNode,
+            Self::Comparing => Op::Exists { znode: node, watch: Watch::None },
             Self::Listing(watch) => Op::List { parent: node, watch: *watch },
             Self::Choosing | Self::Waiting | Self::Holding | Self::Over => return None,
             about_item => about_item.op_on(target?),

@@ -8,8 +8,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::children::Children;
 use crate::command::{Delete, Op};
-use crate::event::{Change, Failure, Reply, Stat};
-use crate::id::{Token, Version};
+use crate::event::{Arrivals, Change, Failure, Reply, Stat};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 
@@ -48,7 +47,7 @@ impl Script {
     }
 
     fn read(&mut self, data: &[u8]) {
-        let stat = Stat { owner: None, token: Token::new(9), version: Version::new(0) };
+        let stat = Stat::new(0, 9, 0);
         self.answer(Ok(Reply::Read { stat, data }));
     }
 
@@ -64,6 +63,7 @@ fn describe(op: &Op<'_>) -> String {
     match *op {
         Op::List { watch: Watch::None, .. } => "list".to_string(),
         Op::List { .. } => "watched list".to_string(),
+        Op::Exists { znode: Znode::Node, watch: Watch::None } => "compare".to_string(),
         Op::Read { znode: Znode::Child(name), .. } => format!("read {name}"),
         Op::Delete(Delete { znode: Znode::Child(name), version }) => {
             format!("delete {name} {}", version.number())
@@ -97,7 +97,110 @@ fn an_item_costs_a_read_and_a_deletion_and_the_list_is_kept_for_the_next() {
         script.asked
     };
     assert_eq!(next(QueueFormat::guide()), "read queue-0000000009");
-    assert_eq!(next(QueueFormat::guide_with_priority()), "list", "one may go first");
+    assert_eq!(next(QueueFormat::guide_with_priority()), "compare", "one may go first");
+}
+
+/// The next taker by priority, with what the one before has left.
+fn next_by_priority(before: Script) -> Script {
+    let format = QueueFormat::guide_with_priority();
+    let (purpose, when_empty) = (Purpose::Take, WhenEmpty::GiveUp);
+    let options = TakerOptions { format, purpose, when_empty };
+    let taker = Taker::new(ID, options, before.taker.into_window());
+    let mut script = Script { taker, ticket: None, asked: String::new(), notice: None };
+    script.feed(Event::Connected { session: SessionId::new(1) });
+    script
+}
+
+/// Below a node in this state.
+fn compare(script: &mut Script, token: i64, cversion: i32, num_children: i32) {
+    assert_eq!(script.asked, "compare");
+    let arrivals = Arrivals::of(cversion, num_children);
+    script.answer(Ok(Reply::Exists(Stat::new(0, token, 0).with_arrivals(arrivals))));
+}
+
+#[test]
+fn takers_by_priority_list_when_an_item_has_come() {
+    let take = |script: &mut Script| {
+        script.read(b"");
+        script.answer(Ok(Reply::Deleted));
+        assert!(matches!(script.ended(), Some(TakerEnd::Taken(_))));
+    };
+    let items = [
+        "queue-07-0000000001",
+        "queue-07-0000000002",
+        "queue-07-0000000003",
+        "queue-09-0000000000",
+    ];
+    let mut script =
+        Script::new(QueueFormat::guide_with_priority(), Purpose::Take, WhenEmpty::GiveUp);
+    assert_eq!(script.asked, "list", "there is nothing to compare");
+    script.list(&items);
+    take(&mut script);
+    // Of the first list it is not known what it is of.
+    let mut script = next_by_priority(script);
+    compare(&mut script, 1, 5, 3);
+    assert_eq!(script.asked, "list");
+    script.list(&items[1..]);
+    take(&mut script);
+    let mut script = next_by_priority(script);
+    // Less one that was deleted.
+    compare(&mut script, 1, 6, 2);
+    assert_eq!(script.asked, "read queue-07-0000000003");
+    take(&mut script);
+    let mut script = next_by_priority(script);
+    // One has come.
+    let mut again = Script { taker: script.taker.clone(), asked: script.asked.clone(), ..TAKE() };
+    again.ticket = script.ticket;
+    compare(&mut script, 1, 8, 2);
+    assert_eq!(script.asked, "list");
+    // The same number below another node.
+    compare(&mut again, 2, 7, 1);
+    assert_eq!(again.asked, "list");
+}
+
+/// The list may be of a server that lags behind the comparison.
+#[test]
+fn what_was_compared_before_the_connection_was_lost_says_nothing_of_a_list() {
+    let items = ["queue-07-0000000001", "queue-07-0000000002", "queue-07-0000000003"];
+    let mut script =
+        Script::new(QueueFormat::guide_with_priority(), Purpose::Take, WhenEmpty::GiveUp);
+    script.list(&items);
+    script.read(b"");
+    script.answer(Ok(Reply::Deleted));
+    let mut script = next_by_priority(script);
+    compare(&mut script, 1, 4, 2);
+    assert_eq!(script.asked, "list");
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SessionId::new(1) });
+    assert_eq!(script.asked, "list");
+    script.list(&items[1..]);
+    script.read(b"");
+    script.answer(Ok(Reply::Deleted));
+    let mut script = next_by_priority(script);
+    compare(&mut script, 1, 5, 1);
+    assert_eq!(script.asked, "list");
+}
+
+/// It is there still, and goes first.
+#[test]
+fn what_was_passed_over_is_listed_by_the_next_taker_by_priority() {
+    let items = ["queue-07-0000000001", "queue-07-0000000002", "queue-07-0000000003"];
+    let mut script =
+        Script::new(QueueFormat::guide_with_priority(), Purpose::Take, WhenEmpty::GiveUp);
+    script.list(&items);
+    script.read(b"");
+    script.answer(Ok(Reply::Deleted));
+    let mut script = next_by_priority(script);
+    compare(&mut script, 1, 4, 2);
+    script.list(&items);
+    script.read(b"");
+    script.answer(Err(Failure::Rejected(stage::NOT_EMPTY)));
+    assert_eq!(script.asked, "read queue-07-0000000002");
+    script.read(b"");
+    script.answer(Ok(Reply::Deleted));
+    let mut script = next_by_priority(script);
+    compare(&mut script, 1, 5, 1);
+    assert_eq!(script.asked, "list");
 }
 
 /// It has to be told once, and of the item.

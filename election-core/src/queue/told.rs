@@ -57,7 +57,7 @@ pub enum TakerEnd<D> {
 #[non_exhaustive]
 pub enum TakerFailure {
     /// The server refused a request, with this error code.
-    #[error("the server refused a request of the queue")]
+    #[error("the server refused a request of the queue, with error code {0}")]
     Rejected(i32),
     /// The list of the queue, or an item, is larger than what the driver keeps, or does not decode.
     #[error("a reply cannot be read, or is larger than this client keeps")]

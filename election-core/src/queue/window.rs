@@ -4,6 +4,8 @@ use heapless::Vec;
 
 use super::format::{Key, QueueFormat};
 use crate::children::Children;
+use crate::event::Arrivals;
+use crate::id::Token;
 
 /// How often a taker that came too late doubles what it skips.
 const MOST_MISSES: u32 = 6;
@@ -24,6 +26,17 @@ pub struct ItemWindow<const N: usize> {
     misses: u32,
     /// Whether the list showed items that did not fit.
     extent: Extent,
+    /// What the node was when it was listed, or before: while none has come since, the lowest item there is
+    /// the lowest here. `None` where that is not known, or an item was passed over that may stand.
+    origin: Option<Origin>,
+}
+
+/// Tells one state of a queue's node from another one in which an item may be that was not there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Origin {
+    /// Of the node: it may have been created anew.
+    pub(super) token: Token,
+    pub(super) arrivals: Arrivals,
 }
 
 /// How much of a list is in a window.
@@ -38,7 +51,7 @@ impl<const N: usize> ItemWindow<N> {
     pub const fn new(random: u32) -> Self {
         // A generator that is at zero stays there.
         let random = if random == 0 { 1 } else { random };
-        Self { keys: Vec::new(), random, misses: 0, extent: Extent::Part }
+        Self { keys: Vec::new(), random, misses: 0, extent: Extent::Part, origin: None }
     }
 
     /// Counts the items.
@@ -54,14 +67,30 @@ impl<const N: usize> ItemWindow<N> {
     /// Makes the next taker list.
     pub fn clear(&mut self) {
         self.keys.clear();
+        self.origin = None;
+    }
+
+    pub(super) const fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
+    /// An item was passed over that may stand: what is here is not all that there was.
+    pub(super) const fn pass_over(&mut self) {
+        self.origin = None;
     }
 
     pub(super) const fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Takes the names of a list in, in one pass. Items that are claimed are left out.
-    pub(super) fn fill(&mut self, format: QueueFormat, names: Children<'_>) {
+    /// Takes the names of a list in, in one pass. Items that are claimed are left out. The origin is what the
+    /// node was before the list.
+    pub(super) fn fill(
+        &mut self,
+        format: QueueFormat,
+        names: Children<'_>,
+        origin: Option<Origin>,
+    ) {
         let mut claimed = Self::new(1);
         (self.extent, self.misses) = (Extent::All, 0);
         self.keys.clear();
@@ -73,6 +102,8 @@ impl<const N: usize> ItemWindow<N> {
             }
         }
         self.keys.retain(|key| claimed.position(*key).is_err());
+        // One that is given back is the lowest again, and nothing tells of it.
+        self.origin = origin.filter(|_| claimed.is_empty());
     }
 
     fn position(&self, key: Key) -> Result<usize, usize> {
@@ -118,6 +149,9 @@ impl<const N: usize> ItemWindow<N> {
         let skipped = self.next_random() % (LEAST_SKIP << self.misses);
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
         self.keys.truncate(self.keys.len().saturating_sub(skipped));
+        if skipped > 0 {
+            self.pass_over();
+        }
     }
 
     /// Marsaglia's generator with 32 bits.
@@ -149,7 +183,7 @@ mod tests {
     fn filled<const N: usize>(names: &[&str]) -> ItemWindow<N> {
         let mut window = ItemWindow::new(0);
         let names = &mut names.iter().copied();
-        window.fill(QueueFormat::guide(), Children::listed(names));
+        window.fill(QueueFormat::guide(), Children::listed(names), None);
         window
     }
 
@@ -182,7 +216,7 @@ mod tests {
         for random in 0..100 {
             let mut window = ItemWindow::<1024>::new(random);
             let listed = &mut names.iter().copied();
-            window.fill(QueueFormat::guide(), Children::listed(listed));
+            window.fill(QueueFormat::guide(), Children::listed(listed), None);
             let mut misses = 0;
             while window.pop().is_some() {
                 window.miss();
@@ -201,7 +235,7 @@ mod tests {
             .map(|taker: u32| {
                 let mut window = ItemWindow::<512>::new(taker.wrapping_mul(0x9e37_79b9));
                 let listed = &mut names.iter().copied();
-                window.fill(QueueFormat::guide(), Children::listed(listed));
+                window.fill(QueueFormat::guide(), Children::listed(listed), None);
                 window
             })
             .collect();
@@ -223,6 +257,31 @@ mod tests {
             }
         }
         assert!(misses * 2 < taken.len(), "{misses} misses for {} items", taken.len());
+    }
+
+    /// What is not in it any more, and may stand, has the next taker list.
+    #[test]
+    fn a_window_that_an_item_is_missing_from_has_no_origin() {
+        let origin = Some(Origin { token: Token::new(1), arrivals: Arrivals::of(3, 3) });
+        let filled = |names: &[&str], random| {
+            let mut window = ItemWindow::<9>::new(random);
+            let names = &mut names.iter().copied();
+            window.fill(QueueFormat::guide(), Children::listed(names), origin);
+            window
+        };
+        let claimed = filled(&NAMES, 1);
+        assert_eq!(claimed.origin(), None, "one that is claimed may be given back");
+        let names = ["queue-0000000001", "queue-0000000002", "queue-0000000003"];
+        for random in 1..20 {
+            let mut window = filled(&names, random);
+            assert_eq!(window.origin(), origin);
+            window.pop();
+            assert_eq!(window.origin(), origin, "it is taken");
+            let before = window.len();
+            window.miss();
+            let is_whole = window.len() == before;
+            assert_eq!(window.origin().is_some(), is_whole, "{before} {}", window.len());
+        }
     }
 
     proptest! {

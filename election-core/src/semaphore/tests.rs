@@ -8,7 +8,7 @@ use super::*;
 use crate::Children;
 use crate::command::{Create, CreateMode, Delete, NewZnode, Op, Watch};
 use crate::event::{Change, Reply, Stat};
-use crate::id::{SessionId, Token, Version};
+use crate::id::{SessionId, Token};
 use crate::lock::{LockEnd, LockFailure};
 use crate::outcome::{Cause, Departure};
 
@@ -121,12 +121,12 @@ impl Script {
     }
 
     fn created(&mut self, name: &str, token: Token) {
-        let stat = Stat { owner: Some(SESSION), token, version: Version::new(0) };
+        let stat = Stat::new(SESSION.get(), token.get(), 0);
         self.answer(Ok(Reply::Created { name, stat: Some(stat) }));
     }
 
     fn read(&mut self, owner: SessionId, token: Token) {
-        let stat = Stat { owner: Some(owner), token, version: Version::new(0) };
+        let stat = Stat::new(owner.get(), token.get(), 0);
         self.answer(Ok(Reply::Read { stat, data: &[] }));
     }
 

@@ -58,7 +58,7 @@ pub struct Znode {
 
 impl Znode {
     pub fn stat(self) -> Stat {
-        Stat { owner: self.owner, token: self.token, version: Version::new(self.version) }
+        Stat::new(self.owner.map_or(0, SessionId::get), self.token.get(), self.version)
     }
 }
 

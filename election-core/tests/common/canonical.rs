@@ -304,7 +304,7 @@ impl Ranks {
             Answer::Created(name, Some(stat))
             | Answer::Read(name, stat, _)
             | Answer::Exists(name, stat) => {
-                let Stat { owner, token, version } = stat;
+                let Stat { owner, token, version, .. } = stat;
                 mix.number(self.name(*name));
                 owner.map(|owner| age(client, owner)).hash(mix);
                 mix.number(self.token(token.get()));

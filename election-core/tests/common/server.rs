@@ -167,7 +167,7 @@ pub enum Access {
 impl Znode {
     fn stat(&self) -> Stat {
         let owner = Some(self.owner).filter(|owner| *owner != PERSISTENT);
-        Stat { owner, token: self.token, version: Version::new(self.version) }
+        Stat::new(owner.map_or(0, SessionId::get), self.token.get(), self.version)
     }
 }
 

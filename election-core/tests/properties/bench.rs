@@ -75,13 +75,8 @@ pub fn any_input() -> impl Strategy<Value = Input> {
 
 fn any_reply() -> impl Strategy<Value = AnyReply> {
     let stat = || {
-        (prop::option::of(0..3_i64), 0..4_i64, any::<i32>()).prop_map(|(owner, token, version)| {
-            Stat {
-                owner: owner.map(SessionId::new),
-                token: Token::new(token),
-                version: Version::new(version),
-            }
-        })
+        (prop::option::of(0..3_i64), 0..4_i64, any::<i32>())
+            .prop_map(|(owner, token, version)| Stat::new(owner.unwrap_or(0), token, version))
     };
     let failure = prop_oneof![
         Just(Failure::NoNode),
@@ -232,11 +227,9 @@ impl Bench {
                 names.extend(self.nominee.candidate().map(ToString::to_string).filter(|_| ours));
                 AnyReply::Children(names)
             }
-            Kind::ReadOwn | Kind::ReadOther | Kind::Inspect => AnyReply::Read(Stat {
-                owner: Some(session).filter(|_| ours),
-                token: Token::new(1),
-                version: Version::new(0),
-            }),
+            Kind::ReadOwn | Kind::ReadOther | Kind::Inspect => {
+                AnyReply::Read(Stat::new(if ours { session.get() } else { 0 }, 1, 0))
+            }
             Kind::Delete | Kind::Other => AnyReply::Deleted,
         };
         self.reply(ticket, reply)

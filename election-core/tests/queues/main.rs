@@ -22,7 +22,7 @@ mod take;
 mod told;
 mod world;
 
-use election_core::{Purpose, SessionId, TakerOptions, WhenEmpty};
+use election_core::{Purpose, QueueFormat, SessionId, TakerOptions, WhenEmpty};
 use search::{explore, explore_long};
 use world::{Account, Budget, FORMAT, World};
 
@@ -45,6 +45,10 @@ const fn options(purpose: Purpose, when_empty: WhenEmpty) -> TakerOptions {
 
 const TAKE: TakerOptions = options(Purpose::Take, WhenEmpty::Wait);
 const TRY: TakerOptions = options(Purpose::Take, WhenEmpty::GiveUp);
+const TAKE_BY_PRIORITY: TakerOptions =
+    TakerOptions { format: QueueFormat::guide_with_priority(), ..TAKE };
+const TRY_BY_PRIORITY: TakerOptions =
+    TakerOptions { format: QueueFormat::guide_with_priority(), ..TRY };
 const CLAIM: TakerOptions = options(Purpose::Claim, WhenEmpty::Wait);
 const TRY_CLAIM: TakerOptions = options(Purpose::Claim, WhenEmpty::GiveUp);
 const PEEK: TakerOptions = options(Purpose::Peek, WhenEmpty::GiveUp);
@@ -84,6 +88,23 @@ fn three_takers_compete() {
     let budget = Budget { puts: 1, ..NO_FAULTS };
     let world = World::new(&[(TAKE, 1), (TAKE, 1), (TRY, 1)], 2, budget);
     explore("3 takers, 1 put", world);
+}
+
+/// What was put before a take began, and goes first, is not overlooked, whatever an earlier list has shown.
+#[test]
+fn takers_by_priority_overlook_nothing() {
+    let budget = Budget { puts: 2, losses: 1, expiries: 1, ..NO_FAULTS };
+    let world = World::new(&[(TAKE_BY_PRIORITY, 3)], 3, budget);
+    explore("3 takes by priority, 2 puts, 1 loss, 1 expiry", world.lagging(2));
+    let budget = Budget { puts: 1, foreign: 1, withdrawals: 1, throttles: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_BY_PRIORITY, 3)], 2, budget);
+    explore("3 tries by priority, 1 put, a foreign taker, 1 withdrawal, 1 throttle", world);
+    let budget = Budget { puts: 1, losses: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_BY_PRIORITY, 2), (TRY_BY_PRIORITY, 1)], 2, budget);
+    explore("2 takers by priority, 1 put, 1 loss", world);
+    let budget = Budget { puts: 1, losses: 1, ..NO_FAULTS };
+    let world = World::new(&[(TRY_BY_PRIORITY, 3)], 2, budget);
+    explore("an item with a child", world.with(|tree| tree.items[1].is_parent = true));
 }
 
 /// The put may come between the list and its watch.

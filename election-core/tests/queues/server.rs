@@ -1,14 +1,16 @@
 //! An ensemble with one queue: every state of it that a server may lag behind at.
 
 use election_core::{
-    Create, CreateMode, Delete, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId, Version,
-    Watch, Znode,
+    Create, CreateMode, Delete, ExpectedVersion, Failure, NewZnode, Op, Part, SessionId, Watch,
+    Znode,
 };
 
 /// What a request of a taker is, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     CreateNode,
+    /// Of the node.
+    Compare,
     List(Watch),
     Read(u32),
     Exists(u32),
@@ -22,6 +24,8 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     NodeCreated,
+    /// So many children were created.
+    Compared(u32),
     Children(Vec<String>),
     Read(u32, i32),
     Exists,
@@ -42,10 +46,31 @@ pub struct ItemZnode {
     pub is_parent: bool,
 }
 
+/// How items are called, so that they are taken in the order of their numbers or by priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    #[default]
+    ByNumber,
+    /// The last one first.
+    ByPriority,
+}
+
+impl Order {
+    fn name(self, number: u32) -> String {
+        match self {
+            Self::ByNumber => name(number),
+            Self::ByPriority => format!("queue-{:02}-{number:010}", 99 - number),
+        }
+    }
+}
+
 /// What is below the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tree {
     pub has_node: bool,
+    pub order: Order,
+    /// How many children were created.
+    pub created: u32,
     pub items: Vec<ItemZnode>,
     pub claims: Vec<(u32, SessionId)>,
 }
@@ -55,7 +80,7 @@ pub fn name(number: u32) -> String {
 }
 
 fn number(name: &str) -> u32 {
-    name.strip_prefix("queue-").and_then(|digits| digits.parse().ok()).expect("an item")
+    name.rsplit_once('-').and_then(|(_, digits)| digits.parse().ok()).expect("an item")
 }
 
 impl Request {
@@ -63,6 +88,7 @@ impl Request {
         match op {
             Op::CreateNode => Self::CreateNode,
             Op::List { parent: Znode::Node, watch } => Self::List(*watch),
+            Op::Exists { znode: Znode::Node, watch: Watch::None } => Self::Compare,
             Op::Read { znode: Znode::Child(name), watch: Watch::None } => Self::Read(number(name)),
             Op::Exists { znode: Znode::Child(name), watch: Watch::None } => {
                 Self::Exists(number(name))
@@ -112,7 +138,7 @@ impl Request {
     }
 
     pub fn reads(&self) -> bool {
-        matches!(self, Self::List(_) | Self::Read(_) | Self::Exists(_))
+        matches!(self, Self::Compare | Self::List(_) | Self::Read(_) | Self::Exists(_))
     }
 }
 
@@ -150,8 +176,9 @@ impl Tree {
 
     pub fn read(&self, request: &Request) -> Answer {
         match request {
+            Request::Compare if self.has_node => Answer::Compared(self.created),
             Request::List(_) if self.has_node => {
-                let items = self.items.iter().map(|item| name(item.number));
+                let items = self.items.iter().map(|item| self.order.name(item.number));
                 let claims = self.claims.iter().map(|(item, _)| format!("claimed-{}", name(*item)));
                 Answer::Children(items.chain(claims).collect())
             }
@@ -200,6 +227,7 @@ impl Tree {
                 }
                 item.pins.push((pin.clone(), session));
                 self.claims.push((*number, session));
+                self.created += 1;
                 Answer::Committed
             }
             Request::GiveBack(number, pin) | Request::Finish(number, pin) => {
@@ -222,7 +250,9 @@ impl Tree {
                 }
                 Answer::Committed
             }
-            Request::List(_) | Request::Read(_) | Request::Exists(_) => panic!("it is a read"),
+            Request::Compare | Request::List(_) | Request::Read(_) | Request::Exists(_) => {
+                panic!("it is a read")
+            }
         }
     }
 
@@ -233,8 +263,4 @@ impl Tree {
         }
         self.claims.retain(|(_, session)| !is_dead(*session));
     }
-}
-
-pub fn version(number: i32) -> Version {
-    Version::new(number)
 }

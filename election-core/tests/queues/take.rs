@@ -1,11 +1,11 @@
 //! What a step does to a world.
 
 use election_core::{
-    Change, Children, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket, Token,
+    Arrivals, Change, Children, Event, Failure, Phase, Recipe as _, Reply, SessionId, Stat, Ticket,
     Watch,
 };
 
-use crate::server::{Answer, ItemZnode, Request, Tree, version};
+use crate::server::{Answer, ItemZnode, Request, Tree};
 use crate::told::owned;
 use crate::world::{Account, Link, Step, World};
 
@@ -106,7 +106,10 @@ impl World {
                 self.next += 1;
                 let (version, owner, pins) = (0, None, Vec::new());
                 let item = ItemZnode { number, version, owner, pins, is_parent: false };
-                self.commit(|tree| tree.items.push(item.clone()));
+                self.commit(|tree| {
+                    tree.items.push(item.clone());
+                    tree.created += 1;
+                });
             }
             Step::Write(number) => {
                 self.budget.writes -= 1;
@@ -128,6 +131,7 @@ impl World {
         let client = &mut self.clients[i];
         (client.link, client.applied) = (Link::Up, client.seen);
         let session = client.session;
+        self.begin(i);
         self.feed(i, Event::Connected { session });
     }
 
@@ -193,11 +197,15 @@ impl World {
     }
 
     fn answer(&mut self, i: usize, ticket: Ticket, answer: &Answer) {
-        let stat = |number| Stat { owner: None, token: Token::new(1), version: version(number) };
+        let stat = |version| Stat::new(0, 1, version);
         let (mut none, data);
         let mut names;
         let result = match answer {
             Answer::NodeCreated => Ok(Reply::NodeCreated),
+            Answer::Compared(created) => {
+                let arrivals = Arrivals::of(i32::try_from(*created).expect("few"), 0);
+                Ok(Reply::Exists(stat(0).with_arrivals(arrivals)))
+            }
             Answer::Children(children) => {
                 names = children.iter().map(String::as_str);
                 Ok(Reply::Children(Children::listed(&mut names)))

@@ -1,8 +1,8 @@
 //! What a taker says, and what the world makes of it.
 
-use election_core::{Event, Output, Recipe as _, Taker, TakerEnd, TakerNotice, Ticket};
+use election_core::{Event, Output, Purpose, Recipe as _, Taker, TakerEnd, TakerNotice, Ticket};
 
-use crate::server::Request;
+use crate::server::{Order, Request};
 use crate::world::{Account, Data, Link, SmallTaker, World, id};
 
 /// What a step of a taker has led to.
@@ -58,6 +58,9 @@ impl World {
         let account = match end {
             TakerEnd::Taken(item) => {
                 client.taken.push(item.data.0);
+                if let Err(fault) = self.check_order(i, item.data.0) {
+                    self.fail(fault);
+                }
                 Some((item.data.0, Account::Taken))
             }
             TakerEnd::Unknown(item) => Some((item.data.0, Account::Unknown)),
@@ -82,16 +85,45 @@ impl World {
         }
     }
 
+    /// The items that a take is to heed from now on: those that its server shows.
+    pub fn begin(&mut self, i: usize) {
+        let client = &mut self.clients[i];
+        let tree = &self.trees[client.applied];
+        let mut shown: Vec<u32> = tree.items.iter().map(|item| item.number).collect();
+        if let Some(before) = &client.shown {
+            shown.retain(|number| before.contains(number));
+        }
+        client.shown = Some(shown);
+    }
+
+    /// An item was taken. None was there all the time that goes before it.
+    fn check_order(&self, i: usize, taken: u32) -> Result<(), String> {
+        let (client, tip) = (&self.clients[i], self.tip());
+        let is_alone = self.clients.iter().all(|client| client.options.purpose == Purpose::Take);
+        let goes_before = |number: u32| match tip.order {
+            Order::ByNumber => false,
+            Order::ByPriority => number > taken,
+        };
+        let overlooked = |number: &&u32| {
+            goes_before(**number) && tip.item(**number).is_some_and(|item| !item.is_parent)
+        };
+        match client.shown.iter().flatten().find(overlooked) {
+            Some(number) if is_alone => Err(format!("{i}: takes {taken}, and overlooks {number}")),
+            _ => Ok(()),
+        }
+    }
+
     pub fn again(&mut self, i: usize) {
         let client = &mut self.clients[i];
         client.takes -= 1;
         let id = id(i, client.takes + 1);
         let window = client.taker.window().clone();
         client.taker = Taker::new(id, client.options, window);
-        (client.ended, client.withdrawn) = (None, false);
+        (client.ended, client.withdrawn, client.shown) = (None, false, None);
         (client.request, client.due) = (None, None);
         if client.link == Link::Up {
             let session = client.session;
+            self.begin(i);
             self.feed(i, Event::Connected { session });
         }
     }

@@ -5,7 +5,7 @@ use election_core::{
     TakerOptions, Ticket,
 };
 
-use crate::server::{Answer, ItemZnode, Request, Tree};
+use crate::server::{Answer, ItemZnode, Order, Request, Tree};
 
 /// What an item's data is for these takers: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +108,8 @@ pub struct Client {
     /// The items that it was told to have taken, in order.
     pub taken: Vec<u32>,
     pub ended: Option<TakerEnd<Data>>,
+    /// The items that its server showed when its take began, and whenever it was connected since.
+    pub shown: Option<Vec<u32>>,
 }
 
 #[derive(Clone, Debug)]
@@ -146,7 +148,13 @@ impl World {
             pins: Vec::new(),
             is_parent: false,
         };
-        let tree = Tree { has_node: true, items: (0..items).map(znode).collect(), claims: vec![] };
+        let order = match takers {
+            [(options, _), ..] if options.format.has_priority() => Order::ByPriority,
+            _ => Order::ByNumber,
+        };
+        let items_now = (0..items).map(znode).collect();
+        let tree =
+            Tree { has_node: true, order, created: items, items: items_now, claims: Vec::new() };
         let client = |(index, (options, takes)): (usize, &(TakerOptions, u8))| {
             let seed = u32::try_from(index).expect("few") + 1;
             Client {
@@ -166,6 +174,7 @@ impl World {
                 withdrawn: false,
                 taken: Vec::new(),
                 ended: None,
+                shown: None,
             }
         };
         Self {

@@ -221,11 +221,7 @@ impl Bench {
             // Of one that is awaited no more.
             return Ok(());
         }
-        let stat = |owner: Option<i64>, token: i64| Stat {
-            owner: owner.map(SessionId::new),
-            token: Token::new(token),
-            version: Version::new(0),
-        };
+        let stat = |owner: Option<i64>, token: i64| Stat::new(owner.unwrap_or(0), token, 0);
         let mut names;
         let result = match reply {
             AnyReply::Created(name) => {

@@ -1,6 +1,9 @@
 //! Why an item was not put, or not taken.
 
+use core::fmt;
+
 use election_core::{PriorityError, TakerFailure};
+use zk_jute::ErrorCode;
 use zk_session::SessionEnd;
 
 use super::item::QueueItem;
@@ -63,7 +66,7 @@ pub enum TakeError {
     #[error("{} may have been taken by this client, or by another one", .0.name)]
     Unknown(QueueItem),
     /// Something that asking again does not repair.
-    #[error(transparent)]
+    #[error("{}", Named(*.0))]
     Failed(TakerFailure),
     /// The client ended.
     #[error("{0}")]
@@ -83,9 +86,22 @@ pub enum ClaimLost {
     #[error("the claim was lost while its item was deleted: another taker may have done it, too")]
     Unknown,
     /// The server refused to delete the item, which was given back.
-    #[error(transparent)]
+    #[error("{}", Named(*.0))]
     Failed(TakerFailure),
     /// The client ended: the item is given back once its session is over.
     #[error("{0}")]
     ClientClosed(SessionEnd),
+}
+
+/// With the name of the server's error code, of which the machine knows the number alone.
+struct Named(TakerFailure);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(failure) = self;
+        match *failure {
+            TakerFailure::Rejected(code) => write!(f, "{failure}: {}", ErrorCode::new(code)),
+            _ => failure.fmt(f),
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use zk_jute::records::{GetDataRequest, MultiResult};
 use zk_jute::{ErrorCode, OpCode};
-use zk_session::{Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep};
+use zk_session::{
+    Event, HeartbeatPace, Instant, LeaseGrade, LeaseMargin, LeaseOutlook, LeaseUpkeep,
+};
 
 use crate::beats::*;
 use crate::lab::{Lab, Sent, TIMEOUT, after};
@@ -105,7 +107,8 @@ struct Case {
 /// next to the bound.
 fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
     let end = if case.grade == LeaseGrade::Contact { TIMEOUT / 3 } else { TIMEOUT / 8 };
-    let steps = (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= end);
+    let steps =
+        (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= end);
     let (bound, step) = (longest(case), TIMEOUT / 2000);
     steps.chain([bound - step, bound + step])
 }

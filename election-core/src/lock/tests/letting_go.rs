@@ -54,12 +54,12 @@ fn reader_of_own() -> String {
 }
 
 fn read_with(version: i32, data: &[u8]) -> Reply<'_> {
-    let stat = Stat { owner: Some(SESSION), token: TOKEN, version: Version::new(version) };
+    let stat = Stat::new(SESSION.get(), TOKEN.get(), version);
     Reply::Read { stat, data }
 }
 
 fn read_later() -> Reply<'static> {
-    let stat = Stat { owner: Some(SESSION), token: LATER, version: Version::new(0) };
+    let stat = Stat::new(SESSION.get(), LATER.get(), 0);
     Reply::Read { stat, data: b"host-7" }
 }
 

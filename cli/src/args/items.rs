@@ -1,0 +1,42 @@
+//! What is told of the items of a queue.
+
+use core::time::Duration;
+
+use clap::Args;
+
+use super::QueueFormatName;
+
+/// How a queue is looked at.
+#[derive(Debug, Args)]
+pub(crate) struct ItemsArgs {
+    /// How items are called: all that use a queue have to have one format.
+    #[arg(long, value_name = "NAME", default_value_t = QueueFormatName::Guide)]
+    pub(crate) format: QueueFormatName,
+}
+
+/// How long to wait for an item.
+#[derive(Debug, Args)]
+pub(crate) struct ForItemArgs {
+    /// Wait for an item while there is none, so long at most where TIME is given, for a server, too.
+    /// Without it, end with code 1 if there is none.
+    #[arg(short, long, value_name = "TIME", require_equals = true, num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "clap's form of an option whose value is optional")]
+    wait: Option<Option<humantime::Duration>>,
+}
+
+/// What follows when there is no item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForItem {
+    GiveUp,
+    Wait { bound: Option<Duration> },
+}
+
+impl ForItemArgs {
+    pub(crate) fn for_item(&self) -> ForItem {
+        match self.wait {
+            None => ForItem::GiveUp,
+            Some(Some(bound)) if bound.is_zero() => ForItem::GiveUp,
+            Some(bound) => ForItem::Wait { bound: bound.map(|bound| *bound) },
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The path of a barrier.
+
+use election_tokio::BarrierError;
+
+use crate::connection;
+
+/// Fails before anything is sent.
+pub(super) fn check(path: &str) -> Result<(), BarrierError> {
+    connection::check_path(path)
+        .map_err(|error| BarrierError::InvalidPath { path: path.to_owned(), error })
+}

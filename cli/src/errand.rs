@@ -1,0 +1,138 @@
+//! What subcommands without a COMMAND do alike: reach a server, ask it for something, end.
+
+use core::future::Future;
+use core::time::Duration;
+
+use election_tokio::Client;
+use tokio::time::timeout;
+
+use crate::args::{NodeArgs, ServersArgs};
+use crate::connection;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::signals::{Signal, Signals};
+
+/// How long the end of a session may take that holds nothing.
+const LEAVE_BOUND: Duration = Duration::from_secs(5);
+
+/// As asked for, of sessions that hold nothing.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a server is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Within(Duration),
+    /// As long as it takes, or so long at most; what hinders it is told meanwhile.
+    Patient {
+        bound: Option<Duration>,
+    },
+}
+
+impl From<&NodeArgs> for Reach {
+    fn from(node: &NodeArgs) -> Self {
+        Self::Within(*node.timeout)
+    }
+}
+
+/// A client that is connected, and the signals that end `zkelect`.
+pub(crate) struct Errand {
+    client: Client,
+    signals: Signals,
+}
+
+/// What something has come to.
+pub(crate) enum Done<T> {
+    Output(T),
+    /// A signal came first.
+    Told(Signal),
+}
+
+impl Errand {
+    /// Reaches a server.
+    pub(crate) async fn begin(servers: &ServersArgs, reach: Reach) -> Result<Done<Self>, Failure> {
+        let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
+        let builder = servers.client()?.session_timeout(SESSION_TIMEOUT);
+        let connected = async {
+            let bound = match reach {
+                Reach::Within(bound) => {
+                    return connection::connect(builder, &servers.servers, bound).await;
+                }
+                Reach::Patient { bound } => bound,
+            };
+            let client = builder.start()?;
+            tokio::spawn(connection::report(client.connection_updates(), SESSION_TIMEOUT));
+            let checked = connection::check_chroot(&client, &servers.servers);
+            match bound {
+                Some(bound) => within(bound, checked).await?,
+                None => checked.await?,
+            }
+            Ok(client)
+        };
+        tokio::select! {
+            client = connected => Ok(Done::Output(Self { client: client?, signals })),
+            signal = signals.next() => Ok(Done::Told(signal)),
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Waits for something, or for a signal that ends `zkelect`.
+    ///
+    /// Cancel safe if `work` is.
+    pub(crate) async fn or_told<T>(&mut self, work: impl Future<Output = T>) -> Done<T> {
+        tokio::select! {
+            output = work => Done::Output(output),
+            signal = self.signals.next() => Done::Told(signal),
+        }
+    }
+
+    /// Ends the session.
+    pub(crate) async fn end(self) {
+        // It holds nothing: it may as well time out.
+        let _ = timeout(LEAVE_BOUND, self.client.close()).await;
+    }
+}
+
+/// Reaches a server, asks it for one thing, and ends.
+pub(crate) async fn errand(
+    servers: &ServersArgs,
+    reach: Reach,
+    work: impl AsyncFnOnce(&Client) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let mut errand = match Errand::begin(servers, reach).await? {
+        Done::Output(errand) => errand,
+        Done::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
+    };
+    let client = errand.client.clone();
+    let outcome = match errand.or_told(work(&client)).await {
+        Done::Output(outcome) => outcome,
+        Done::Told(signal) => Ok(Exit::Signal(signal.as_raw())),
+    };
+    errand.end().await;
+    outcome
+}
+
+/// Waits for an answer so long at most; what was asked for changes nothing.
+pub(crate) async fn within<T, E: Into<Failure>>(
+    bound: Duration,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    match timeout(bound, answer).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(Failure::NoAnswer(bound)),
+    }
+}
+
+/// Waits for an answer so long at most; without one, what was asked for may be done: `what`.
+pub(crate) async fn within_or_in_doubt<T, E: Into<Failure>>(
+    bound: Duration,
+    what: &'static str,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    match timeout(bound, answer).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(Failure::InDoubt { bound, what }),
+    }
+}

@@ -1,0 +1,53 @@
+//! What to do when something has gone wrong with a barrier, a queue or a counter.
+
+use election_tokio::{
+    BarrierError, BarrierFailure, CounterError, CounterFailure, PutError, TakeError,
+};
+
+use super::Failure;
+
+impl Failure {
+    pub(super) fn recipe_advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Barrier(BarrierError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /app/migration"
+            }
+            Self::Take(TakeError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /app/jobs"
+            }
+            Self::Counter(CounterError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /app/done"
+            }
+            Self::Put(error) if error.may_have_happened() => PUT_IN_DOUBT,
+            Self::Put(PutError::Priority(_)) => {
+                "give a smaller --priority, or --format kazoo, which has more of them; --format guide \
+                 and distributed-queue have none"
+            }
+            Self::Put(PutError::SequenceExhausted) => "put into a queue at another PATH",
+            Self::Take(TakeError::Unknown(_)) => {
+                "it was printed: make sure that no other taker has done it, or do it again where twice \
+                 does no harm"
+            }
+            Self::OtherItems { .. } => "give --format with the format that the items have",
+            Self::Unprinted { .. } => {
+                "put it again if it is known what it was; `zkelect queue claim` loses no item so"
+            }
+            Self::InDoubt { .. } | Self::Counter(CounterError::Unknown { .. }) => {
+                "look what is there, and do it again where that does no harm"
+            }
+            Self::Barrier(BarrierError::Failed(BarrierFailure::NotEmpty)) => {
+                "give the PATH of a barrier; `zkelect list` shows what is at this one"
+            }
+            Self::Counter(CounterError::Failed(CounterFailure::NotANumber(_))) => {
+                "give the PATH of a counter, and --format curator if Curator's SharedCount uses it"
+            }
+            Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => {
+                "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
+            }
+            _ => return None,
+        })
+    }
+}
+
+const PUT_IN_DOUBT: &str = "the item may be in the queue: look with `zkelect list`, and put it again where \
+     twice does no harm";

@@ -1,0 +1,55 @@
+//! `zkelect queue put`.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+
+use election_tokio::{Bytes, Client};
+
+use super::look::check;
+use crate::args::{QueueFormatName, QueuePutArgs};
+use crate::console;
+use crate::errand::{errand, within_or_in_doubt};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Puts an item and prints its name.
+pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
+    let QueuePutArgs { node, data, priority, format } = args;
+    check(&node.path)?;
+    let format = format.unwrap_or(match priority {
+        Some(_) => QueueFormatName::GuidePriority,
+        None => QueueFormatName::Guide,
+    });
+    let priority = priority.unwrap_or(0);
+    // Before anything is read or sent.
+    format.format().prefix(priority).map_err(election_tokio::PutError::from)?;
+    let data = match data {
+        Some(data) => Bytes::from(bytes_of(data)),
+        None => from_standard_input()?,
+    };
+    errand(&node.servers, (&node).into(), async |client: &Client| {
+        let queue = client.priority_queue(&node.path).format(format.format());
+        let put = queue.put(priority, data);
+        let name = within_or_in_doubt(*node.timeout, "the item may be in the queue", put).await?;
+        console::print(&format!("{name}\n")).map(|()| Exit::Success)
+    })
+    .await
+}
+
+#[cfg(unix)]
+fn bytes_of(argument: OsString) -> Vec<u8> {
+    std::os::unix::ffi::OsStringExt::into_vec(argument)
+}
+
+#[cfg(not(unix))]
+fn bytes_of(argument: OsString) -> Vec<u8> {
+    argument.to_string_lossy().into_owned().into_bytes()
+}
+
+/// No session is open yet while it is read, so that a signal ends this as it ends others.
+fn from_standard_input() -> Result<Bytes, Failure> {
+    let mut data = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut data);
+    read.map_err(Failure::system("standard input cannot be read"))?;
+    Ok(data.into())
+}
