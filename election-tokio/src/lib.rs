@@ -64,8 +64,8 @@ pub use bytes::Bytes;
 pub use election_core::{
     Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure,
     DowngradeRefused, ElectionNode, Format, ItemName, LockFailure, LockFormatError, NodeKind,
-    NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, TakerFailure, Token,
-    WhenUnderWay,
+    NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue,
+    TakerFailure, Token, WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

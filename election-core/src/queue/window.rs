@@ -3,7 +3,6 @@
 use heapless::Vec;
 
 use super::format::{Key, QueueFormat};
-use crate::children::Children;
 
 /// How often a taker that came too late doubles what it skips.
 const MOST_MISSES: u32 = 6;
@@ -61,7 +60,11 @@ impl<const N: usize> ItemWindow<N> {
     }
 
     /// Takes the names of a list in, in one pass. Items that are claimed are left out.
-    pub(super) fn fill(&mut self, format: QueueFormat, names: Children<'_>) {
+    pub(super) fn fill<'n>(
+        &mut self,
+        format: QueueFormat,
+        names: impl IntoIterator<Item = &'n str>,
+    ) {
         let mut claimed = Self::new(1);
         (self.extent, self.misses) = (Extent::All, 0);
         self.keys.clear();
@@ -139,6 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::children::Children;
 
     fn numbers<const N: usize>(window: &mut ItemWindow<N>) -> List<u32> {
         core::iter::from_fn(|| window.pop())
