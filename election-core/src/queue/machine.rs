@@ -387,6 +387,9 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         if self.will == Will::Leave {
             return self.end(TakerEnd::Withdrawn);
         }
+        if self.options.purpose == Purpose::Claim && !self.options.format.has_claims() {
+            return self.end(TakerEnd::Failed(TakerFailure::NotClaimable));
+        }
         self.target = None;
         if let Some(key) = self.window.pop() {
             self.aim_at(key);

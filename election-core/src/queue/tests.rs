@@ -244,3 +244,12 @@ fn items_of_another_queue_are_refused_by_its_name() {
     script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
     assert_eq!(script.ended(), Some(&refused(SiblingQueue::CuratorDistributed)));
 }
+
+#[test]
+fn a_claim_that_kazoo_would_take_for_an_item_is_refused() {
+    let script = Script::new(QueueFormat::kazoo(), Purpose::Claim, WhenEmpty::Wait);
+    assert_eq!(script.ended(), Some(&TakerEnd::Failed(TakerFailure::NotClaimable)));
+    assert_eq!(script.asked, "", "before anything is asked for");
+    let script = Script::new(QueueFormat::kazoo(), Purpose::Take, WhenEmpty::Wait);
+    assert_eq!(script.asked, "list");
+}

@@ -70,4 +70,8 @@ pub enum TakerFailure {
     /// taken.
     #[error("at the path of the queue are {0}")]
     Sibling(SiblingQueue),
+    /// Items of this format cannot be claimed: kazoo's `Queue` takes any child for an item, and so the
+    /// znode that claims one.
+    #[error("items of kazoo's Queue cannot be claimed: it would take the claim for an item")]
+    NotClaimable,
 }
