@@ -13,7 +13,8 @@
 //! | `counter`, `curator_counter` | `count COUNT`, `get` |
 //!
 //! `fill` puts many, `drain` takes until there is nothing, and `count` adds 1 so often; each item is printed
-//! once it is known to be put, taken or counted.
+//! once it is known to be put, taken or counted. An item that may have been taken by this one or by another
+//! is printed with a `?` before it.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders.
 
@@ -24,7 +25,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use election_tokio::{Claimed, Client, Counter, CounterFormat, Entered, Queue, QueueFormat};
+use election_tokio::{
+    Claimed, Client, Counter, CounterError, CounterFormat, Entered, Queue, QueueFormat, TakeError,
+};
 use tokio::sync::mpsc;
 
 type Failure = Box<dyn core::error::Error + Send + Sync>;
@@ -193,10 +196,14 @@ impl Order {
     }
 
     async fn drain(&self, queue: &Queue) -> Result<(), Failure> {
-        while let Some(item) = queue.try_take().await? {
-            self.item(&text(&item.data)?);
+        loop {
+            match queue.try_take().await {
+                Ok(Some(item)) => self.item(&text(&item.data)?),
+                Ok(None) => return Ok(()),
+                Err(TakeError::Unknown(item)) => self.item(&format!("?{}", text(&item.data)?)),
+                Err(error) => return Err(error.into()),
+            }
         }
-        Ok(())
     }
 
     async fn count(&self, counter: &Counter) -> Result<String, Failure> {
@@ -204,7 +211,11 @@ impl Order {
             "count" => {
                 let count: u32 = self.argument(0)?.parse()?;
                 for _ in 0..count {
-                    self.item(&counter.add(1).await?.to_string());
+                    match counter.add(1).await {
+                        Ok(number) => self.item(&number.to_string()),
+                        Err(CounterError::Unknown { .. }) => {}
+                        Err(error) => return Err(error.into()),
+                    }
                 }
                 Ok(String::new())
             }

@@ -15,13 +15,15 @@ pub(crate) fn barriers(server: ServerKind, library: Library) -> TestResult {
     for turn in 0..turns {
         pass(pair, turn)?;
     }
-    let killed = pair.killed;
-    println!("barriers beside {library:?}: {turns} turns, {killed} killed");
+    pair.tell("barriers", turns);
+    if library == Library::Curator {
+        assert_eq!(pair.stuck, 0, "Curator's waiters survive the loss of a connection");
+    }
     Ok(())
 }
 
 /// One sets the barrier, both wait, the other one lifts it. In some turns the setter is killed before that,
-/// which changes nothing for the one that waits.
+/// which changes nothing for the one that waits; in some both lose their connection.
 fn pass(pair: &mut Pair, turn: usize) -> TestResult {
     let setter = Side::of_turn(turn);
     pair.side(setter).run(&format!("barrier set {PATH}"))?;
@@ -40,6 +42,11 @@ fn pass(pair: &mut Pair, turn: usize) -> TestResult {
             pair.replace(side)?;
             side
         }
+        Fate::CutOff => {
+            pair.cut_off();
+            pair.ours.waits(ours, QUIET)?;
+            setter.other()
+        }
         Fate::Spared => setter.other(),
     };
     pair.side(lifter).run(&format!("barrier lift {PATH}"))?;
@@ -47,8 +54,10 @@ fn pass(pair: &mut Pair, turn: usize) -> TestResult {
     if fate != Fate::Killed(Side::Ours) {
         pair.ours.end(ours)?;
     }
-    if fate != Fate::Killed(Side::Peer) {
-        pair.peer.end(theirs)?;
+    match fate {
+        Fate::Spared | Fate::Killed(Side::Ours) => drop(pair.peer.end(theirs)?),
+        Fate::CutOff => pair.peer_ends_or_is_stuck(theirs)?,
+        Fate::Killed(Side::Peer) => {}
     }
     // What is not set holds none back.
     pair.ours.run(&format!("barrier wait {PATH}"))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zk_tests::failure::TestResult;
+use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::server::ServerKind;
 
 use super::pair::{Fate, Pair, Side};
@@ -14,34 +14,30 @@ const ADDED: usize = 10;
 
 pub(crate) fn counters(server: ServerKind, library: Library) -> TestResult {
     let pair = &mut Pair::start(server, library)?;
-    let recipes: &[&str] = match pair.peer.library {
+    let recipes: &[&str] = match library {
         Library::Kazoo => &["counter", "curator_counter"],
         Library::Curator | Library::Ours => &["curator_counter"],
     };
     for recipe in recipes {
         // Curator, and kazoo for it, fail on a counter without data.
         pair.ours.run(&format!("{recipe} count /{recipe} 1"))?;
-        let (turns, before) = (wanted_turns()?, pair.killed);
-        let (mut number, mut doubtful) = (1, 0);
+        let turns = wanted_turns()?;
+        let (mut number, mut not_told) = (1, 0);
         for turn in 0..turns {
-            doubtful += count(pair, recipe, Fate::of_turn(turn), &mut number)?;
+            not_told += count(pair, recipe, Fate::of_turn(turn), &mut number)?;
         }
-        println!(
-            "{recipe} beside {:?}: {turns} turns, {} killed, {number} counted, {doubtful} not told",
-            pair.peer.library,
-            pair.killed - before,
-        );
+        pair.tell(&format!("{recipe} ({number} counted, {not_told} not told)"), turns);
     }
     a_counter_in_another_format_is_refused(pair)
 }
 
-/// Both count, and one may be killed: the number of changes that were made, and not told of.
+/// Both count, and one may be killed, or both be cut off: how many changes were made, and not told of.
 fn count(
     pair: &mut Pair,
     recipe: &str,
     fate: Fate,
     number: &mut usize,
-) -> Result<usize, zk_tests::failure::TestFailure> {
+) -> Result<usize, TestFailure> {
     let order = format!("{recipe} count /{recipe} {ADDED}");
     let ours = pair.ours.begin(&order)?;
     let theirs = pair.peer.begin(&order)?;
@@ -54,10 +50,16 @@ fn count(
         }
         pair.kill(killed)?;
     }
+    if fate == Fate::CutOff {
+        pair.ours.gives(ours, 2)?;
+        pair.cut_off();
+    }
     let mut told = Vec::new();
     for (side, order) in orders {
-        if fate != Fate::Killed(side) {
-            pair.side(side).end(order)?;
+        match (fate, side) {
+            (Fate::CutOff, Side::Peer) => pair.peer_ends_or_fails(order),
+            (fate, side) if fate == Fate::Killed(side) => {}
+            _ => drop(pair.side(side).end(order)?),
         }
         told.extend(pair.side(side).items(order));
     }
@@ -70,7 +72,12 @@ fn count(
     let after: usize = pair.ours.run(&get)?.parse()?;
     assert_eq!(pair.peer.run(&get)?, after.to_string());
     let not_told = after - *number - told.len();
-    assert!(not_told <= usize::from(fate != Fate::Spared), "{not_told} not told of, {fate:?}");
+    let allowed = match fate {
+        Fate::Spared => 0,
+        Fate::Killed(_) => 1,
+        Fate::CutOff => 2,
+    };
+    assert!(not_told <= allowed, "{not_told} not told of, {fate:?}");
     *number = after;
     Ok(not_told)
 }

@@ -26,10 +26,11 @@ pub(crate) fn double_barriers(server: ServerKind, library: Library) -> TestResul
             Fate::Spared => begin_and_end_together(pair, first)?,
             Fate::Killed(side) if turn % 10 < 5 => one_is_killed_inside(pair, side)?,
             Fate::Killed(side) => one_is_killed_while_it_enters(pair, side)?,
+            Fate::CutOff if turn % 10 < 5 => ours_is_cut_off(pair)?,
+            Fate::CutOff => theirs_is_cut_off(pair)?,
         }
     }
-    let killed = pair.killed;
-    println!("double barriers beside {library:?}: {turns} turns, {killed} killed");
+    pair.tell("double barriers", turns);
     Ok(())
 }
 
@@ -69,6 +70,40 @@ fn one_is_killed_while_it_enters(pair: &mut Pair, killed: Side) -> TestResult {
     is_left(pair, 0)?;
     pair.replace(killed)?;
     begin_and_end_together(pair, killed.other())
+}
+
+/// Ours goes on waiting for the other one.
+fn ours_is_cut_off(pair: &mut Pair) -> TestResult {
+    let entering = pair.ours.begin(ENTER)?;
+    pair.ours.waits(entering, QUIET)?;
+    pair.cut_off();
+    pair.ours.waits(entering, QUIET)?;
+    pair.peer.run(ENTER)?;
+    pair.ours.end(entering)?;
+    pair.cut_off();
+    let leaving = pair.ours.begin(LEAVE)?;
+    pair.ours.waits(leaving, QUIET)?;
+    let theirs = pair.peer.begin(LEAVE)?;
+    pair.peer_ends_or_is_stuck(theirs)?;
+    pair.ours.end(leaving)?;
+    is_left(pair, 0)
+}
+
+/// Theirs may go on too early, or not at all: ours waits for it, and leaves.
+fn theirs_is_cut_off(pair: &mut Pair) -> TestResult {
+    let entering = pair.peer.begin(ENTER)?;
+    pair.peer.waits(entering, QUIET)?;
+    pair.cut_off();
+    pair.early += usize::from(pair.peer.ends_within(entering, QUIET));
+    pair.ours.run(ENTER)?;
+    let stuck = pair.stuck;
+    pair.peer_ends_or_is_stuck(entering)?;
+    let leaving = pair.ours.begin(LEAVE)?;
+    if pair.stuck == stuck {
+        pair.peer.run(LEAVE)?;
+    }
+    pair.ours.end(leaving)?;
+    is_left(pair, 0)
 }
 
 fn lasted_a_session(span: Duration) {

@@ -129,6 +129,13 @@ impl Participant {
         }
     }
 
+    /// Whether an order is carried out, well or in vain, before so long.
+    pub(super) fn ends_within(&mut self, order: Order, span: Duration) -> bool {
+        let until = Instant::now() + span;
+        while self.progress_of(order).end.is_none() && self.hear(until) {}
+        matches!(self.progress_of(order).end, Some(Ok(_)))
+    }
+
     /// Waits until an order has given so many items.
     pub(super) fn gives(&mut self, order: Order, count: usize) -> Result<(), TestFailure> {
         let until = Instant::now() + SOON;
