@@ -168,6 +168,21 @@ public final class Participant {
             item(new String(data, StandardCharsets.UTF_8));
           }
         }
+        case "time" -> {
+          byte[] data = "item".getBytes(StandardCharsets.UTF_8);
+          long began = System.nanoTime();
+          for (int number = 0; number < Integer.parseInt(argument(0)); number++) {
+            put.put(data);
+          }
+          return String.valueOf(System.nanoTime() - began);
+        }
+        case "discard" -> {
+          int taken = 0;
+          while (poll.take() != null) {
+            taken++;
+          }
+          return String.valueOf(taken);
+        }
         default -> unknown();
       }
       return "";
@@ -216,15 +231,19 @@ public final class Participant {
         if (words[2].equals("get")) {
           return String.valueOf(counter.getCount());
         }
+        boolean isTimed = words[2].equals("time");
+        long began = System.nanoTime();
         for (int number = 0; number < Integer.parseInt(argument(0)); number++) {
           VersionedValue<Integer> before = counter.getVersionedValue();
           while (!counter.trySetCount(before, before.getValue() + 1)) {
             before = counter.getVersionedValue();
           }
-          item(before.getValue() + 1);
+          if (!isTimed) {
+            item(before.getValue() + 1);
+          }
         }
+        return isTimed ? String.valueOf(System.nanoTime() - began) : "";
       }
-      return "";
     }
   }
 

@@ -69,6 +69,20 @@ def queue(client, item, verb, path, *arguments):
         case "drain":
             while (data := queue.get()) is not None:
                 item(data.decode())
+        case "time":
+            return timed(lambda: queue.put(b"item"), int(arguments[0]))
+        case "discard":
+            taken = 0
+            while queue.get() is not None:
+                taken += 1
+            return str(taken)
+
+
+def timed(work, count):
+    began = time.monotonic_ns()
+    for _ in range(count):
+        work()
+    return str(time.monotonic_ns() - began)
 
 
 def locking(client, item, verb, path, *arguments):
@@ -90,6 +104,8 @@ def counter(client, item, verb, path, *count, **options):
             for _ in range(int(count[0])):
                 counter += 1
                 item(counter.post_value)
+        case "time":
+            return timed(lambda: counter.__add__(1), int(count[0]))
         case "get":
             return str(counter.value)
 

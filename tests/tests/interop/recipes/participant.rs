@@ -94,14 +94,22 @@ impl Participant {
 
     /// Waits until an order is carried out.
     pub(super) fn end(&mut self, order: Order) -> Result<String, TestFailure> {
-        let until = Instant::now() + SOON;
+        self.end_before(order, Instant::now() + SOON)
+    }
+
+    /// Waits until then at most.
+    pub(super) fn end_before(
+        &mut self,
+        order: Order,
+        until: Instant,
+    ) -> Result<String, TestFailure> {
         while self.progress_of(order).end.is_none() && self.hear(until) {}
         let Progress { order, end, items } = self.progress_of(order).clone();
         match end {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) => Err(self.failure(&order, why).into()),
             None => {
-                let why = format!("not after {SOON:?}, with {} items", items.len());
+                let why = format!("not in time, with {} items", items.len());
                 Err(self.failure(&order, why).into())
             }
         }
