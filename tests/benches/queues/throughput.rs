@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::fs;
 use std::time::Instant;
 
-use election_tokio::{Client, TakeError};
+use election_tokio::{Client, QueueFormat, TakeError};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use zk_tests::failure::{TestFailure, TestResult};
@@ -27,12 +27,11 @@ pub(crate) fn measure(
     peers: &mut Peers,
     extent: Extent,
 ) -> TestResult {
-    let filler = runtime.block_on(Client::builder(servers).connect())?;
     println!("\n| takers | items | ours | kazoo | Curator |\n|---|---|---|---|---|");
     for takers in [1, 4, 16] {
         for items in [extent.shorter, extent.longer] {
             let path = format!("/emptied-{takers}-{items}");
-            runtime.block_on(fill(&filler, &path, "guide", items))?;
+            runtime.block_on(fill(servers, &path, "guide", items))?;
             let ours = runtime.block_on(empty(servers, &path, takers))?;
             let mut columns = vec![per_second(items, ours)];
             for (peer, recipe, format) in
@@ -43,7 +42,7 @@ pub(crate) fn measure(
                     continue;
                 }
                 let path = format!("{path}-{recipe}");
-                runtime.block_on(fill(&filler, &path, format, items))?;
+                runtime.block_on(fill(servers, &path, format, items))?;
                 columns.push(per_second(items, discard(peer, recipe, &path, takers, items)?));
             }
             println!("| {takers} | {items} | {} |", columns.join(" | "));
@@ -53,8 +52,9 @@ pub(crate) fn measure(
     Ok(())
 }
 
-async fn fill(client: &Client, path: &str, format: &str, items: usize) -> TestResult {
-    use election_tokio::QueueFormat;
+/// By a client of its own: between its fills it would not be driven.
+async fn fill(servers: &str, path: &str, format: &str, items: usize) -> TestResult {
+    let client = Client::builder(servers).connect().await?;
     let queue = client.queue(path).format(match format {
         "kazoo" => QueueFormat::kazoo(),
         "qn" => QueueFormat::distributed_queue(),
@@ -63,7 +63,7 @@ async fn fill(client: &Client, path: &str, format: &str, items: usize) -> TestRe
     for from in (0..items).step_by(CHUNK) {
         queue.put_many((from..items.min(from + CHUNK)).map(|_| "item")).await?;
     }
-    Ok(())
+    Ok(client.close().await?)
 }
 
 /// How long takers need until there is nothing.
