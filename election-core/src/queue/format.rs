@@ -140,6 +140,12 @@ pub(super) struct Key {
     number: Sequence,
 }
 
+impl Key {
+    pub(super) const fn number(self) -> Sequence {
+        self.number
+    }
+}
+
 /// The name of an item. Names of one queue are in the order in which items are taken: the lowest
 /// priority first, then the lowest number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
