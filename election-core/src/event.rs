@@ -166,6 +166,7 @@ impl Stat {
     }
 
     /// The same, of a znode with these fields.
+    #[must_use]
     pub const fn with_arrivals(self, arrivals: Arrivals) -> Self {
         Self { arrivals, ..self }
     }

@@ -85,8 +85,8 @@ pub use nominee::Nominee;
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use queue::{
-    Item, ItemName, ItemPrefix, ItemWindow, PriorityError, Purpose, QueueFormat, Taker, TakerEnd,
-    TakerFailure, TakerNotice, TakerOptions, WhenEmpty,
+    Item, ItemName, ItemPrefix, ItemWindow, PriorityError, Purpose, QueueFormat, SiblingQueue,
+    Taker, TakerEnd, TakerFailure, TakerNotice, TakerOptions, WhenEmpty,
 };
 pub use recipe::{Hold, Phase, Recipe};
 pub use semaphore::{Semaphore, SemaphoreOptions, SemaphoreState};

@@ -2,6 +2,7 @@
 
 mod format;
 mod machine;
+mod sibling;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use crate::id::{NomineeId, SessionId};
 use crate::recipe::{Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub use format::{ItemName, ItemPrefix, PriorityError, QueueFormat};
+pub use sibling::SiblingQueue;
 pub use told::{Item, TakerEnd, TakerFailure, TakerNotice};
 pub use window::ItemWindow;
 use window::Origin;
@@ -34,6 +36,8 @@ use window::Origin;
 /// of the item, by which a server refuses to delete the item for any taker, and a child of the queue's
 /// node, by which takers see, and hear, which items are claimed. [`Taker::finish`] deletes all three in
 /// one transaction; `withdraw` gives the item back, and so does the end of the session.
+///
+/// Where a list shows items of [another queue](SiblingQueue), or the data of an item does, it fails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Taker<D, const N: usize> {
     id: NomineeId,

@@ -69,8 +69,8 @@ pub use election_core::{
     Access, BarrierFailure, CandidateName, CommitFailure, CommitState, CounterFailure,
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
     ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
-    PriorityError, QueueFormat, Sequence, SiteName, SiteNameError, SiteState, TakerFailure, Token,
-    WhenUnderWay,
+    PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError, SiteState,
+    TakerFailure, Token, WhenUnderWay,
 };
 pub use election_session::KeepReady;
 pub use zk_jute::records::Stat;

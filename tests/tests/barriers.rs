@@ -8,14 +8,14 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use election_tokio::{
-    Acls, BarrierError, BarrierLost, CreateMode, EnterError, LeaveError, WhenUnderWay,
+    Acls, BarrierError, BarrierLost, CreateMode, EnterError, Entered, LeaveError, WhenUnderWay,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zk_tests::election::{Arena, connect, soon};
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::on_both_servers;
-use zk_tests::proxy::Proxy;
+use zk_tests::proxy::{Opcode, Proxy};
 use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
 
@@ -25,7 +25,9 @@ on_both_servers! {
     participants_begin_and_end_together_round_after_round,
     a_participant_that_dies_blocks_no_other,
     what_a_dead_round_has_left_lets_none_pass,
-    a_late_participant_waits_or_is_refused;
+    a_late_participant_waits_or_is_refused,
+    a_thousand_waiters_are_woken_by_one_notification_for_each_session,
+    a_thousand_participants_begin_by_one_notification_for_each_session;
 }
 
 const BARRIER: &str = "/barriers/barrier";
@@ -154,5 +156,80 @@ async fn a_late_participant_waits_or_is_refused(server: ServerKind) -> TestResul
     soon("it leaves alone", inside.leave()).await??;
     let late = soon("the next round", late).await??;
     drop(late);
+    is_left_empty(&arena).await
+}
+
+/// Of a hundred sessions: to each the server says it once, and nothing is asked.
+async fn a_thousand_waiters_are_woken_by_one_notification_for_each_session(
+    server: ServerKind,
+) -> TestResult {
+    const SESSIONS: u64 = 100;
+    let arena = Arena::new(server, "barriers").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let barrier = arena.admin.barrier(BARRIER);
+    barrier.set().await?;
+    let mut waiters = JoinSet::new();
+    let mut clients = Vec::new();
+    for _ in 0..SESSIONS {
+        clients.push(arena.client_by(&proxy).await?);
+    }
+    for client in &clients {
+        for _ in 0..10 {
+            let barrier = client.barrier(BARRIER);
+            waiters.spawn(async move { barrier.wait().await });
+        }
+    }
+    let looks = || proxy.counters().replies(Opcode::EXISTS);
+    eventually_async(SOON, "all wait", async || looks() == 10 * SESSIONS).await?;
+    let before = proxy.counters();
+    barrier.lift().await?;
+    while let Some(waited) = soon("all go on", waiters.join_next()).await? {
+        waited??;
+    }
+    let after = proxy.counters();
+    assert_eq!(after.notifications() - before.notifications(), SESSIONS);
+    assert_eq!(after.requests_but_upkeep(), before.requests_but_upkeep(), "none asks again");
+    Ok(())
+}
+
+/// Of fifty sessions: 999 wait, and the last one opens the round.
+async fn a_thousand_participants_begin_by_one_notification_for_each_session(
+    server: ServerKind,
+) -> TestResult {
+    const SESSIONS: u64 = 50;
+    const COUNT: u32 = 1_000;
+    let arena = Arena::new(server, "barriers").await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let mut clients = Vec::new();
+    for _ in 0..SESSIONS {
+        clients.push(arena.client_by(&proxy).await?);
+    }
+    let mut participants = JoinSet::new();
+    for client in clients.iter().cycle().take(999) {
+        let barrier = client.double_barrier(DOUBLE, COUNT);
+        participants.spawn(async move { barrier.enter().await });
+    }
+    let all_stand = async || children(&arena).await.is_ok_and(|count| count == 999);
+    eventually_async(SOON, "999 stand", all_stand).await?;
+    let is_quiet = async || {
+        let before = proxy.counters().requests_but_upkeep();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        proxy.counters().requests_but_upkeep() == before
+    };
+    eventually_async(SOON, "they wait", is_quiet).await?;
+    let before = proxy.counters();
+    let last =
+        soon("it opens the round", arena.admin.double_barrier(DOUBLE, COUNT).enter()).await??;
+    let mut inside = vec![last];
+    while let Some(entered) = soon("all begin", participants.join_next()).await? {
+        inside.push(entered??);
+    }
+    let after = proxy.counters();
+    assert_eq!(after.notifications() - before.notifications(), SESSIONS);
+    assert_eq!(after.requests_but_upkeep(), before.requests_but_upkeep(), "none asks again");
+    let mut leaving: JoinSet<_> = inside.into_iter().map(Entered::leave).collect();
+    while let Some(left) = soon("all leave", leaving.join_next()).await? {
+        left??;
+    }
     is_left_empty(&arena).await
 }

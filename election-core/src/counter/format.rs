@@ -20,10 +20,26 @@ pub enum CounterFormat {
     BigEndian,
 }
 
-/// The data of a counter is no number in its format.
+/// The data of a counter is no number in its format, but this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[error("the data of the counter is no number in its format")]
-pub struct NotANumber;
+#[non_exhaustive]
+pub enum NotANumber {
+    /// What [`CounterFormat::BigEndian`] reads.
+    #[error(
+        "the counter is of four bytes, as Curator's SharedCount and kazoo's Counter with \
+         `support_curator` write it"
+    )]
+    BigEndian,
+    /// What [`CounterFormat::Decimal`] reads.
+    #[error("the counter is of decimal digits, as kazoo's Counter writes it")]
+    Decimal,
+    /// A number with a fraction.
+    #[error("the counter has a fraction, as kazoo's Counter with a float has it")]
+    Fraction,
+    /// Something else.
+    #[error("the data of the counter is no number")]
+    Other,
+}
 
 /// A number is too large for the format of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
@@ -31,23 +47,26 @@ pub struct NotANumber;
 pub struct CounterOverflow;
 
 impl CounterFormat {
-    /// Reads a number; `None` where there is no data.
+    /// Reads a number; `None` where there is no data. Four digits are read in either format.
     ///
     /// # Errors
     ///
-    /// It is no number.
+    /// It is no number in this format.
     pub fn parse(self, data: &[u8]) -> Result<Option<i64>, NotANumber> {
         match (self, data) {
             (_, []) => Ok(None),
             (Self::Decimal, digits) => {
-                let text = core::str::from_utf8(digits).map_err(|_| NotANumber)?;
-                text.parse().map(Some).map_err(|_| NotANumber)
+                Self::decimal(digits).map(Some).ok_or_else(|| NotANumber::of(digits))
             }
             (Self::BigEndian, bytes) => {
-                let bytes = bytes.try_into().map_err(|_| NotANumber)?;
+                let bytes = bytes.try_into().map_err(|_| NotANumber::of(bytes))?;
                 Ok(Some(i64::from(i32::from_be_bytes(bytes))))
             }
         }
+    }
+
+    fn decimal(digits: &[u8]) -> Option<i64> {
+        core::str::from_utf8(digits).ok()?.parse().ok()
     }
 
     pub(super) fn digits(self, number: i64) -> Result<Digits, CounterOverflow> {
@@ -64,6 +83,22 @@ impl CounterFormat {
     }
 }
 
+impl NotANumber {
+    /// Of what is no number in the format that was asked for.
+    fn of(data: &[u8]) -> Self {
+        let is_fraction = || {
+            let text = core::str::from_utf8(data).ok();
+            text.and_then(|text| text.parse::<f64>().ok()).is_some()
+        };
+        match data {
+            data if CounterFormat::decimal(data).is_some() => Self::Decimal,
+            _ if is_fraction() => Self::Fraction,
+            [_, _, _, _] => Self::BigEndian,
+            _ => Self::Other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -76,12 +111,27 @@ mod tests {
         assert_eq!(decimal.digits(-5).as_deref(), Ok(&b"-5"[..]));
         assert_eq!(bytes.digits(-2).as_deref(), Ok(&[0xff, 0xff, 0xff, 0xfe][..]));
         assert_eq!(bytes.digits(1 << 31), Err(CounterOverflow));
-        for data in [&b"1.5"[..], b" 5", b"5 ", b"0x5", b"9223372036854775808", &[0xff]] {
-            assert_eq!(decimal.parse(data), Err(NotANumber), "{data:?}");
+        for (data, what) in [
+            (&b"1.5"[..], NotANumber::Fraction),
+            (b" 5", NotANumber::Other),
+            (b"5 ", NotANumber::Other),
+            (b"0x5", NotANumber::Other),
+            (&[0xff], NotANumber::Other),
+            (&[0, 0, 0, 5], NotANumber::BigEndian),
+            (&[0xff, 0xff, 0xff, 0xff], NotANumber::BigEndian),
+        ] {
+            assert_eq!(decimal.parse(data), Err(what), "{data:?}");
         }
-        for data in [&b"5"[..], b"12345"] {
-            assert_eq!(bytes.parse(data), Err(NotANumber), "{data:?}");
+        for (data, what) in [
+            (&b"5"[..], NotANumber::Decimal),
+            (b"12345", NotANumber::Decimal),
+            (b"1.5", NotANumber::Fraction),
+            (b"abcde", NotANumber::Other),
+        ] {
+            assert_eq!(bytes.parse(data), Err(what), "{data:?}");
         }
+        assert_eq!(decimal.parse(b"1234"), Ok(Some(1234)));
+        assert_eq!(bytes.parse(b"1234"), Ok(Some(0x3132_3334)), "they cannot be told apart");
         assert_eq!((decimal.parse(b""), bytes.parse(b"")), (Ok(None), Ok(None)));
     }
 

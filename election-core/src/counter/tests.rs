@@ -258,7 +258,7 @@ fn what_cannot_be_changed_is_told() {
     let failed = |failure| Some(CounterEnd::Failed(failure));
     let overflow = failed(CounterFailure::Overflow(CounterOverflow));
     assert_eq!(end_of(CounterOp::Add(1), b"9223372036854775807", 0), overflow);
-    let no_number = failed(CounterFailure::NotANumber(NotANumber));
+    let no_number = failed(CounterFailure::NotANumber(NotANumber::Fraction));
     assert_eq!(end_of(CounterOp::Get, b"1.5", 0), no_number);
     assert_eq!(end_of(CounterOp::Add(1), b"3", -1), failed(CounterFailure::VersionUnusable));
     assert_eq!(end_of(CounterOp::Get, b"3", -1), Some(CounterEnd::Value(3)));

@@ -59,6 +59,11 @@ impl QueueFormat {
         self.priority_digits > 0
     }
 
+    /// Whether an item can be claimed. Not beside kazoo's `Queue`: it takes any child for an item.
+    pub(super) fn has_claims(self) -> bool {
+        self != Self::kazoo()
+    }
+
     /// The greatest priority: that of the items which are taken last. Zero where there is none.
     pub const fn greatest_priority(self) -> u16 {
         match self.priority_digits {
@@ -133,6 +138,12 @@ impl fmt::Display for ItemPrefix {
 pub(super) struct Key {
     priority: u16,
     number: Sequence,
+}
+
+impl Key {
+    pub(super) const fn number(self) -> Sequence {
+        self.number
+    }
 }
 
 /// The name of an item. Names of one queue are in the order in which items are taken: the lowest

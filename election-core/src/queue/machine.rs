@@ -6,6 +6,7 @@ use core::mem;
 use heapless::String;
 
 use super::format::Key;
+use super::sibling::{SiblingQueue, Siblings};
 use super::stage::{
     Earlier, NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY, Parting, Session, Stage,
 };
@@ -168,9 +169,8 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     ) -> Told<D> {
         match result {
             Ok(Reply::Children(names)) => {
-                self.fill(names);
                 self.watch = (watch != Watch::None).then_some(ticket);
-                None
+                self.fill(names)
             }
             Err(Failure::NoNode) if self.options.when_empty == WhenEmpty::Wait => {
                 self.stage = Stage::CreatingNode;
@@ -195,17 +195,28 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         None
     }
 
-    fn fill(&mut self, names: Children<'_>) {
+    fn fill(&mut self, names: Children<'_>) -> Told<D> {
+        let format = self.options.format;
+        let mut siblings = Siblings::default();
         let origin = match self.origin {
             Known::Since(origin) => Some(origin),
             Known::NotYet | Known::Nothing => None,
         };
-        self.window.fill(self.options.format, names, origin);
+        let names = names.inspect(|name| siblings.take_in(format, name));
+        self.window.fill(format, names, origin);
         self.origin = Known::Nothing;
         (self.lists, self.competition) = (Lists::Some, Competition::Unnoticed);
+        siblings.found().and_then(|sibling| self.belongs_to(sibling))
+    }
+
+    fn belongs_to(&mut self, sibling: SiblingQueue) -> Told<D> {
+        self.end(TakerEnd::Failed(TakerFailure::Sibling(sibling)))
     }
 
     fn read(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        if let Some(sibling) = self.sibling_of(&result) {
+            return self.belongs_to(sibling);
+        }
         match (result, self.options.purpose) {
             (Ok(Reply::Read { data, .. }), Purpose::Peek) => {
                 let peeked = self.item(D::from(data)).map(TakerEnd::Peeked);
@@ -220,6 +231,13 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // It is for others.
             (Err(Failure::NoAuth), _) => None,
             (result, _) => self.refused(&result),
+        }
+    }
+
+    fn sibling_of(&self, result: &Result<Reply<'_>, Failure>) -> Option<SiblingQueue> {
+        match result {
+            Ok(Reply::Read { data, .. }) => SiblingQueue::of_data(self.options.format, data),
+            _ => None,
         }
     }
 
@@ -268,6 +286,10 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     }
 
     fn read_claimed(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
+        if let Some(sibling) = self.sibling_of(&result) {
+            self.stage = Stage::GivingBack(Parting::Failed(TakerFailure::Sibling(sibling)));
+            return None;
+        }
         match result {
             Ok(Reply::Read { data, .. }) => {
                 let data = D::from(data);
@@ -393,6 +415,9 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     fn choose(&mut self) -> Told<D> {
         if self.will == Will::Leave {
             return self.end(TakerEnd::Withdrawn);
+        }
+        if self.options.purpose == Purpose::Claim && !self.options.format.has_claims() {
+            return self.end(TakerEnd::Failed(TakerFailure::NotClaimable));
         }
         // What it could not have stands.
         if self.target.take().is_some() {

@@ -322,3 +322,37 @@ fn no_reply_of_another_kind_makes_it_panic() {
     script.feed(Event::Connected { session: SessionId::new(2) });
     assert_eq!((script.asked.as_str(), &script.notice), ("", &None), "it is over");
 }
+
+/// It would wait beside them for good, or take what is not as it was put.
+#[test]
+fn items_of_another_queue_are_refused_by_its_name() {
+    let refused = |sibling| TakerEnd::Failed(TakerFailure::Sibling(sibling));
+    let mut script = TAKE();
+    script.list(&["queue-0000000007", "qn-0000000001"]);
+    assert_eq!(script.ended(), Some(&refused(SiblingQueue::DistributedQueue)));
+
+    let framed = b"\0\x01\0\x01\x01\0\0\0\x03abc\x02";
+    for purpose in [Purpose::Take, Purpose::Peek] {
+        let mut script = Script::new(QueueFormat::guide(), purpose, WhenEmpty::Wait);
+        script.list(&["queue-0000000007"]);
+        script.read(framed);
+        assert_eq!(script.ended(), Some(&refused(SiblingQueue::CuratorDistributed)));
+        assert_eq!(script.asked, "", "it is left where it is");
+    }
+    let mut script = Script::new(QueueFormat::guide(), Purpose::Claim, WhenEmpty::Wait);
+    script.list(&["queue-0000000007"]);
+    script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+    script.read(framed);
+    assert!(script.asked.starts_with("Multi"), "the claim is given back: {}", script.asked);
+    script.answer(Ok(Reply::Committed(&mut core::iter::empty())));
+    assert_eq!(script.ended(), Some(&refused(SiblingQueue::CuratorDistributed)));
+}
+
+#[test]
+fn a_claim_that_kazoo_would_take_for_an_item_is_refused() {
+    let script = Script::new(QueueFormat::kazoo(), Purpose::Claim, WhenEmpty::Wait);
+    assert_eq!(script.ended(), Some(&TakerEnd::Failed(TakerFailure::NotClaimable)));
+    assert_eq!(script.asked, "", "before anything is asked for");
+    let script = Script::new(QueueFormat::kazoo(), Purpose::Take, WhenEmpty::Wait);
+    assert_eq!(script.asked, "list");
+}

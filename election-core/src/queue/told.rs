@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::format::ItemName;
+use super::sibling::SiblingQueue;
 
 /// An item of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,4 +66,12 @@ pub enum TakerFailure {
     /// The driver answered a command with what belongs to another one.
     #[error("the reply does not belong to the request")]
     UnexpectedReply,
+    /// At the path are items of another queue, which do not mix with those of this one. Nothing of it was
+    /// taken.
+    #[error("at the path of the queue are {0}")]
+    Sibling(SiblingQueue),
+    /// Items of this format cannot be claimed: kazoo's `Queue` takes any child for an item, and so the
+    /// znode that claims one.
+    #[error("items of kazoo's Queue cannot be claimed: it would take the claim for an item")]
+    NotClaimable,
 }

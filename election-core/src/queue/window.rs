@@ -3,7 +3,6 @@
 use heapless::Vec;
 
 use super::format::{Key, QueueFormat};
-use crate::children::Children;
 use crate::event::Arrivals;
 use crate::id::Token;
 
@@ -39,11 +38,37 @@ pub(super) struct Origin {
     pub(super) arrivals: Arrivals,
 }
 
+/// Which items of a long list a taker goes for that others compete with: with `doublings`, one of two, of
+/// four, and so on, by a number of its own. So what it remembers lasts for more takes: else all takers list
+/// each time that all of them together have used up the lowest items, and a list of many names costs more
+/// than the takes.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    doublings: u32,
+    random: u32,
+}
+
 /// How much of a list is in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Extent {
     All,
     Part,
+}
+
+impl Share {
+    /// `None` where there was no competition; or where the lowest priority is to be taken first.
+    fn among<const N: usize>(window: &mut ItemWindow<N>, format: QueueFormat) -> Option<Self> {
+        let doublings = window.misses;
+        (doublings > 0 && !format.has_priority())
+            .then(|| Self { doublings, random: window.next_random() })
+    }
+
+    const fn has(self, key: Key) -> bool {
+        // Mixed, for neighbours are to be in the shares of different takers.
+        let mixed = (key.number().get() ^ self.random).wrapping_mul(0x9e37_79b9);
+        let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca6b);
+        (mixed ^ (mixed >> 13)).trailing_zeros() >= self.doublings
+    }
 }
 
 impl<const N: usize> ItemWindow<N> {
@@ -85,21 +110,28 @@ impl<const N: usize> ItemWindow<N> {
 
     /// Takes the names of a list in, in one pass. Items that are claimed are left out. The origin is what the
     /// node was before the list.
-    pub(super) fn fill(
+    pub(super) fn fill<'n>(
         &mut self,
         format: QueueFormat,
-        names: Children<'_>,
+        names: impl IntoIterator<Item = &'n str>,
         origin: Option<Origin>,
     ) {
-        let mut claimed = Self::new(1);
+        let (mut claimed, mut share) = (Self::new(1), Self::new(1));
+        let share_of = Share::among(self, format);
         (self.extent, self.misses) = (Extent::All, 0);
         self.keys.clear();
         for name in names {
             if let Some(item) = format.item(name) {
                 self.insert(item.key());
+                if share_of.is_some_and(|of| of.has(item.key())) {
+                    share.insert(item.key());
+                }
             } else if let Some(item) = format.claimed(name) {
                 claimed.insert(item.key());
             }
+        }
+        if self.extent == Extent::Part && !share.is_empty() {
+            self.keys = share.keys;
         }
         self.keys.retain(|key| claimed.position(*key).is_err());
         // One that is given back is the lowest again, and nothing tells of it.
@@ -166,6 +198,7 @@ impl<const N: usize> ItemWindow<N> {
 #[cfg(test)]
 mod tests {
     extern crate alloc;
+    use alloc::collections::BTreeMap;
     use alloc::format;
     use alloc::string::String;
     use alloc::vec::Vec as List;
@@ -173,6 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::children::Children;
 
     fn numbers<const N: usize>(window: &mut ItemWindow<N>) -> List<u32> {
         core::iter::from_fn(|| window.pop())
@@ -282,6 +316,38 @@ mod tests {
             let is_whole = window.len() == before;
             assert_eq!(window.origin().is_some(), is_whole, "{before} {}", window.len());
         }
+    }
+
+    /// Else each taker lists whenever all together have taken as much as one remembers.
+    #[test]
+    fn takers_of_a_long_queue_share_it_and_list_seldom() {
+        const TAKERS: u32 = 16;
+        const ITEMS: u32 = 2_000;
+        let mut items: BTreeMap<u32, String> =
+            (0..ITEMS).map(|number| (number, format!("queue-{number:010}"))).collect();
+        let mut takers: List<_> = (1..=TAKERS)
+            .map(|taker| ItemWindow::<32>::new(taker.wrapping_mul(0x9e37_79b9)))
+            .collect();
+        let (mut lists, mut misses) = (0, 0);
+        while !items.is_empty() {
+            for window in &mut takers {
+                match window.pop() {
+                    None => {
+                        let names = items.values().map(String::as_str);
+                        window.fill(QueueFormat::guide(), names, None);
+                        lists += 1;
+                    }
+                    Some(key) if items.remove(&key.number().get()).is_some() => window.hit(),
+                    Some(_) => {
+                        window.miss();
+                        misses += 1;
+                    }
+                }
+            }
+        }
+        let all_that_each_remembers = TAKERS * ITEMS / 32;
+        assert!(lists < all_that_each_remembers / 2, "{lists} lists, {misses} misses");
+        assert!(misses < ITEMS, "{misses} misses");
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use election_core::{
     Applied, Change, Children, Command, Event, Failure, Nominee, NomineeId, Notice, Op, Output,
-    Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Version, Watch,
+    Policy, Recipe, Reply, Role, SessionId, Stat, Ticket, Token, Watch,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

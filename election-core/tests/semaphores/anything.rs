@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use election_core::{
     Change, Children, Event, Failure, Hold, LockNotice, NomineeId, Output, Phase, Recipe as _,
-    Reply, Semaphore, SemaphoreOptions, SessionId, Stat, Ticket, Token, Version, WhenBusy,
+    Reply, Semaphore, SemaphoreOptions, SessionId, Stat, Ticket, WhenBusy,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use election_core::{
-    ElectionNode, NodeKind, NomineeId, Purpose, QueueFormat, TakerEnd, TakerOptions, WhenEmpty,
+    ElectionNode, NodeKind, NomineeId, Purpose, QueueFormat, SiblingQueue, TakerEnd, TakerFailure,
+    TakerOptions, WhenEmpty,
 };
 use election_session::AclList;
 use tokio::time::{Instant, timeout_at};
@@ -57,6 +58,10 @@ impl Queue {
 
     /// How the items are called (default: [`QueueFormat::guide`]). Items of a format with priorities
     /// are put with priority 0: [`Client::priority_queue`] puts them with others.
+    ///
+    /// A take fails with [`TakerFailure::Sibling`] where items of another queue are at the path; a put
+    /// does not look. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's `LockingQueue`: they
+    /// can be put, and not taken.
     pub fn format(mut self, format: QueueFormat) -> Self {
         (self.format, self.kept) = (format, Arc::default());
         self
@@ -250,6 +255,10 @@ impl Queue {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| TakeError::InvalidPath { path: self.path.clone(), error })?;
+        // Its claims are beside the items, and hinder no deletion; a list does not show them.
+        if self.format == QueueFormat::kazoo() && self.path.ends_with("/entries") {
+            return Err(TakeError::Failed(TakerFailure::Sibling(SiblingQueue::KazooLocking)));
+        }
         let acl = AclList::new(&self.acls.checked()?);
         let node = ElectionNode::Create(NodeKind::Persistent);
         let site = site(&self.client, &path, self.data.clone(), acl, node);

@@ -1,6 +1,9 @@
 //! Contenders of this library and of others in one election or lock: each is a process, and what
 //! they held is in one ledger, by one clock. Holders let go or are killed in turn.
 //!
+//! And participants of both in one barrier, queue or counter, which are told what to do, and killed in the
+//! middle of it: `recipes`.
+//!
 //! `INTEROP_TURNS` is how many turns each pair goes on for; see README.md for the long form.
 #![forbid(unsafe_code)]
 
@@ -9,6 +12,7 @@ mod contender;
 mod environment;
 mod pairs;
 mod programs;
+mod recipes;
 mod relay;
 mod turns;
 
@@ -21,7 +25,7 @@ use zk_tests::server::ServerKind;
 
 use crate::contender::State;
 use crate::pairs::{Pair, Readers};
-use crate::programs::Program;
+use crate::programs::{Library, Program};
 use crate::relay::{Relay, SESSION_TIMEOUT, SessionDisturbed};
 
 on_both_servers! {
@@ -31,7 +35,17 @@ on_both_servers! {
     writers_become_readers,
     zookeepers_own,
     kazoo,
-    go;
+    go,
+    curators_barriers,
+    kazoos_barriers,
+    curators_double_barriers,
+    kazoos_double_barriers,
+    curators_and_zookeepers_queues,
+    kazoos_queues,
+    curators_queues_that_do_not_mix,
+    kazoos_queues_that_do_not_mix,
+    curators_counters,
+    kazoos_counters;
 }
 
 fn curator(server: ServerKind) -> TestResult {
@@ -48,6 +62,46 @@ fn kazoo(server: ServerKind) -> TestResult {
 
 fn go(server: ServerKind) -> TestResult {
     contend(server, pairs::GO)
+}
+
+fn curators_barriers(server: ServerKind) -> TestResult {
+    recipes::barriers(server, Library::Curator)
+}
+
+fn kazoos_barriers(server: ServerKind) -> TestResult {
+    recipes::barriers(server, Library::Kazoo)
+}
+
+fn curators_double_barriers(server: ServerKind) -> TestResult {
+    recipes::double_barriers(server, Library::Curator)
+}
+
+fn kazoos_double_barriers(server: ServerKind) -> TestResult {
+    recipes::double_barriers(server, Library::Kazoo)
+}
+
+fn curators_and_zookeepers_queues(server: ServerKind) -> TestResult {
+    recipes::queues(server, Library::Curator)
+}
+
+fn kazoos_queues(server: ServerKind) -> TestResult {
+    recipes::queues(server, Library::Kazoo)
+}
+
+fn curators_queues_that_do_not_mix(server: ServerKind) -> TestResult {
+    recipes::queues_that_do_not_mix(server, Library::Curator)
+}
+
+fn kazoos_queues_that_do_not_mix(server: ServerKind) -> TestResult {
+    recipes::queues_that_do_not_mix(server, Library::Kazoo)
+}
+
+fn curators_counters(server: ServerKind) -> TestResult {
+    recipes::counters(server, Library::Curator)
+}
+
+fn kazoos_counters(server: ServerKind) -> TestResult {
+    recipes::counters(server, Library::Kazoo)
 }
 
 /// Whichever library asks, and whichever holds.

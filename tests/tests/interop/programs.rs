@@ -65,6 +65,9 @@ const JARS: [&str; 4] = [
     "/usr/share/java/slf4j-simple.jar",
 ];
 
+/// ZooKeeper's own queue.
+const QUEUE_JAR: &str = "/usr/share/java/zookeeper-recipes-queue.jar";
+
 /// Where Debian has sources of Go packages.
 const GO_PATH: &str = "/usr/share/gocode";
 
@@ -89,12 +92,13 @@ impl Program {
                 command
             }
             Self::Curator(recipe, permits) => {
-                let mut command = java(&another_curator().unwrap_or_else(debians_jars))?;
+                let mut command =
+                    java(&another_curator().unwrap_or_else(debians_jars), "Contender")?;
                 command.args(common).args([recipe, permits]);
                 command
             }
             Self::ZooKeeper(recipe) => {
-                let mut command = java(&debians_jars())?;
+                let mut command = java(&debians_jars(), "Contender")?;
                 command.args(common).arg(recipe);
                 command
             }
@@ -110,6 +114,37 @@ impl Program {
                 command
             }
         })
+    }
+}
+
+/// A program that uses barriers, queues and counters, as it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Library {
+    Ours,
+    /// Curator's recipes, and the queue that ZooKeeper comes with.
+    Curator,
+    Kazoo,
+}
+
+impl Library {
+    /// The command that starts one, given the servers and the session timeout.
+    pub(super) fn command(self, common: &[&str]) -> Result<Command, ProgramError> {
+        let mut command = match self {
+            Self::Ours => Command::new(env!("CARGO_BIN_EXE_participant")),
+            Self::Curator => {
+                let mut class_path = another_curator().unwrap_or_else(debians_jars);
+                class_path.push(":");
+                class_path.push(QUEUE_JAR);
+                java(&class_path, "Participant")?
+            }
+            Self::Kazoo => {
+                let mut command = Command::new(environment::python()?);
+                command.arg(source("participant.py"));
+                command
+            }
+        };
+        command.args(common);
+        Ok(command)
     }
 }
 
@@ -131,7 +166,7 @@ fn debians_jars() -> OsString {
 }
 
 /// Starts soon, and does with little.
-fn java(class_path: &OsString) -> Result<Command, ProgramError> {
+fn java(class_path: &OsString, class: &str) -> Result<Command, ProgramError> {
     static MADE: OnceLock<Result<PathBuf, ProgramError>> = OnceLock::new();
     let classes = MADE.get_or_init(made_by_java).as_ref()?;
     let mut class_path = class_path.clone();
@@ -143,7 +178,7 @@ fn java(class_path: &OsString) -> Result<Command, ProgramError> {
         .arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
         .arg("-cp")
         .arg(class_path)
-        .arg("Contender");
+        .arg(class);
     Ok(command)
 }
 
@@ -157,14 +192,17 @@ fn java_program() -> PathBuf {
 /// By the compiler within the runtime, so that none needs to be installed.
 fn made_by_java() -> Result<PathBuf, ProgramError> {
     let folder = fresh_folder("java")?;
+    let mut class_path = debians_jars();
+    class_path.push(":");
+    class_path.push(QUEUE_JAR);
     let mut compiler = Command::new(java_program());
     compiler
         .args(["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d"])
         .arg(&folder)
         .arg("-cp")
-        .arg(debians_jars())
-        .arg(source("Contender.java"));
-    compile(compiler, "java", "Contender.java")?;
+        .arg(class_path)
+        .args([source("Contender.java"), source("Participant.java")]);
+    compile(compiler, "java", "Contender.java and Participant.java")?;
     Ok(folder)
 }
 
