@@ -63,10 +63,11 @@ impl DoubleBarrierBook {
             let Some(stat) = stat else {
                 continue;
             };
-            if self.departed.contains(name) {
-                return Err(format!("entry {name} stands, whose participant has left"));
-            }
             let entry = Entry { czxid: stat.czxid, owner: stat.ephemeral_owner };
+            let is_new = before.get(name).is_none_or(|former| former.czxid != entry.czxid);
+            if is_new && self.departed.contains(name) {
+                return Err(format!("{name} enters after its end"));
+            }
             self.entries.insert(name.to_owned(), entry);
         }
         // One step may have created some and deleted others.
@@ -137,12 +138,17 @@ impl DoubleBarrierBook {
         self.rounds.iter().rev().find(|round| round.contains_key(name))
     }
 
-    /// A participant is told its end.
+    /// A participant is told its end, in this session.
     ///
     /// # Errors
     ///
-    /// It has left before all others have, or its entry is left.
-    pub fn ended(&mut self, participant: NomineeId, end: DoubleBarrierEnd) -> Result<(), Broken> {
+    /// It has left before all others have, or its entry is left. That of a session which is over goes
+    /// with that session, perhaps a moment after the client hears of it.
+    pub fn ended(
+        &mut self,
+        (participant, session): (NomineeId, Option<SessionId>),
+        end: DoubleBarrierEnd,
+    ) -> Result<(), Broken> {
         let name = participant.to_string();
         match end {
             DoubleBarrierEnd::Left => {
@@ -151,7 +157,8 @@ impl DoubleBarrierBook {
                     self.entries.get(other).is_some_and(|entry| entry.czxid == *czxid)
                 };
                 let mut round = self.round_of(&name).into_iter().flatten();
-                if let Some((other, _)) = round.find(|(other, czxid)| stands(other, czxid)) {
+                let is_inside = |other: &String, czxid: &Zxid| *other != name && stands(other, czxid);
+                if let Some((other, _)) = round.find(|(other, czxid)| is_inside(other, czxid)) {
                     return Err(format!("{name} has left, and {other} is inside"));
                 }
             }
@@ -164,7 +171,8 @@ impl DoubleBarrierBook {
                 return Err(format!("a double barrier failed: {failure}"));
             }
         }
-        if self.entries.contains_key(&name) {
+        let is_left = |entry: &Entry| Some(entry.owner) == session;
+        if self.entries.get(&name).is_some_and(is_left) {
             return Err(format!("{name} is over, and its entry is left"));
         }
         self.departed.insert(name);

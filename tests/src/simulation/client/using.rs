@@ -67,7 +67,7 @@ pub(in crate::simulation) struct Terms {
 #[derive(Debug)]
 pub(in crate::simulation) enum Told {
     Barrier(Began, BarrierEnd),
-    DoubleBarrier(DoubleBarrierNotice),
+    DoubleBarrier(Option<SessionId>, DoubleBarrierNotice),
     Taker(WhichQueue, Option<SessionId>, TakerNotice<ItemId>),
     /// What has become of a claim.
     ClaimEnded(WhichQueue, (ItemId, Option<SessionId>), TakerEnd<ItemId>),
@@ -192,7 +192,7 @@ impl Client {
         let Running { id, what, op, began, claim, .. } = self.using.uses.get_mut(&key)?;
         let told = match (notice, *what) {
             (StandingNotice::Barrier(end), _) => Told::Barrier(*began, end),
-            (StandingNotice::DoubleBarrier(notice), _) => Told::DoubleBarrier(notice),
+            (StandingNotice::DoubleBarrier(notice), _) => Told::DoubleBarrier(session, notice),
             (StandingNotice::Counter(end), _) => {
                 Told::Counter { op: op.take()?, floor: began.counter, seen, end }
             }

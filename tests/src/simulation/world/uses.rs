@@ -180,14 +180,14 @@ impl World<'_> {
         let queue = |which: WhichQueue| which.index();
         let (law, outcome) = match told {
             Told::Barrier(began, end) => (Law::NotTooEarly, books.barrier.ended(began.at, *end)),
-            Told::DoubleBarrier(DoubleBarrierNotice::Inside) => {
+            Told::DoubleBarrier(_, DoubleBarrierNotice::Inside) => {
                 later(Verdict::GiveBack);
                 (Law::NotTooEarly, books.double_barrier.is_inside(id))
             }
-            Told::DoubleBarrier(DoubleBarrierNotice::Ended(end)) => {
-                (Law::NotTooEarly, books.double_barrier.ended(id, *end))
+            Told::DoubleBarrier(session, DoubleBarrierNotice::Ended(end)) => {
+                (Law::NotTooEarly, books.double_barrier.ended((id, *session), *end))
             }
-            Told::DoubleBarrier(_) => return Ok(()),
+            Told::DoubleBarrier(..) => return Ok(()),
             Told::Taker(which, session, notice) => {
                 if let TakerNotice::Claimed(_) = notice {
                     let is_done = id.to_bytes().iter().fold(0_u8, |sum, byte| sum ^ byte) % 4 > 0;
