@@ -1,6 +1,6 @@
 //! The double barrier: none is inside before enough have entered, none has left before all have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use election_core::{DoubleBarrierEnd, NomineeId};
 use zk_embedded::{Database, Znode};
@@ -21,8 +21,8 @@ pub struct DoubleBarrierBook {
     enough: bool,
     /// The entries that stood when each round was opened.
     rounds: Vec<BTreeMap<String, Zxid>>,
-    /// Those that have said that nothing is left of them.
-    departed: BTreeSet<String>,
+    /// Those that have said that nothing is left of them, in which session.
+    departed: BTreeMap<String, Option<SessionId>>,
     inside: u64,
     left: u64,
 }
@@ -42,7 +42,7 @@ impl DoubleBarrierBook {
             ready: None,
             enough: false,
             rounds: Vec::new(),
-            departed: BTreeSet::new(),
+            departed: BTreeMap::new(),
             inside: 0,
             left: 0,
         }
@@ -65,7 +65,7 @@ impl DoubleBarrierBook {
             };
             let entry = Entry { czxid: stat.czxid, owner: stat.ephemeral_owner };
             let is_new = before.get(name).is_none_or(|former| former.czxid != entry.czxid);
-            if is_new && self.departed.contains(name) {
+            if is_new && self.departed.get(name) == Some(&Some(entry.owner)) {
                 return Err(format!("{name} enters after its end"));
             }
             self.entries.insert(name.to_owned(), entry);
@@ -175,7 +175,7 @@ impl DoubleBarrierBook {
         if self.entries.get(&name).is_some_and(is_left) {
             return Err(format!("{name} is over, and its entry is left"));
         }
-        self.departed.insert(name);
+        self.departed.insert(name, session);
         Ok(())
     }
 }

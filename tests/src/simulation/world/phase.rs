@@ -206,7 +206,9 @@ impl World<'_> {
             process.client.is_none() || process.connected_at.is_some_and(is_connected)
         });
         match self.forgotten() {
+            // What was to wake it may not have been asked for.
             Some(_) if !is_steady => {
+                self.wake_all()?;
                 self.phase = Phase::Waking { over: now, until: now + self.waking_time() };
             }
             Some(why) if now >= until => return Err((Law::WokenInTime, why)),
