@@ -101,6 +101,13 @@ impl CounterBook {
         }
     }
 
+    /// The outcome of an operation is known after all.
+    pub fn in_doubt_no_more(&mut self, op: CounterOp) {
+        if let Some(at) = self.unknown.iter().position(|unknown| *unknown == amount(op)) {
+            self.unknown.swap_remove(at);
+        }
+    }
+
     pub(super) fn check_at_rest(&self) -> Result<(), Broken> {
         let made: i64 = self.made.iter().map(|(before, after)| after - before).sum();
         let mut sums = BTreeSet::from([made]);

@@ -134,16 +134,12 @@ impl QueueBook {
         (self.taken, self.finished, self.unknown)
     }
 
-    /// The znodes of the claims of a session, the own child of each item included.
+    /// The znodes by which a session claims items of this queue.
     pub fn claims_of(&self, session: SessionId, database: &Database) -> Vec<String> {
-        let mut paths = Vec::new();
-        for (item, _) in self.claims.iter().filter(|(_, owner)| **owner == session) {
-            let item_path = format!("{}/{item}", self.node);
-            let pins = database.znode(&item_path).into_iter().flat_map(Znode::children);
-            paths.extend(pins.map(|pin| format!("{item_path}/{pin}")));
-            paths.push(format!("{}/claimed-{item}", self.node));
-        }
-        paths
+        let is_of_it = |path: &&str| {
+            path.strip_prefix(self.node).is_some_and(|rest| rest.starts_with('/'))
+        };
+        database.ephemerals_of(session).filter(is_of_it).map(str::to_owned).collect()
     }
 
     /// A put is answered.
@@ -259,13 +255,11 @@ impl QueueBook {
         self.fates.entry(id).or_default().in_doubt = true;
     }
 
-    pub(super) fn check_at_rest(&self) -> Result<(), Broken> {
+    /// Items that are gone, and that no taker was told of.
+    pub(super) fn lost(&self) -> impl Iterator<Item = ItemId> {
         let is_lost =
             |fate: &Fate| fate.was_there && !fate.is_there && !fate.given && !fate.in_doubt;
-        match self.fates.iter().find(|(_, fate)| is_lost(fate)) {
-            Some((id, _)) => Err(format!("{id} of {} is lost", self.node)),
-            None => Ok(()),
-        }
+        self.fates.iter().filter(move |(_, fate)| is_lost(fate)).map(|(id, _)| *id)
     }
 }
 
