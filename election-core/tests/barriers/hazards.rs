@@ -3,9 +3,9 @@
 use core::num::NonZeroU32;
 
 use election_core::{
-    Applied, Change, Children, DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice, DoubleBarrierOptions,
-    DoubleBarrierState, Event, Failure, NomineeId, Op, Recipe, Reply, SessionId, Stat, Ticket,
-    WhenUnderWay, Znode,
+    Applied, Change, Children, DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice,
+    DoubleBarrierOptions, DoubleBarrierState, Event, Failure, NomineeId, Op, Recipe, Reply,
+    SessionId, Stat, Ticket, WhenUnderWay, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);

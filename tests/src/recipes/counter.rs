@@ -78,7 +78,12 @@ impl CounterBook {
         Ok(now)
     }
 
-    fn changed(&mut self, op: CounterOp, floor: i64, (before, after): (i64, i64)) -> Result<(), Broken> {
+    fn changed(
+        &mut self,
+        op: CounterOp,
+        floor: i64,
+        (before, after): (i64, i64),
+    ) -> Result<(), Broken> {
         if after - before != amount(op) {
             return Err(format!("{op:?} has made {after} of {before}"));
         }
@@ -119,7 +124,9 @@ impl CounterBook {
             return Ok(());
         }
         let Self { value, unknown, .. } = self;
-        Err(format!("the counter is at {value}; {made} was added, and of these each or not: {unknown:?}"))
+        Err(format!(
+            "the counter is at {value}; {made} was added, and of these each or not: {unknown:?}"
+        ))
     }
 }
 

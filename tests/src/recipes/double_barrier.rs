@@ -157,7 +157,8 @@ impl DoubleBarrierBook {
                     self.entries.get(other).is_some_and(|entry| entry.czxid == *czxid)
                 };
                 let mut round = self.round_of(&name).into_iter().flatten();
-                let is_inside = |other: &String, czxid: &Zxid| *other != name && stands(other, czxid);
+                let is_inside =
+                    |other: &String, czxid: &Zxid| *other != name && stands(other, czxid);
                 if let Some((other, _)) = round.find(|(other, czxid)| is_inside(other, czxid)) {
                     return Err(format!("{name} has left, and {other} is inside"));
                 }

@@ -136,9 +136,8 @@ impl QueueBook {
 
     /// The znodes by which a session claims items of this queue.
     pub fn claims_of(&self, session: SessionId, database: &Database) -> Vec<String> {
-        let is_of_it = |path: &&str| {
-            path.strip_prefix(self.node).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let is_of_it =
+            |path: &&str| path.strip_prefix(self.node).is_some_and(|rest| rest.starts_with('/'));
         database.ephemerals_of(session).filter(is_of_it).map(str::to_owned).collect()
     }
 

@@ -417,7 +417,10 @@ impl Plan {
         }
         if let Some(Uses { every, longest, participants }) = self.uses {
             let (every, longest) = (every.as_millis(), longest.as_millis());
-            writeln!(f, "a recipe each {every} ms, for {longest} ms at most; {participants} enter")?;
+            writeln!(
+                f,
+                "a recipe each {every} ms, for {longest} ms at most; {participants} enter"
+            )?;
         }
         if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;

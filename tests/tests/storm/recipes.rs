@@ -2,12 +2,10 @@
 
 use core::time::Duration;
 
-use election_core::{
-    BarrierEnd, BarrierState, CounterEnd, CounterOp, DoubleBarrierEnd, TakerEnd,
-};
+use election_core::{BarrierEnd, BarrierState, CounterEnd, CounterOp, DoubleBarrierEnd, TakerEnd};
 use election_tokio::{
-    BarrierError, ClaimLost, Client, CompareAndSet, CounterError, EnterError, LeaveError, NomineeId,
-    PriorityQueue, PutError, Queue, QueueItem, TakeError,
+    BarrierError, ClaimLost, Client, CompareAndSet, CounterError, EnterError, LeaveError,
+    NomineeId, PriorityQueue, PutError, Queue, QueueItem, TakeError,
 };
 use tokio::time::{Instant, sleep, timeout};
 use zk_tests::recipes::{BARRIER, COUNTER, DOUBLE_BARRIER, ItemId, Put, QUEUES};
@@ -69,7 +67,9 @@ impl Life {
         let (began, _) = self.laws.committed();
         let patience = Self::patience(rng);
         let used = match rng.u8(..8) {
-            0 | 1 => timeout(patience, barrier.set()).await.map(|set| set.map(|()| BarrierEnd::Set)),
+            0 | 1 => {
+                timeout(patience, barrier.set()).await.map(|set| set.map(|()| BarrierEnd::Set))
+            }
             2 | 3 => {
                 let lifted = timeout(patience, barrier.lift()).await;
                 lifted.map(|lifted| lifted.map(|()| BarrierEnd::Lifted))
@@ -160,12 +160,7 @@ impl Life {
     }
 
     /// Claims an item, and is done with it, or gives it back, or drops it.
-    async fn claim(
-        &self,
-        queues: &Queues,
-        patience: Duration,
-        rng: &mut fastrand::Rng,
-    ) -> Outcome {
+    async fn claim(&self, queues: &Queues, patience: Duration, rng: &mut fastrand::Rng) -> Outcome {
         let claimed = match timeout(patience, queues.plain.claim()).await {
             Err(_) => return Outcome::Nothing,
             Ok(Err(error)) => return self.taken(0, Err(error)),
@@ -219,10 +214,15 @@ impl Life {
                 let op = CounterOp::CompareAndSet { expected, new };
                 self.laws.may_count(op);
                 let set = timeout(patience, counter.compare_and_set(expected, new)).await;
-                (op, set.map(|set| set.map(|set| match set {
-                    CompareAndSet::Differs(actual) => CounterEnd::Differs { actual },
-                    _ => CounterEnd::Changed { before: expected, after: new },
-                })))
+                (
+                    op,
+                    set.map(|set| {
+                        set.map(|set| match set {
+                            CompareAndSet::Differs(actual) => CounterEnd::Differs { actual },
+                            _ => CounterEnd::Changed { before: expected, after: new },
+                        })
+                    }),
+                )
             }
             _ => {
                 let op = CounterOp::Add(amount);

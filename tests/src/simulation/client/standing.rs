@@ -2,9 +2,9 @@
 //! players of one that none of the published crates knows.
 
 use election_core::{
-    Barrier, BarrierEnd, CounterChange, CounterEnd, DoubleBarrier, DoubleBarrierNotice, Event, Hold,
-    Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState, Taker, TakerNotice,
-    Ticket, Znode,
+    Barrier, BarrierEnd, CounterChange, CounterEnd, DoubleBarrier, DoubleBarrierNotice, Event,
+    Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState, Taker,
+    TakerNotice, Ticket, Znode,
 };
 
 use super::queued::{Queued, role_at_semaphore, role_of};
@@ -109,9 +109,7 @@ impl Recipe for Standing {
             Self::Semaphore(semaphore) => told(semaphore.withdraw(), StandingNotice::Lock),
             Self::Player(player) => told(player.withdraw(), StandingNotice::Player),
             Self::Barrier(barrier) => told(barrier.withdraw(), StandingNotice::Barrier),
-            Self::DoubleBarrier(entrant) => {
-                told(entrant.withdraw(), StandingNotice::DoubleBarrier)
-            }
+            Self::DoubleBarrier(entrant) => told(entrant.withdraw(), StandingNotice::DoubleBarrier),
             Self::Taker(claimant) => told(claimant.withdraw(), StandingNotice::Taker),
             Self::Counter(change) => told(change.withdraw(), StandingNotice::Counter),
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use election_core::{
     Barrier, BarrierEnd, BarrierTask, CounterChange, CounterEnd, CounterFormat, CounterOp,
-    DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions, ItemWindow, NomineeId,
-    Taker, TakerEnd, TakerNotice, TakerOptions,
+    DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions, ItemWindow, NomineeId, Taker,
+    TakerEnd, TakerNotice, TakerOptions,
 };
 use election_session::{Chroot, RecipeEnd, RecipeKey, Site};
 use zk_jute::records::{Acl, CreateMode, CreateRequest};
@@ -72,7 +72,12 @@ pub(in crate::simulation) enum Told {
     /// What has become of a claim.
     ClaimEnded(WhichQueue, (ItemId, Option<SessionId>), TakerEnd<ItemId>),
     Put(WhichQueue, ItemId, Put),
-    Counter { op: CounterOp, floor: i64, seen: i64, end: CounterEnd },
+    Counter {
+        op: CounterOp,
+        floor: i64,
+        seen: i64,
+        end: CounterEnd,
+    },
     /// The client is gone, and so is its item, or not.
     ItemInDoubt(WhichQueue, ItemId),
     /// The client is gone, and has made its change, or not.

@@ -86,12 +86,10 @@ pub(super) enum Changes {
 pub(super) fn changes_something(changes: Changes, bytes: &[u8]) -> bool {
     frames(bytes).any(|frame| {
         let header = RequestHeader::decode_prefix(frame);
-        header.is_ok_and(|header| {
-            match header.opcode {
-                OpCode::CREATE | OpCode::CREATE2 | OpCode::DELETE => true,
-                OpCode::MULTI | OpCode::SET_DATA => changes == Changes::Anything,
-                _ => false,
-            }
+        header.is_ok_and(|header| match header.opcode {
+            OpCode::CREATE | OpCode::CREATE2 | OpCode::DELETE => true,
+            OpCode::MULTI | OpCode::SET_DATA => changes == Changes::Anything,
+            _ => false,
         })
     })
 }

@@ -3,9 +3,7 @@
 
 use core::time::Duration;
 
-use election_core::{
-    DoubleBarrierNotice, NomineeId, Purpose, TakerNotice,
-};
+use election_core::{DoubleBarrierNotice, NomineeId, Purpose, TakerNotice};
 use zk_session::Instant;
 
 use super::{Event, World};
@@ -58,8 +56,15 @@ impl UseBook {
         let (inside, left) = double_barrier.counts();
         let (counted, counts_unknown) = counter.counts();
         let (passed, woken) = (barrier.passed(), self.woken);
-        let mut stats =
-            UseStats { passed, inside, left, counted, counts_unknown, woken, ..UseStats::default() };
+        let mut stats = UseStats {
+            passed,
+            inside,
+            left,
+            counted,
+            counts_unknown,
+            woken,
+            ..UseStats::default()
+        };
         for (taken, done, unknown) in queues.iter().map(QueueBook::counts) {
             stats.taken += taken;
             stats.done += done;
@@ -124,8 +129,7 @@ impl World<'_> {
         };
         let own: Vec<NomineeId> = running.uses().map(|(id, _)| id).collect();
         let mut paths = book.books.double_barrier.entries_of(session, &own);
-        let claims =
-            |(_, what): (NomineeId, Use)| matches!(what, Use::Take(_, Purpose::Claim, _));
+        let claims = |(_, what): (NomineeId, Use)| matches!(what, Use::Take(_, Purpose::Claim, _));
         if !running.uses().any(claims) {
             let queues = book.books.queues.iter();
             paths.extend(queues.flat_map(|queue| queue.claims_of(session, newest.database())));

@@ -116,8 +116,8 @@ impl Laws {
         let (inside, _) = books.double_barrier.counts();
         let (passed, (counted, _)) = (books.barrier.passed(), books.counter.counts());
         let counts = books.queues.iter().map(zk_tests::recipes::QueueBook::counts);
-        let (taken, finished) =
-            counts.fold((0, 0), |(taken, finished), (more, done, _)| (taken + more, finished + done));
+        let (taken, finished) = counts
+            .fold((0, 0), |(taken, finished), (more, done, _)| (taken + more, finished + done));
         book.tally.passed += passed;
         book.tally.inside += inside;
         book.tally.taken += taken;
