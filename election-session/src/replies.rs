@@ -110,7 +110,7 @@ fn feed_reply<R: Recipe, X>(
         RequestKind::Multi => match decode::<MultiResponse<'_>>(body) {
             Ok(response) => {
                 if let Some((part, code)) = response.error() {
-                    Err(Failure::Aborted { part, code: code.get() })
+                    Err(aborted(part, code))
                 } else {
                     results = response.into_iter().filter_map(applied);
                     Ok(Reply::Committed(&mut results))
@@ -120,6 +120,14 @@ fn feed_reply<R: Recipe, X>(
         },
     };
     then(recipe.handle_event(replied(ticket, reply)))
+}
+
+/// A session that ends while its transaction is prepared makes the part fail at which that is noticed.
+const fn aborted(part: usize, code: ErrorCode) -> Failure {
+    match Failure::from_code(code.get()) {
+        Failure::ConnectionLoss => Failure::ConnectionLoss,
+        _ => Failure::Aborted { part, code: code.get() },
+    }
 }
 
 /// What `create2` answers, or `create`, which says no more than the path.
@@ -196,5 +204,62 @@ pub(crate) fn core_failure(failure: zk_session::Failure) -> Failure {
         zk_session::Failure::ConnectionLoss | zk_session::Failure::NotSent => {
             Failure::ConnectionLoss
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+    use election_core::{Incarnation, Phase};
+    use zk_jute::Encode as _;
+
+    use super::*;
+
+    /// Keeps the failure that it is told of.
+    #[derive(Default)]
+    struct Ear(Option<Failure>);
+
+    impl Recipe for Ear {
+        type Notice = ();
+
+        fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, ()> {
+            if let Event::Reply { result: Err(failure), .. } = event {
+                self.0 = Some(failure);
+            }
+            Output { command: None, notice: None }
+        }
+
+        fn withdraw(&mut self) -> Output<'_, ()> {
+            Output { command: None, notice: None }
+        }
+
+        fn phase(&self) -> Phase {
+            Phase::Standing
+        }
+
+        fn awaits_change(&self, _: Ticket) -> bool {
+            false
+        }
+    }
+
+    fn heard_of(code: ErrorCode) -> Option<Failure> {
+        let results = [MultiResult::Error(ErrorCode::OK), MultiResult::Error(code)];
+        let mut body = BytesMut::new();
+        MultiResponse::new(&results).encode(&mut body);
+        let ticket = Ticket::request(Incarnation::FIRST, 0);
+        let outcome = Ok(body.freeze());
+        let mut ear = Ear::default();
+        feed(&mut ear, &Stimulus::Replied { ticket, kind: RequestKind::Multi, outcome }, |_| ());
+        ear.0
+    }
+
+    /// A server says so inside the answer where a session ends while it prepares a transaction.
+    #[test]
+    fn a_transaction_in_a_session_that_ends_counts_as_a_lost_connection() {
+        for code in [ErrorCode::SESSION_EXPIRED, ErrorCode::SESSION_MOVED] {
+            assert_eq!(heard_of(code), Some(Failure::ConnectionLoss));
+        }
+        let code = ErrorCode::NO_NODE;
+        assert_eq!(heard_of(code), Some(Failure::Aborted { part: 1, code: code.get() }));
     }
 }

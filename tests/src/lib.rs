@@ -15,6 +15,7 @@
 //! - [`endurance`] sets clients to work on an ensemble, strikes it with faults, and checks that each
 //!   acknowledged write and each watch was kept.
 //! - [`simulation`] runs the real state machines against an ensemble in virtual time.
+//! - [`recipes`] holds what users of barriers, queues and counters are told against what is committed.
 //! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out whom a server knows.
 //! - [`wait`] waits for a condition, within a bound, instead of sleeping.
 //! - [`failure`] lets a test use `?` on any error and still print it in full.
@@ -37,6 +38,7 @@ pub mod opcode;
 mod ports;
 pub mod proxy;
 pub mod raw;
+pub mod recipes;
 pub mod sasl;
 pub mod server;
 pub mod simulation;

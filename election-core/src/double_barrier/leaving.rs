@@ -61,13 +61,14 @@ impl Leaving {
         self.generation = None;
     }
 
+    /// The session before may live on at the servers, and the entry with it: that would count in the next
+    /// round.
     pub(super) fn session_lost(&mut self) -> Next {
-        self.entry = Entry::Gone;
+        self.entry = Entry::Goes;
         self.look_again();
         match (self.patience, self.round) {
-            (Patience::Waits, Some(_)) => Next::Stay(None),
             (Patience::Waits, None) => lost(Cause::SessionExpired),
-            (Patience::Goes, _) => self.over(),
+            (Patience::Waits, Some(_)) | (Patience::Goes, _) => Next::Stay(None),
         }
     }
 

@@ -3,9 +3,9 @@
 use core::num::NonZeroU32;
 
 use election_core::{
-    Applied, Change, Children, DoubleBarrier, DoubleBarrierNotice, DoubleBarrierOptions,
-    DoubleBarrierState, Event, Failure, NomineeId, Op, Recipe, Reply, SessionId, Stat, Ticket,
-    WhenUnderWay, Znode,
+    Applied, Change, Children, DoubleBarrier, DoubleBarrierEnd, DoubleBarrierNotice,
+    DoubleBarrierOptions, DoubleBarrierState, Event, Failure, NomineeId, Op, Recipe, Reply,
+    SessionId, Stat, Ticket, WhenUnderWay, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);
@@ -43,6 +43,12 @@ impl Script {
         self.notice = output.notice;
         self.asked = output.command.map(|command| (command.ticket, describe(&command.op)));
         self.tickets.extend(self.asked.iter().map(|asked| asked.0));
+    }
+
+    fn withdraw(&mut self) {
+        let output = self.participant.withdraw();
+        self.notice = output.notice;
+        self.asked = output.command.map(|command| (command.ticket, describe(&command.op)));
     }
 
     fn ticket_of(&self, asked: &str) -> Ticket {
@@ -166,4 +172,24 @@ fn an_entry_in_doubt_is_found_after_a_quorum_commit() {
     script.answers("exists entry", Ok(Reply::Exists(stat(Some(SESSION), 50))));
     script.answers("exists ready", Ok(Reply::Exists(stat(None, 51))));
     assert_eq!(script.notice, Some(DoubleBarrierNotice::Inside), "opened meanwhile");
+}
+
+/// It is inside and leaves in another session, and the one before lives on, with the entry: that counts for
+/// the others, and for the next round, until it is deleted.
+#[test]
+fn an_entry_of_an_earlier_session_goes_before_a_round_is_ended() {
+    let mut script = Script::gathering();
+    script.lists(&[script.participant.entry().to_owned().as_str(), OTHER]);
+    script.feed(Event::Changed { ticket: script.tickets[1], change: Change::Created });
+    assert_eq!(script.notice, Some(DoubleBarrierNotice::Inside));
+    script.withdraw();
+    script.answers("exists ready", Ok(Reply::Exists(stat(None, 51))));
+    script.feed(Event::Disconnected);
+    script.feed(Event::Connected { session: SessionId::new(2) });
+    script.answers("delete entry", Ok(Reply::Deleted));
+    script.answers("exists ready", Ok(Reply::Exists(stat(None, 51))));
+    script.lists(&["ready"]);
+    script.answers("exists node", Ok(Reply::Exists(stat(None, 3))));
+    script.commits("multi");
+    assert_eq!(script.notice, Some(DoubleBarrierNotice::Ended(DoubleBarrierEnd::Left)));
 }

@@ -216,6 +216,20 @@ fn summarise(tally: &Tally, wall: Duration) {
         locks.lost,
         locks.gave_up,
     );
+    let uses = stats.uses;
+    println!(
+        "recipes: {} barriers waited for, {} inside a double barrier and {} left with the others, {} items \
+         taken and {} done, {} unknown; {} counted, {} unknown; {} woken in the calm",
+        uses.passed,
+        uses.inside,
+        uses.left,
+        uses.taken,
+        uses.done,
+        uses.items_unknown,
+        uses.counted,
+        uses.counts_unknown,
+        uses.woken,
+    );
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

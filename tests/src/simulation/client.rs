@@ -10,6 +10,7 @@ mod queued;
 mod rounds;
 mod standing;
 mod users;
+mod using;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -34,6 +35,8 @@ use self::queued::Queued;
 use self::standing::Standing;
 pub(super) use self::users::{Chore, Nomination};
 use self::users::{GuardedWrite, Stand, Terms};
+use self::using::Using;
+pub(super) use self::using::{Began, Terms as UseTerms, Told, waits};
 use super::checker::{Entry, queue_of};
 use super::queue::Queue;
 use super::round::Round;
@@ -65,6 +68,7 @@ pub(super) struct Client {
     seen: BTreeMap<RecipeKey, Seen>,
     /// The rounds that its user plays.
     rounds: BTreeMap<RecipeKey, Round>,
+    using: Using,
     /// Whether its user has closed it.
     usage: Usage,
     /// Writes under guard that wait for room.
@@ -98,6 +102,7 @@ impl Client {
             host: RecipeHost::new(host_settings, now).expect("there are no identities to refuse"),
             seen: BTreeMap::new(),
             rounds: BTreeMap::new(),
+            using: Using::default(),
             usage: Usage::Open,
             writes: Vec::new(),
             calls: Calls::new(settings.seed),

@@ -77,6 +77,8 @@ pub enum What {
     WriteContender(u8, u8),
     /// An operator removes a lock's node, by its number, with everything in it.
     RemoveLock(u8),
+    /// An operator deletes the entry of a participant in the double barrier, by how many are before it.
+    DeleteEntry(u8),
     /// The ways between a member and others are impaired.
     ImpairMember(Whom, Others, Heading, Impairment),
     /// A member's connections with others are lost.
@@ -189,6 +191,7 @@ impl What {
             | Self::BreakLock(..)
             | Self::WriteContender(..)
             | Self::RemoveLock(_)
+            | Self::DeleteEntry(_)
             | Self::RaiseBounds(_)
             | Self::LosePeers(..) => false,
         }
@@ -228,6 +231,7 @@ impl What {
             Self::BreakLock(..) => "lock broken",
             Self::WriteContender(..) => "contender written",
             Self::RemoveLock(_) => "lock's node removed",
+            Self::DeleteEntry(_) => "entry deleted",
             Self::ImpairMember(_, _, Heading::Both, Impairment::Held) => "member cut off",
             Self::ImpairMember(_, _, _, Impairment::Held) => "member cut off one way",
             Self::ImpairMember(_, _, _, Impairment::Slow) => "member slow",
@@ -315,6 +319,9 @@ impl What {
                 write!(f, "the operator writes to contender {number} of {lock}")
             }
             Self::RemoveLock(lock) => write!(f, "the operator removes {}", Queue::lock(*lock)),
+            Self::DeleteEntry(number) => {
+                write!(f, "the operator deletes entry {} of the double barrier", number + 1)
+            }
             Self::ImpairMember(whom, others, heading, Impairment::Held) => {
                 write!(f, "nothing passes {heading} {whom}, as to {others}")
             }

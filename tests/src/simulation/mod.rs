@@ -31,13 +31,14 @@ mod server;
 mod server_list;
 mod shrink;
 mod story;
+mod uses;
 mod world;
 
 pub use clock::Time;
 pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
 pub use links::Impairment;
-pub use outcome::{Law, LockStats, Outcome, Stats, Violation};
+pub use outcome::{Law, LockStats, Outcome, Stats, UseStats, Violation};
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};
 pub use queue::Queue;

@@ -69,6 +69,16 @@ pub enum Law {
     NothingByReadOnly,
     /// A round of a recipe that none of the published crates knows has one winner.
     OneWinner,
+    /// None passes a barrier before it is lifted; a double barrier before enough have entered, or have
+    /// left.
+    NotTooEarly,
+    /// No item of a queue is lost, or given to two takers, but for those of which a taker is told that
+    /// it is not known.
+    ItemsOnce,
+    /// A counter is changed once by each change, but for those of which it is not known.
+    CountedOnce,
+    /// Once all is well, those that wait at a barrier or for an item go on as soon as they can.
+    WokenInTime,
     /// Once all is well, one nominee leads and the others follow, within a bound.
     LeaderInTime,
     /// While nothing happens, each client sends pings or heartbeats and nothing else, at their
@@ -112,6 +122,10 @@ impl fmt::Display for Law {
             Self::DialsAtAPace => "a reconnect storm",
             Self::ListedServers => "a server that is not in the list",
             Self::NothingByReadOnly => "a recipe that stands by a read-only server",
+            Self::NotTooEarly => "a barrier that is passed too early",
+            Self::ItemsOnce => "an item that is lost, or given twice",
+            Self::CountedOnce => "a change of a counter that is lost, or made twice",
+            Self::WokenInTime => "one that waits and is forgotten",
             Self::LeaderInTime => "no settled election in time",
             Self::Silence => "traffic while nothing happens",
             Self::TwoWatches => "too many watches",
@@ -150,6 +164,8 @@ pub struct Stats {
     pub elections: u64,
     /// What became of contenders for locks.
     pub locks: LockStats,
+    /// What became of uses of barriers, queues and the counter.
+    pub uses: UseStats,
     /// Writes under guard that were applied.
     pub guarded_writes: u64,
     /// Sessions that expired, as their clients heard.
@@ -195,6 +211,43 @@ pub struct LockStats {
     pub lost: u64,
 }
 
+/// What became of uses of barriers, queues and the counter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UseStats {
+    /// Waits that ended at a barrier that was set when they began.
+    pub passed: u64,
+    /// Participants that were inside a double barrier.
+    pub inside: u64,
+    /// Those that have left it with all others.
+    pub left: u64,
+    /// Items that were taken.
+    pub taken: u64,
+    /// Items that were done by a claim.
+    pub done: u64,
+    /// Items of which that is not known.
+    pub items_unknown: u64,
+    /// Changes of the counter.
+    pub counted: u64,
+    /// Those of which it is not known.
+    pub counts_unknown: u64,
+    /// Waits at a barrier or for an item that ended once all was well, as soon as they could.
+    pub woken: u64,
+}
+
+impl AddAssign for UseStats {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.inside += other.inside;
+        self.left += other.left;
+        self.taken += other.taken;
+        self.done += other.done;
+        self.items_unknown += other.items_unknown;
+        self.counted += other.counted;
+        self.counts_unknown += other.counts_unknown;
+        self.woken += other.woken;
+    }
+}
+
 impl AddAssign for LockStats {
     fn add_assign(&mut self, other: Self) {
         self.alone += other.alone;
@@ -213,6 +266,7 @@ impl AddAssign<&Self> for Stats {
         self.events += other.events;
         self.elections += other.elections;
         self.locks += other.locks;
+        self.uses += other.uses;
         self.guarded_writes += other.guarded_writes;
         self.expiries += other.expiries;
         self.calls += other.calls;

@@ -17,6 +17,7 @@ use super::queue::Queue;
 use super::reasons::Counters;
 use super::round::Rounds;
 use super::schedule;
+use super::uses::Uses;
 
 /// A run, as drawn from its seed, or cut down from one that was.
 #[derive(Clone, Debug)]
@@ -71,6 +72,8 @@ pub struct Plan {
     pub(super) rounds: Option<Rounds>,
     /// How clients contend for locks, if they do.
     pub(super) locks: Option<Locks>,
+    /// How clients use barriers, queues and the counter, if they do.
+    pub(super) uses: Option<Uses>,
     /// How often heartbeats come.
     pub(super) heartbeats: HeartbeatPace,
     /// When leases are kept ready.
@@ -159,6 +162,7 @@ impl Plan {
             read_only: ReadOnlyMode::Off,
             rounds: None,
             locks: None,
+            uses: None,
             heartbeats: HeartbeatPace::default(),
             keep_ready: KeepReady::default(),
         };
@@ -168,6 +172,7 @@ impl Plan {
         plan.draw_pace(&mut rng);
         plan.draw_callers();
         plan.draw_locks();
+        plan.draw_uses();
         plan
     }
 
@@ -205,6 +210,16 @@ impl Plan {
         if rng.bool() {
             self.locks = Some(Locks::draw(&mut rng, self));
             self.incidents.extend(schedule::draw_of_locks(&mut rng, self));
+            self.incidents.sort_by_key(|incident| incident.at);
+        }
+    }
+
+    /// Barriers, queues and a counter, in a quarter of the runs, of numbers of their own, too.
+    fn draw_uses(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ 0x0005_e5ed_0000);
+        if rng.u8(0..4) == 0 {
+            self.uses = Some(Uses::draw(&mut rng, self));
+            self.incidents.extend(schedule::draw_of_uses(&mut rng, self));
             self.incidents.sort_by_key(|incident| incident.at);
         }
     }
@@ -399,6 +414,13 @@ impl Plan {
         if let Some(Locks { every, longest, in_the_end }) = self.locks {
             let (every, longest) = (every.as_millis(), longest.as_millis());
             writeln!(f, "locks each {every} ms, held for {longest} ms at most; {in_the_end:?}")?;
+        }
+        if let Some(Uses { every, longest, participants }) = self.uses {
+            let (every, longest) = (every.as_millis(), longest.as_millis());
+            writeln!(
+                f,
+                "a recipe each {every} ms, for {longest} ms at most; {participants} enter"
+            )?;
         }
         if self.read_only == ReadOnlyMode::On {
             writeln!(f, "members without a leader serve reads")?;

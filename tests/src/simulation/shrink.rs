@@ -20,6 +20,7 @@ pub fn shrink(plan: &Plan, violation: &Violation) -> Plan {
             | search.simplify(|plan| plan.work_every = None)
             | search.simplify(|plan| plan.calls = None)
             | search.simplify(|plan| plan.locks = None)
+            | search.simplify(|plan| plan.uses = None)
             | search.simplify(|plan| plan.drift = 0)
             | search.simplify(|plan| plan.nominees.truncate(plan.nominees.len().saturating_sub(1)))
             | search.end_earlier(violation.at)
@@ -117,6 +118,7 @@ fn measure(plan: &Plan) -> impl PartialOrd + use<> {
     let extras = usize::from(plan.work_every.is_some())
         + usize::from(plan.calls.is_some())
         + usize::from(plan.locks.is_some())
+        + usize::from(plan.uses.is_some())
         + usize::from(plan.drift > 0);
     let lasting: Duration = plan.incidents.iter().map(|incident| incident.lasts).sum();
     (extras + plan.nominees.len() + plan.incidents.len(), plan.calm_at, lasting)

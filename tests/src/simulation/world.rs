@@ -14,6 +14,7 @@ mod target;
 mod traffic;
 mod trouble;
 mod users;
+mod uses;
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -29,6 +30,7 @@ use self::faults::Undo;
 use self::phase::Phase;
 use self::process::Process;
 use self::trouble::Troubles;
+use self::uses::UseBook;
 use super::agenda::Agenda;
 use super::checker::{Broken, Candidates, Conduct, Holders, Valid, name, queue_of};
 use super::client::{Observed, Settings};
@@ -44,6 +46,7 @@ use super::reasons::{Counters, Reasons};
 use super::round::{Round, Winners};
 use super::server::{Condition, Host, Server, member_id};
 use super::story::{Recording, Story};
+use super::uses::Verdict;
 
 /// What is on the agenda.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +74,10 @@ enum Event {
     Contend(usize),
     /// A contender is told to let go, or to give up.
     LetGo(usize, NomineeId),
+    /// A client uses a barrier, a queue, or the counter.
+    Use(usize),
+    /// It has what it wanted, or wants it no longer.
+    EndUse(usize, NomineeId, Verdict),
     /// Clients play a round.
     Play(Round),
     /// A nominee leaves, in the end.
@@ -121,6 +128,8 @@ pub(super) struct World<'p> {
     applied: Zxid,
     story: Story,
     winners: Winners,
+    /// In runs in which clients use barriers, queues and the counter.
+    uses: Option<UseBook>,
     stats: Stats,
     observed: Vec<Observed>,
     buffer: BytesMut,
@@ -130,7 +139,8 @@ pub(super) struct World<'p> {
 pub(super) fn run(plan: &Plan, recording: Recording) -> Outcome {
     let mut world = World::new(plan, recording);
     let violation = world.run();
-    let World { mut stats, story, now, holders, candidates, winners, .. } = world;
+    let World { mut stats, story, now, holders, candidates, winners, uses, .. } = world;
+    stats.uses = uses.map(|book| book.stats()).unwrap_or_default();
     stats.rounds = u64::try_from(winners.count()).unwrap_or(u64::MAX);
     stats.runs = 1;
     for (queue, holders) in Queue::ALL.into_iter().zip(&holders) {
@@ -190,6 +200,7 @@ impl<'p> World<'p> {
             applied: Zxid::ZERO,
             story: Story::new(recording),
             winners: Winners::default(),
+            uses: UseBook::of(plan),
             stats: Stats::default(),
             observed: Vec::new(),
             buffer: BytesMut::new(),
@@ -216,6 +227,11 @@ impl<'p> World<'p> {
         if let Some(locks) = plan.locks {
             for (client, standing) in plan.nominees.iter().enumerate() {
                 self.agenda.add(standing.from + locks.every, Event::Contend(client));
+            }
+        }
+        if let Some(uses) = plan.uses {
+            for (client, standing) in plan.nominees.iter().enumerate() {
+                self.agenda.add(standing.from + uses.every, Event::Use(client));
             }
         }
         for (index, incident) in plan.incidents.iter().enumerate() {
@@ -265,6 +281,8 @@ impl<'p> World<'p> {
             Event::Probed(client, server, node) => self.probed(client, server, node)?,
             Event::Contend(client) => self.contend(client)?,
             Event::LetGo(client, contender) => self.let_go(client, contender)?,
+            Event::Use(client) => self.use_recipe(client)?,
+            Event::EndUse(client, id, verdict) => self.end_use(client, id, verdict)?,
             Event::Play(round) => self.play(round)?,
             Event::Leave(client) => self.leave(client)?,
             Event::Look => self.look()?,

@@ -2,6 +2,7 @@
 
 use core::ops::AddAssign;
 mod locks;
+mod recipes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use election_tokio::{Leadership, NomineeId, Token};
 
 use self::locks::LockBook;
+pub(crate) use self::recipes::PARTICIPANTS;
+use self::recipes::RecipeBook;
 use crate::story::Story;
 
 /// What the paths of all elections begin with.
@@ -45,6 +48,7 @@ struct Book {
     /// lives: a new client may come to a server that lags behind what the one before saw.
     views: BTreeMap<(usize, &'static str), (u64, i64)>,
     locks: LockBook,
+    recipes: RecipeBook,
     tally: Tally,
     broken: Option<String>,
 }
@@ -74,6 +78,13 @@ pub(crate) struct Tally {
     pub(crate) held_together: u64,
     /// Those that were waited for, and not given in time.
     pub(crate) waits_given_up: u64,
+    /// Uses of barriers, queues and the counter.
+    pub(crate) used: u64,
+    pub(crate) passed: u64,
+    pub(crate) inside: u64,
+    pub(crate) taken: u64,
+    pub(crate) finished: u64,
+    pub(crate) counted: u64,
     /// Of runs on an ensemble: times that another member led it.
     pub(crate) successions: u64,
     pub(crate) ensembles: u64,
@@ -91,6 +102,12 @@ impl AddAssign for Tally {
         self.held += other.held;
         self.held_together += other.held_together;
         self.waits_given_up += other.waits_given_up;
+        self.used += other.used;
+        self.passed += other.passed;
+        self.inside += other.inside;
+        self.taken += other.taken;
+        self.finished += other.finished;
+        self.counted += other.counted;
         self.successions += other.successions;
         self.ensembles += other.ensembles;
     }
@@ -109,6 +126,11 @@ impl Tally {
             && self.held > 20 * seeds
             && self.held_together > seeds
             && self.waits_given_up > 5 * seeds
+            && self.passed > 2 * seeds
+            && self.inside > 5 * seeds
+            && self.taken > 5 * seeds
+            && self.finished > seeds
+            && self.counted > 5 * seeds
             && self.ensembles >= seeds / 2
             && self.successions > 2 * self.ensembles
     }

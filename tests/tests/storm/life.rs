@@ -10,6 +10,7 @@ use election_tokio::{
 };
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
+use zk_tests::recipes::{DOUBLE_BARRIER, QUEUES};
 
 use crate::laws::{self, ELECTIONS, Laws, NOTICE, ledger, number_in};
 use crate::locks::LOCKS;
@@ -161,6 +162,13 @@ impl Life {
     /// The same of its locks: those that it held, and those that it waited for.
     pub(crate) async fn let_go_of_locks(&self) {
         self.delete_ephemerals(LOCKS, |_| true).await;
+    }
+
+    /// The same of the double barrier and of claims.
+    pub(crate) async fn let_go_of_recipes(&self) {
+        for path in [DOUBLE_BARRIER, QUEUES[0], QUEUES[1]] {
+            self.delete_ephemerals(path, |_| true).await;
+        }
     }
 
     async fn delete_ephemerals(&self, prefix: &str, is_unwanted: impl Fn(&str) -> bool) {

@@ -14,6 +14,7 @@ mod network;
 mod plagues;
 mod process;
 mod queue;
+mod recipes;
 mod servers;
 mod setting;
 mod storm;

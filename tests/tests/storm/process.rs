@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use crate::laws::{self, Laws};
 use crate::life::{self, Life, Post};
 use crate::network::Way;
+use crate::recipes::Queues;
 use crate::setting::Setting;
 
 /// More often than by default: the calm does not last for a minute. A candidate whose deletion was
@@ -39,6 +40,7 @@ pub(crate) struct Process {
     pub(crate) rng: fastrand::Rng,
     /// Of their own, so that locks change nothing else that is drawn.
     pub(crate) rng_of_locks: fastrand::Rng,
+    pub(crate) rng_of_recipes: fastrand::Rng,
     pub(crate) way: Way,
 }
 
@@ -109,7 +111,16 @@ impl Process {
             }
             contender.contend(rng).await;
         });
-        drop(alive);
+        let queues = Queues::of(&client);
+        let (user, handles) = (alive.clone(), queues.clone());
+        let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
+        tasks.spawn(async move {
+            if is_heir {
+                user.let_go_of_recipes().await;
+            }
+            let [first, second] = rngs;
+            tokio::join!(user.clone().use_recipes(handles, first), user.meet(second));
+        });
         let order = loop {
             match orders.recv().await {
                 Some(Order::Resign) => {
@@ -121,7 +132,7 @@ impl Process {
             }
         };
         self.laws.tell(|| format!("process {}: {order:?}", self.number));
-        let ticket = self.end_life(order, client, tasks).await?;
+        let ticket = self.end_life(order, client, (alive, queues), tasks).await?;
         self.laws.count(|tally| tally.handed_over += 1);
         let nominees = posts.iter().map(|post| *post.nominee.borrow()).collect();
         Some(Inheritance { ticket, nominees })
@@ -132,6 +143,7 @@ impl Process {
         &self,
         order: Option<Order>,
         client: Client,
+        (life, queues): (Life, Queues),
         mut tasks: JoinSet<()>,
     ) -> Option<SessionTicket> {
         match order {
@@ -139,15 +151,22 @@ impl Process {
                 // Before the nominations are dropped, which would delete the candidates.
                 let ticket = client.detach();
                 tasks.shutdown().await;
+                match ticket {
+                    Ok(_) => life.take_what_was_kept(&queues).await,
+                    // There was no session: the client goes on until it is dropped.
+                    Err(_) => self.laws.takes_are_forgotten(self.number),
+                }
                 return ticket.ok();
             }
             Some(Order::Crash) => {
                 self.way.cut_off_this_life();
-                drop(client);
+                drop((client, life, queues));
+                self.laws.takes_are_forgotten(self.number);
                 tasks.shutdown().await;
             }
             Some(Order::Drop | Order::Resign) => {
-                drop(client);
+                drop((client, life, queues));
+                self.laws.takes_are_forgotten(self.number);
                 tasks.shutdown().await;
             }
             None | Some(Order::Close) => {
@@ -155,6 +174,7 @@ impl Process {
                 let _ = self.in_time("close", client.close()).await;
                 let ended = async { while tasks.join_next().await.is_some() {} };
                 self.in_time("the tasks of a closed client", ended).await;
+                life.take_what_was_kept(&queues).await;
             }
         }
         None

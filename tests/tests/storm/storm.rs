@@ -31,6 +31,7 @@ const STEP: Duration = Duration::from_millis(3);
 pub(crate) struct Storm {
     pub(crate) rng: fastrand::Rng,
     rng_of_locks: fastrand::Rng,
+    rng_of_recipes: fastrand::Rng,
     pub(crate) servers: Servers,
     pub(crate) ways: Vec<Way>,
     pub(crate) orders: Vec<mpsc::Sender<Order>>,
@@ -66,6 +67,7 @@ impl Storm {
         let mut storm = Self {
             rng,
             rng_of_locks: fastrand::Rng::with_seed(!seed),
+            rng_of_recipes: fastrand::Rng::with_seed(seed ^ 0x4ec1_9e50),
             servers,
             ways: Vec::new(),
             orders: Vec::new(),
@@ -92,6 +94,7 @@ impl Storm {
             laws,
             rng,
             rng_of_locks: self.rng_of_locks.fork(),
+            rng_of_recipes: self.rng_of_recipes.fork(),
             way: way.clone(),
         };
         self.processes.spawn(process.run(orders));
@@ -139,9 +142,14 @@ impl Storm {
         if !elections.eq(0..self.setting.elections) {
             self.laws.broken(format!("in the calm these lead: {leaders:?}"));
         }
-        let held = self.laws.times_held();
+        let (held, used) = (self.laws.times_held(), self.laws.times_used());
         sleep(LONGEST * 3 / 2).await;
         self.all_have_held_since(&held);
+        let later = self.laws.times_used();
+        let mut idle = (0..PROCESSES).filter(|process| later.get(process) == used.get(process));
+        if let Some(process) = idle.next() {
+            self.laws.broken(format!("in the calm {process} gets nowhere with recipes"));
+        }
         let later = self.laws.leaders();
         if later != leaders {
             self.laws.broken(format!("in the calm {later:?} lead after {leaders:?}"));
@@ -193,6 +201,7 @@ impl Storm {
                 self.laws.broken(format!("these are left behind: {contenders:?}"));
             }
         }
+        self.laws.recipes_are_accounted_for();
         let sessions = self.servers.sessions();
         if !sessions.is_empty() {
             self.laws.broken(format!("sessions are left behind: {sessions:?}"));

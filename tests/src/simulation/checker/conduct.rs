@@ -182,6 +182,7 @@ impl Automaton {
                 | Observed::TimedOut { .. }
                 | Observed::OutOfTerms { .. }
                 | Observed::Won(_)
+                | Observed::Told(..)
                 | Observed::Entry(_),
             ) => state,
             (Self::Apart, Observed::ConnectFailed)

@@ -79,9 +79,15 @@ impl Client {
     /// Whether it is taken, and what comes of it, the checker hears; what it does shows on the
     /// servers.
     pub(super) fn submit<Q: Request>(&mut self, now: Instant, request: &Q) {
+        let _ = self.submit_call(now, request);
+    }
+
+    /// The name of the call, if it is taken.
+    pub(super) fn submit_call<Q: Request>(&mut self, now: Instant, request: &Q) -> Option<CallId> {
         let call = self.next_call();
         let submitted = self.host.submit(now, call, request);
         self.note(call, None, &submitted);
+        submitted.is_ok().then_some(call)
     }
 
     fn watch(&mut self, now: Instant, read: Watching<'_>) {

@@ -13,6 +13,7 @@ use zk_session::{ConnectionEnd, Instant, SessionEnd};
 use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
 use super::users::Stand;
+use super::using::Told;
 use super::{CallId, Client};
 use crate::simulation::checker::{Entry, ServerKind};
 use crate::simulation::round::Round;
@@ -77,6 +78,8 @@ pub(in crate::simulation) enum Observed {
     },
     /// A player has won this round.
     Won(Round),
+    /// What a use of a barrier, of a queue, or of the counter tells.
+    Told(NomineeId, Box<Told>),
     /// What passes between the client's host and its user.
     Entry(Entry),
 }
@@ -120,6 +123,7 @@ impl Client {
         match event {
             Event::Completed { tag, outcome } => {
                 observed.push(Observed::Completed);
+                observed.extend(self.see_put(tag, &outcome));
                 let outcome = outcome.map(drop);
                 observed.push(Observed::Entry(Entry::Completed(tag, outcome)));
             }
@@ -131,6 +135,7 @@ impl Client {
             Event::Over { key, recipe, end, .. } => {
                 observed.push(Observed::Entry(Entry::Over(key, end)));
                 self.rounds.remove(&key);
+                observed.extend(self.see_use_over((key, &recipe), end));
                 self.seen.remove(&key);
                 // Those that have told their end say nothing more.
                 if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(queued)) =
@@ -187,6 +192,12 @@ impl Client {
             }
             return;
         }
+        if self.is_in_use(step.key) {
+            observed.push(Observed::Entry(Entry::Stepped(step.key)));
+            observed.extend(step.woken_by.map(|_| Observed::Fired));
+            observed.extend(step.notice.and_then(|notice| self.see_use(step.key, notice)));
+            return;
+        }
         let queued = self.host.recipe(step.key).and_then(Standing::queued);
         let (Some(seen), Some(queued)) = (self.seen.get_mut(&step.key), queued) else {
             observed.push(Observed::Entry(Entry::Hidden(step.key)));
@@ -210,7 +221,7 @@ impl Client {
                 observed.push(Observed::Notice { nominee, notice });
             }
             Some(StandingNotice::Lock(notice)) => seen.noticed(now, (nominee, notice), observed),
-            Some(StandingNotice::Player(_)) | None => {}
+            _ => {}
         }
         match step.grant {
             Some(GrantChange::Announced { token, until }) => {

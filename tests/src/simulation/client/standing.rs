@@ -1,12 +1,15 @@
-//! What stands on a client's sessions: nominees, contenders for locks, and players of a recipe that
-//! none of the published crates knows.
+//! What stands on a client's sessions: nominees, contenders for locks, those that use another recipe, and
+//! players of one that none of the published crates knows.
 
 use election_core::{
-    Event, Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState,
-    Ticket, Znode,
+    Barrier, BarrierEnd, CounterChange, CounterEnd, DoubleBarrier, DoubleBarrierNotice, Event,
+    Hold, Lock, LockNotice, Nominee, Output, Phase, Recipe, Semaphore, SemaphoreState, Taker,
+    TakerNotice, Ticket, Znode,
 };
 
 use super::queued::{Queued, role_at_semaphore, role_of};
+use crate::recipes::ItemId;
+use crate::simulation::uses::Verdict;
 use crate::toy::Player;
 
 /// A recipe of a simulated client.
@@ -17,18 +20,36 @@ pub(in crate::simulation) enum Standing {
     Lock(Lock),
     Semaphore(Semaphore),
     Player(Player),
+    Barrier(Barrier),
+    DoubleBarrier(Box<DoubleBarrier>),
+    Taker(Box<Claimant>),
+    Counter(Box<CounterChange>),
+}
+
+/// How many items takers remember of a list: few, so that there are some that do not fit.
+pub(super) const WINDOW: usize = 4;
+
+/// A taker, and what its user wants to become of an item that it claims: it tells by withdrawing.
+#[derive(Debug)]
+pub(in crate::simulation) struct Claimant {
+    pub(super) taker: Taker<ItemId, WINDOW>,
+    pub(super) verdict: Verdict,
 }
 
 /// What one of them has to tell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::simulation) enum StandingNotice {
     Nominee(election_core::Notice),
     Lock(LockNotice),
     Player(crate::toy::Notice),
+    Barrier(BarrierEnd),
+    DoubleBarrier(DoubleBarrierNotice),
+    Taker(TakerNotice<ItemId>),
+    Counter(CounterEnd),
 }
 
 impl Standing {
-    /// Of all but players.
+    /// Of those that stand in a queue of contenders.
     pub(super) fn queued(&self) -> Option<Queued<'_>> {
         match self {
             Self::Nominee(nominee) => Some(Queued {
@@ -52,7 +73,11 @@ impl Standing {
                     _ => semaphore.znode(),
                 },
             }),
-            Self::Player(_) => None,
+            Self::Player(_)
+            | Self::Barrier(_)
+            | Self::DoubleBarrier(_)
+            | Self::Taker(_)
+            | Self::Counter(_) => None,
         }
     }
 }
@@ -66,6 +91,14 @@ impl Recipe for Standing {
             Self::Lock(lock) => told(lock.handle_event(event), StandingNotice::Lock),
             Self::Semaphore(semaphore) => told(semaphore.handle_event(event), StandingNotice::Lock),
             Self::Player(player) => told(player.handle_event(event), StandingNotice::Player),
+            Self::Barrier(barrier) => told(barrier.handle_event(event), StandingNotice::Barrier),
+            Self::DoubleBarrier(entrant) => {
+                told(entrant.handle_event(event), StandingNotice::DoubleBarrier)
+            }
+            Self::Taker(claimant) => {
+                told(claimant.taker.handle_event(event), StandingNotice::Taker)
+            }
+            Self::Counter(change) => told(change.handle_event(event), StandingNotice::Counter),
         }
     }
 
@@ -75,6 +108,10 @@ impl Recipe for Standing {
             Self::Lock(lock) => told(lock.withdraw(), StandingNotice::Lock),
             Self::Semaphore(semaphore) => told(semaphore.withdraw(), StandingNotice::Lock),
             Self::Player(player) => told(player.withdraw(), StandingNotice::Player),
+            Self::Barrier(barrier) => told(barrier.withdraw(), StandingNotice::Barrier),
+            Self::DoubleBarrier(entrant) => told(entrant.withdraw(), StandingNotice::DoubleBarrier),
+            Self::Taker(claimant) => told(claimant.withdraw(), StandingNotice::Taker),
+            Self::Counter(change) => told(change.withdraw(), StandingNotice::Counter),
         }
     }
 
@@ -84,6 +121,10 @@ impl Recipe for Standing {
             Self::Lock(lock) => lock.phase(),
             Self::Semaphore(semaphore) => semaphore.phase(),
             Self::Player(player) => player.phase(),
+            Self::Barrier(barrier) => barrier.phase(),
+            Self::DoubleBarrier(entrant) => entrant.phase(),
+            Self::Taker(claimant) => claimant.taker.phase(),
+            Self::Counter(change) => change.phase(),
         }
     }
 
@@ -93,6 +134,10 @@ impl Recipe for Standing {
             Self::Lock(lock) => lock.hold(),
             Self::Semaphore(semaphore) => semaphore.hold(),
             Self::Player(player) => player.hold(),
+            Self::Barrier(barrier) => barrier.hold(),
+            Self::DoubleBarrier(entrant) => entrant.hold(),
+            Self::Taker(claimant) => claimant.taker.hold(),
+            Self::Counter(change) => change.hold(),
         }
     }
 
@@ -102,6 +147,10 @@ impl Recipe for Standing {
             Self::Lock(lock) => lock.heartbeat(),
             Self::Semaphore(semaphore) => semaphore.heartbeat(),
             Self::Player(player) => player.heartbeat(),
+            Self::Barrier(barrier) => barrier.heartbeat(),
+            Self::DoubleBarrier(entrant) => entrant.heartbeat(),
+            Self::Taker(claimant) => claimant.taker.heartbeat(),
+            Self::Counter(change) => change.heartbeat(),
         }
     }
 
@@ -111,6 +160,10 @@ impl Recipe for Standing {
             Self::Lock(lock) => lock.awaits_change(ticket),
             Self::Semaphore(semaphore) => semaphore.awaits_change(ticket),
             Self::Player(player) => player.awaits_change(ticket),
+            Self::Barrier(barrier) => barrier.awaits_change(ticket),
+            Self::DoubleBarrier(entrant) => entrant.awaits_change(ticket),
+            Self::Taker(claimant) => claimant.taker.awaits_change(ticket),
+            Self::Counter(change) => change.awaits_change(ticket),
         }
     }
 
@@ -120,6 +173,19 @@ impl Recipe for Standing {
             Self::Lock(lock) => lock.waits_for_look(),
             Self::Semaphore(semaphore) => semaphore.waits_for_look(),
             Self::Player(player) => player.waits_for_look(),
+            Self::Barrier(barrier) => barrier.waits_for_look(),
+            Self::DoubleBarrier(entrant) => entrant.waits_for_look(),
+            Self::Taker(claimant) => claimant.taker.waits_for_look(),
+            Self::Counter(change) => change.waits_for_look(),
+        }
+    }
+}
+
+impl Claimant {
+    fn withdraw(&mut self) -> Output<'_, TakerNotice<ItemId>> {
+        match self.verdict {
+            Verdict::Done if self.taker.holds_claim() => self.taker.finish(),
+            Verdict::Done | Verdict::GiveBack => self.taker.withdraw(),
         }
     }
 }

@@ -12,9 +12,11 @@ use zk_jute::{Vector, Version};
 use zk_session::Instant;
 
 use super::Client;
+use crate::recipes::ItemId;
 use crate::simulation::checker::{access_of, queue_of};
 use crate::simulation::locks::Claim;
 use crate::simulation::queue::{Kind, Queue};
+use crate::simulation::uses::WhichQueue;
 
 /// A nomination, or a contender for a lock, as its user asks for it.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,8 @@ pub(in crate::simulation) enum Chore {
     Delete(String),
     Write(String),
     Create(String),
+    /// Puts an item.
+    Put(WhichQueue, ItemId),
     /// Gives everybody these permissions on a znode, and no others.
     Permit(String, Permissions),
 }
@@ -154,6 +158,7 @@ impl Client {
                 let request = CreateRequest { path, data: Some(&[]), acl, mode };
                 self.submit(now, &request);
             }
+            Chore::Put(queue, item) => self.put(now, (*queue, 0), *item),
             Chore::Permit(path, permissions) => {
                 let acl = [Acl { permissions: *permissions, ..Acl::OPEN }];
                 let acl = Vector::new(&acl);

@@ -6,7 +6,7 @@ use zk_embedded::Transmit;
 use zk_session::TransportCommand;
 
 use super::process::DIAL_WINDOW;
-use super::traffic::changes_something;
+use super::traffic::{Changes, changes_something};
 use super::{Event, World};
 use crate::simulation::checker::Broken;
 use crate::simulation::client::Client;
@@ -206,7 +206,9 @@ impl World<'_> {
         running.poll_transmit(&mut self.buffer);
         if let (Some(line), false) = (process.line, self.buffer.is_empty()) {
             let bytes = self.buffer.split().freeze();
-            let unanswered = process.unanswered > 0 && changes_something(&bytes);
+            let changes =
+                if self.plan.uses.is_some() { Changes::Anything } else { Changes::Znodes };
+            let unanswered = process.unanswered > 0 && changes_something(changes, &bytes);
             self.count_sent(client, &bytes);
             self.network.send_up(self.now, line, bytes);
             if unanswered {

@@ -137,7 +137,8 @@ impl World<'_> {
             | What::CreateStranger(_)
             | What::BreakLock(..)
             | What::WriteContender(..)
-            | What::RemoveLock(_) => self.operate(what)?,
+            | What::RemoveLock(_)
+            | What::DeleteEntry(_) => self.operate(what)?,
             What::ImpairMember(whom, others, heading, impairment) => {
                 let node = self.whom(whom);
                 let others = self.others(node, others);
@@ -259,6 +260,7 @@ impl World<'_> {
             for key in connections {
                 self.network.close_client(self.now, key);
             }
+            self.leave_in_doubt(client);
             if let Some(process) = self.processes.get_mut(client) {
                 process.crash();
                 process.line = None;

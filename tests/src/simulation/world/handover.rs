@@ -31,12 +31,17 @@ impl World<'_> {
         let mut observed = Vec::new();
         running.dispatch(now, &mut observed);
         for what in &observed {
-            if let Observed::Entry(entry) = what {
-                self.conduct.enter(client, *entry)?;
+            match what {
+                Observed::Entry(entry) => self.conduct.enter(client, *entry)?,
+                Observed::Told(id, told) => self.observe_use(client, *id, told)?,
+                _ => {}
             }
         }
         self.conduct.contract(client).map_or(Ok(()), Contract::check_over)?;
         self.conduct.handed_over(detached.owing());
+        let Some(process) = self.processes.get_mut(client) else {
+            return Ok(Vec::new());
+        };
         process.detach(detached, timeout);
         let node = process.node;
         for key in self.network.connections_of(node) {

@@ -39,6 +39,11 @@ impl World<'_> {
                 znode.map(|(queue, name)| Chore::Write(queue.child(name))).into_iter().collect()
             }
             What::RemoveLock(lock) => self.remove(Queue::lock(lock)),
+            What::DeleteEntry(number) => {
+                let double_barrier = self.uses.as_ref().map(|book| &book.books.double_barrier);
+                let entry = double_barrier.and_then(|book| book.entry_at(number));
+                entry.map(Chore::Delete).into_iter().collect()
+            }
             What::RemoveElectionNode(queue) => {
                 self.remove(Queue::election(queue, self.plan.elections))
             }

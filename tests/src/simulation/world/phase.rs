@@ -23,6 +23,11 @@ pub(super) enum Phase {
         since: Time,
         until: Time,
     },
+    /// Those that wait for something get it, and go on until this moment; they have since the other.
+    Waking {
+        over: Time,
+        until: Time,
+    },
     /// Nothing happens, until this moment.
     Silence {
         from: Time,
@@ -51,10 +56,12 @@ impl World<'_> {
                 self.tell("***", || "everything is well again".to_owned());
                 self.tidy()?;
                 self.mend_members();
+                self.end_meetings();
                 let until = now + self.settling_time();
                 self.phase = Phase::Settling { since: now, until };
             }
             Phase::Settling { since, until } => self.look_at_election(since, until)?,
+            Phase::Waking { over, until } => self.look_at_waking(over, until)?,
             Phase::Silence { from, until } if now >= until => {
                 self.check_silence(from)?;
                 self.check_watches()?;
@@ -84,7 +91,7 @@ impl World<'_> {
             None if now.since(since) >= proof => {
                 self.stats.slowest_settling = since.since(self.plan.calm_at);
                 self.tell("***", || "settled".to_owned());
-                self.begin_silence();
+                self.begin_waking()?;
             }
             Some(why) if now >= until => return Err((Law::LeaderInTime, why)),
             None if since >= until => {
@@ -115,6 +122,7 @@ impl World<'_> {
         elections
             .find_map(|queue| self.unsettled_in(queue))
             .or_else(|| Queue::LOCKS.into_iter().find_map(|queue| self.unsettled_lock(queue)))
+            .or_else(|| self.unsettled_use())
             .or_else(|| self.debtor())
             .or_else(|| self.stale_member())
     }
@@ -172,6 +180,46 @@ impl World<'_> {
     fn stale_member(&self) -> Option<String> {
         let stale = self.hosts.iter().position(|host| host.database().last_zxid() < self.applied);
         stale.map(|server| format!("server {} lags", server + 1))
+    }
+
+    /// Those that wait at a barrier, or for an item, have nothing to wait for any more.
+    fn begin_waking(&mut self) -> Result<(), Broken> {
+        if self.wake_all()? {
+            self.phase = Phase::Waking { over: self.now, until: self.now + self.waking_time() };
+        } else {
+            self.check_accounts()?;
+            self.begin_silence();
+        }
+        Ok(())
+    }
+
+    fn waking_time(&self) -> Duration {
+        Duration::from_millis(2_500) + self.plan.latency * 40 + self.plan.lateness * 20
+    }
+
+    /// All have gone on for a while, so that nothing is on its way; or one is forgotten.
+    fn look_at_waking(&mut self, over: Time, until: Time) -> Result<(), Broken> {
+        let now = self.now;
+        // A handshake that came late has moved a session.
+        let is_connected = |since: Time| since < over;
+        let is_steady = self.processes.iter().all(|process| {
+            process.client.is_none() || process.connected_at.is_some_and(is_connected)
+        });
+        match self.forgotten() {
+            // What was to wake it may not have been asked for.
+            Some(_) if !is_steady => {
+                self.wake_all()?;
+                self.phase = Phase::Waking { over: now, until: now + self.waking_time() };
+            }
+            Some(why) if now >= until => return Err((Law::WokenInTime, why)),
+            Some(_) => self.phase = Phase::Waking { over, until },
+            None if now >= until + self.waking_time() => {
+                self.check_accounts()?;
+                self.begin_silence();
+            }
+            None => {}
+        }
+        Ok(())
     }
 
     fn begin_silence(&mut self) {

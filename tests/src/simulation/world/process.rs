@@ -62,6 +62,8 @@ pub(super) struct Process {
     pub(super) candidates_gone: usize,
     /// The same of contenders.
     pub(super) contenders_gone: usize,
+    /// It goes on with the session of another one.
+    pub(super) was_handed_over: bool,
     /// Contenders of earlier processes, whose znodes the session may have.
     pub(super) left_behind: BTreeSet<NomineeId>,
 }
@@ -106,6 +108,7 @@ impl Process {
             broken_off: 0,
             candidates_gone: 0,
             contenders_gone: 0,
+            was_handed_over: false,
             left_behind: BTreeSet::new(),
         }
     }
@@ -162,6 +165,7 @@ impl Process {
         self.crash();
         self.line = None;
         self.left_behind.extend(&detached.contenders);
+        self.was_handed_over = true;
         self.detached = Some(detached);
         self.settings.timeout = timeout;
     }

@@ -73,12 +73,23 @@ impl World<'_> {
     }
 }
 
-/// Whether a client asks for a znode to be created or deleted.
-pub(super) fn changes_something(bytes: &[u8]) -> bool {
+/// What a client asks for that changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    /// To create or delete a znode.
+    Znodes,
+    /// To write to one, and transactions, too.
+    Anything,
+}
+
+/// Whether a client asks for such a change.
+pub(super) fn changes_something(changes: Changes, bytes: &[u8]) -> bool {
     frames(bytes).any(|frame| {
         let header = RequestHeader::decode_prefix(frame);
-        header.is_ok_and(|header| {
-            matches!(header.opcode, OpCode::CREATE | OpCode::CREATE2 | OpCode::DELETE)
+        header.is_ok_and(|header| match header.opcode {
+            OpCode::CREATE | OpCode::CREATE2 | OpCode::DELETE => true,
+            OpCode::MULTI | OpCode::SET_DATA => changes == Changes::Anything,
+            _ => false,
         })
     })
 }

@@ -189,6 +189,7 @@ impl World<'_> {
                 self.check_granted_in_time(client, *nominee)?;
             }
             Observed::Entry(entry) => self.count(*entry),
+            Observed::Told(id, told) => self.observe_use(client, *id, told)?,
             Observed::Won(round) => {
                 if let Some(other) = self.winners.won(*round, client) {
                     return Err((
@@ -289,6 +290,7 @@ impl World<'_> {
             Observed::EndedWithClient { nominee } => format!("{}: ended", name(*nominee)),
             Observed::Woken { nominee, .. } => format!("{}: woken", name(*nominee)),
             Observed::Won(round) => format!("wins {round:?}"),
+            Observed::Told(id, told) => format!("use {id}: {told:?}"),
         };
         self.story.tell(self.now, || (who, text));
     }
@@ -316,6 +318,8 @@ impl World<'_> {
             return Ok(());
         };
         let result = self.candidates.take_in(self.now, host.database(), &mut changes);
+        let booked = self.uses.as_mut().map_or(Ok(()), |book| book.books.take_in(host.database()));
+        let result = result.and(booked.map_err(|detail| (Law::NotTooEarly, detail)));
         if !changes.is_empty() {
             self.note_change();
         }
