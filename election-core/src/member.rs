@@ -307,10 +307,11 @@ impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
         let data = Payload::Bytes(self.data.as_ref());
         let version = match (&self.stage, self.options.name) {
             (_, NameOrigin::Random) => ExpectedVersion::Any,
-            (Stage::Standing(Standing { version, .. }), _)
-            | (Stage::Leaving(Leaving { step: Leave::Delete(version), .. }), _) => {
-                ExpectedVersion::Exactly(*version)
-            }
+            (
+                Stage::Standing(Standing { version, .. })
+                | Stage::Leaving(Leaving { step: Leave::Delete(version), .. }),
+                _,
+            ) => ExpectedVersion::Exactly(*version),
             _ => ExpectedVersion::Any,
         };
         match request {
