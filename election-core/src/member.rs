@@ -73,6 +73,11 @@ impl<N, D> Member<N, D> {
         &self.data
     }
 
+    /// Whether its znode stands with that data, as far as is known.
+    pub const fn shows_data(&self) -> bool {
+        matches!((&self.stage, self.shown), (Stage::Standing(_), Shown::Written))
+    }
+
     /// Replaces the data, and returns what it was. The znode is written with the next event.
     pub const fn set_data(&mut self, data: D) -> D {
         self.shown = Shown::Due;

@@ -7,6 +7,7 @@
 //! *pinned*, and what has to be read for it counts if its `mzxid` is not higher than the zxid that the
 //! server had applied at that moment.
 
+mod format;
 mod pin;
 mod read;
 mod slots;
@@ -18,6 +19,7 @@ use alloc::sync::Arc;
 use zk_jute::Zxid;
 use zk_jute::records::EventType;
 
+pub use format::GroupFormat;
 use pin::Pin;
 pub use read::GroupRead;
 use slots::{Fresh, Slots};
@@ -37,6 +39,7 @@ pub use view::{Continuity, GroupMember, GroupSnapshot, GroupView, MemberData};
 #[derive(Debug)]
 pub struct GroupTracker {
     path: String,
+    format: GroupFormat,
     watching: GroupWatching,
     setup: Setup,
     listing: Listing,
@@ -113,9 +116,10 @@ const PATIENCE: u32 = 8;
 
 impl GroupTracker {
     /// Of the node at this path, as the driver names it in events.
-    pub const fn new(path: String, watching: GroupWatching) -> Self {
+    pub const fn new(path: String, format: GroupFormat, watching: GroupWatching) -> Self {
         Self {
             path,
+            format,
             watching,
             setup: match watching {
                 GroupWatching::Persistent => Setup::AddWatch(Asked::Due),
@@ -198,7 +202,7 @@ impl GroupTracker {
             _ => return,
         };
         self.zxid = self.zxid.max(zxid);
-        self.slots.list(names);
+        self.slots.list(names.filter(|name| self.format.is_member(name)));
         self.listing = if is_outdated { Listing::Due } else { Listing::Known };
         // These were all the names at this moment, whatever has come since.
         self.pin_if_free(zxid);
@@ -251,7 +255,7 @@ impl GroupTracker {
             },
             None => return,
         };
-        if child.is_empty() || child.contains('/') {
+        if child.is_empty() || child.contains('/') || !self.format.is_member(child) {
             return;
         }
         let is_listing = matches!(self.listing, Listing::InFlight(_) | Listing::Outdated(_));
@@ -306,7 +310,7 @@ impl GroupTracker {
     /// read. To be called seldom, once a minute, say.
     pub fn look(&mut self) {
         self.relist();
-        self.slots.forbidden_due();
+        self.slots.unreadable_due();
     }
 
     fn unpin(&mut self) {

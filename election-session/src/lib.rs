@@ -31,8 +31,8 @@ mod window;
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
 pub use group::{
-    Continuity, GroupMember, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
-    GroupView, GroupWatching, MemberData,
+    Continuity, GroupFormat, GroupMember, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot,
+    GroupTracker, GroupView, GroupWatching, MemberData,
 };
 pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};

@@ -55,7 +55,7 @@ impl Pin {
         match read {
             GroupRead::Data(_, stat) if stat.mzxid <= self.zxid => {}
             GroupRead::Data(..) | GroupRead::Gone => return Err(TooLate),
-            GroupRead::Forbidden => {}
+            GroupRead::Unreadable => {}
         }
         *member = GroupMember::read(read.clone());
         self.missing -= 1;

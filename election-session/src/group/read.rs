@@ -10,6 +10,6 @@ pub enum GroupRead {
     Data(Bytes, Stat),
     /// There is no such znode.
     Gone,
-    /// The client may not read it.
-    Forbidden,
+    /// The client may not read it, or it is larger than the client keeps.
+    Unreadable,
 }

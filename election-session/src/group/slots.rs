@@ -159,9 +159,9 @@ impl Slots {
     }
 
     /// Those that may not be read, so that nothing is heard of them.
-    pub(super) fn forbidden_due(&mut self) {
+    pub(super) fn unreadable_due(&mut self) {
         self.due_where(|slot| {
-            slot.value.as_ref().is_some_and(|value| value.data == MemberData::Forbidden)
+            slot.value.as_ref().is_some_and(|value| value.data == MemberData::Unreadable)
         });
     }
 

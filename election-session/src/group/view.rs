@@ -33,8 +33,8 @@ pub struct GroupMember {
 pub enum MemberData {
     /// These bytes.
     Is(Bytes),
-    /// The client may not read it.
-    Forbidden,
+    /// The client may not read it, or it is larger than the client keeps.
+    Unreadable,
     /// It changed again and again before it was read: only the name is of that moment.
     Changing,
 }
@@ -72,7 +72,7 @@ impl GroupMember {
     pub(super) fn read(read: GroupRead) -> Option<Self> {
         Some(match read {
             GroupRead::Data(data, stat) => Self { data: MemberData::Is(data), stat: Some(stat) },
-            GroupRead::Forbidden => Self { data: MemberData::Forbidden, stat: None },
+            GroupRead::Unreadable => Self { data: MemberData::Unreadable, stat: None },
             GroupRead::Gone => return None,
         })
     }

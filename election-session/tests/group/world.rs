@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use election_session::{
-    Continuity, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker, GroupWatching,
-    MemberData,
+    Continuity, GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
+    GroupWatching, MemberData,
 };
 use zk_jute::records::{EventType, Stat};
 use zk_jute::{SessionId, Version, Zxid};
@@ -76,7 +76,7 @@ impl World {
         state.insert("a".into(), Member { czxid: 0, mzxid: 0 });
         Self {
             rng: fastrand::Rng::with_seed(seed),
-            tracker: GroupTracker::new(PATH.into(), watching),
+            tracker: GroupTracker::new(PATH.into(), GroupFormat::Plain, watching),
             watching,
             history: vec![state],
             applied: 0,
@@ -118,7 +118,7 @@ impl World {
             Churn::Constant if dice < 10 => self.commit(),
             Churn::Hot if dice < 30 => {
                 let mut state = self.history[self.tip()].clone();
-                let zxid = i64::try_from(self.tip() + 1).unwrap();
+                let zxid = i64::try_from(self.tip() + 1).expect("small");
                 state.entry("a".into()).or_insert(Member { czxid: zxid, mzxid: zxid }).mzxid = zxid;
                 self.history.push(state);
             }
@@ -150,7 +150,7 @@ impl World {
             if before == after && self.wire.is_empty() && self.sent.is_empty() {
                 let last = &self.told.last().unwrap_or_else(|| panic!("{:#?}", self.log)).0;
                 let tip = self.tip();
-                assert!(self.shows(last, tip, MemberData::Forbidden), "{:#?}", self.log);
+                assert!(self.shows(last, tip, &MemberData::Unreadable), "{:#?}", self.log);
                 return;
             }
         }
@@ -159,7 +159,7 @@ impl World {
 
     pub(crate) fn join_many(&mut self, count: usize) {
         for number in 0..count {
-            let zxid = i64::try_from(self.tip() + 1).unwrap();
+            let zxid = i64::try_from(self.tip() + 1).expect("small");
             let mut state = self.history[self.tip()].clone();
             state.insert(format!("m{number}"), Member { czxid: zxid, mzxid: zxid });
             self.history.push(state);
@@ -169,7 +169,7 @@ impl World {
 
     fn commit(&mut self) {
         let mut state = self.history[self.tip()].clone();
-        let zxid = i64::try_from(self.tip() + 1).unwrap();
+        let zxid = i64::try_from(self.tip() + 1).expect("small");
         let name = NAMES[self.rng.usize(..NAMES.len())];
         match state.get_mut(name) {
             Some(member) if self.rng.bool() => member.mzxid = zxid,
@@ -248,7 +248,7 @@ impl World {
                 Answer::Read(member.map(|member| (name.to_string(), member)))
             }
         };
-        let zxid = i64::try_from(self.applied).unwrap();
+        let zxid = i64::try_from(self.applied).expect("small");
         self.wire.push_back(Item::Reply(request, answer, zxid));
     }
 
@@ -285,7 +285,7 @@ impl World {
             }
             Item::Failed(request) => self.tracker.handle_failed(&request),
             Item::Reply(request, answer, zxid) => {
-                self.seen = self.seen.max(usize::try_from(zxid).unwrap());
+                self.seen = self.seen.max(usize::try_from(zxid).expect("small"));
                 let is_one_shot = self.tracker.watching() == GroupWatching::OneShot;
                 let zxid = Zxid::new(zxid);
                 let ticket = request.ticket;
@@ -332,7 +332,7 @@ impl World {
             }
             return;
         }
-        let (since, state) = (i64::try_from(self.seen).unwrap(), &self.history[applied]);
+        let (since, state) = (i64::try_from(self.seen).expect("small"), &self.history[applied]);
         for path in &self.registered {
             let name = path.strip_prefix(PATH).and_then(|below| below.strip_prefix('/'));
             let kind = match name {
@@ -393,7 +393,7 @@ impl World {
         let last = self.told.last().map_or(0, |(_, zxid)| *zxid);
         self.log.push(format!("is told {:?}", snapshot.members().keys().collect::<Vec<_>>()));
         let found =
-            (last..=self.tip()).find(|zxid| self.shows(&snapshot, *zxid, MemberData::Changing));
+            (last..=self.tip()).find(|zxid| self.shows(&snapshot, *zxid, &MemberData::Changing));
         let Some(zxid) = found else {
             panic!("never true, or not in order: {snapshot:#?} after {last}: {:#?}", self.log);
         };
@@ -407,14 +407,14 @@ impl World {
     }
 
     /// Whether it shows this state, but for the data of members that are `unknown`.
-    fn shows(&self, snapshot: &GroupSnapshot, zxid: usize, unknown: MemberData) -> bool {
+    fn shows(&self, snapshot: &GroupSnapshot, zxid: usize, unknown: &MemberData) -> bool {
         let state = &self.history[zxid];
         state.len() == snapshot.members().len()
             && state.iter().zip(&**snapshot.members()).all(|((name, member), (shown, as_shown))| {
                 let is_same = as_shown.stat.is_some_and(|stat| {
                     (stat.czxid.get(), stat.mzxid.get()) == (member.czxid, member.mzxid)
                 });
-                **name == **shown && (is_same || as_shown.data == unknown)
+                **name == **shown && (is_same || as_shown.data == *unknown)
             })
     }
 }
