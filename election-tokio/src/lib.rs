@@ -18,6 +18,7 @@ mod double_barrier;
 mod driver;
 mod election;
 pub mod error;
+mod group;
 mod held;
 mod hub;
 mod lock;
@@ -50,6 +51,7 @@ pub use election::{
     Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
+pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
 pub use held::GuardedTransaction;
 pub use lock::{
     Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,
@@ -62,12 +64,14 @@ pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, BarrierFailure, CandidateName, CounterFailure, CounterFormat, Departure,
-    DowngradeRefused, ElectionNode, Format, ItemName, LockFailure, LockFormatError, NodeKind,
-    NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, TakerFailure, Token,
-    WhenUnderWay,
+    Access, BarrierFailure, CandidateName, Cause, CounterFailure, CounterFormat, Departure,
+    DowngradeRefused, ElectionNode, Format, ItemName, LockFailure, LockFormatError, MemberFailure,
+    NameOwner, NodeKind, NominationError, NomineeId, OnLoss, PriorityError, QueueFormat, Sequence,
+    TakerFailure, Token, WhenEvicted, WhenTaken, WhenUnderWay,
 };
-pub use election_session::KeepReady;
+pub use election_session::{
+    Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,
+};
 pub use zk_jute::records::Stat;
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{

@@ -108,10 +108,8 @@ impl Client {
                 }
                 self.joined = Some(token);
             }
-            Some(MemberNotice::Lost(_)) => {
-                if self.joined.take().is_none() {
-                    self.fault = Some("lost what it did not have".into());
-                }
+            Some(MemberNotice::Lost(_)) if self.joined.take().is_none() => {
+                self.fault = Some("lost what it did not have".into());
             }
             Some(MemberNotice::Taken(NameOwner::Session(owner))) if self.has_had(owner) => {
                 self.fault = Some("its own ghost passes for another member".into());

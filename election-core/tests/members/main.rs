@@ -40,7 +40,7 @@ fn explore(start: World) -> usize {
     let mut count = 0_usize;
     while let Some(world) = queue.pop_front() {
         count += 1;
-        if count % 29 == 0 {
+        if count.is_multiple_of(29) {
             comes_to_rest(world.clone());
         }
         let steps = world.steps();
