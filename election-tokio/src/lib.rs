@@ -13,6 +13,7 @@ mod broadcast;
 mod client;
 mod clock;
 mod codec;
+mod config;
 mod counter;
 mod double_barrier;
 mod driver;
@@ -22,6 +23,7 @@ mod group;
 mod held;
 mod hub;
 mod lock;
+mod names;
 mod ordered_children;
 mod path;
 mod queues;
@@ -44,6 +46,9 @@ pub use client::{
     Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
+pub use config::{
+    Config, ConfigError, ConfigSet, ConfigValue, ConfigWatch, Configured, CreateIfMissing,
+};
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
@@ -57,6 +62,7 @@ pub use lock::{
     Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,
     Removal, RevokeError, RevokeRequest, Revoked, Turn,
 };
+pub use names::{Names, PersistentName, RegisterError};
 pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};

@@ -11,24 +11,21 @@ use election_session::{
 use futures_core::Stream as _;
 use futures_util::stream::FuturesUnordered;
 use zk_jute::records::EventType;
-use zk_jute::{ErrorCode, SessionId, Zxid};
+use zk_jute::{SessionId, Zxid};
 use zk_session::WatchMode;
 
 use crate::client::{
-    Children, Client, Leaves, OneshotWatch, PersistentWatch, Stamped, WatchEvent, WatchLost,
-    WatchUpdate,
+    Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped, WatchEvent,
+    WatchLost, WatchUpdate,
 };
 use crate::error::{Error, ErrorKind};
 use crate::path::child_path;
 use crate::site::random;
-use crate::state::ConnectionState;
 
 /// How many requests are in flight at most.
 const WINDOW: usize = 64;
 /// How long after one look for lost events the next one comes, at least.
 const LOOK: Duration = Duration::from_secs(60);
-/// After a server had too much to do.
-const PAUSE: Duration = Duration::from_millis(100);
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -113,17 +110,16 @@ impl Driver {
         for heard in heard {
             self.hear(heard);
         }
-        let mut is_interrupted = Interrupted::No;
+        let mut obstacle = None;
         for Answered { request, answer, .. } in answers {
             match answer {
                 Ok(answer) => self.take_in(&request, answer),
-                Err(error) => is_interrupted = self.failed(&request, error)?,
+                Err(error) => obstacle = self.failed(&request, error)?.or(obstacle),
             }
         }
-        match is_interrupted {
-            Interrupted::No => {}
-            Interrupted::Disconnected => connected(self.client.clone()).await,
-            Interrupted::Throttled => tokio::time::sleep(PAUSE).await,
+        if let Some(obstacle) = obstacle {
+            let client = self.client.clone();
+            client.pass(obstacle).await;
         }
         Ok(())
     }
@@ -209,19 +205,20 @@ impl Driver {
     /// # Errors
     ///
     /// What trying again does not repair.
-    fn failed(&mut self, request: &GroupRequest, error: Error) -> Result<Interrupted, Error> {
-        let interrupted = match (error.kind(), &request.question) {
-            (ErrorKind::Unsupported { .. }, GroupQuestion::AddWatch) => {
-                self.tracker.handle_unsupported(request.ticket);
-                return Ok(Interrupted::No);
+    fn failed(&mut self, request: &GroupRequest, error: Error) -> Result<Option<Obstacle>, Error> {
+        if let (ErrorKind::Unsupported { .. }, GroupQuestion::AddWatch) =
+            (error.kind(), &request.question)
+        {
+            self.tracker.handle_unsupported(request.ticket);
+            return Ok(None);
+        }
+        match Obstacle::of(&error) {
+            Some(obstacle) => {
+                self.tracker.handle_failed(request);
+                Ok(Some(obstacle))
             }
-            (ErrorKind::ConnectionLoss | ErrorKind::NotConnected, _)
-            | (ErrorKind::ReadOnlyServer, GroupQuestion::Barrier) => Interrupted::Disconnected,
-            (ErrorKind::Refused(ErrorCode::THROTTLED_OP), _) => Interrupted::Throttled,
-            _ => return Err(error),
-        };
-        self.tracker.handle_failed(request);
-        Ok(interrupted)
+            None => Err(error),
+        }
     }
 
     fn submit(&mut self) {
@@ -243,25 +240,6 @@ impl Driver {
             self.pending.push(ask(self.client.clone(), self.path.clone(), request, leaves));
         }
     }
-}
-
-/// Waits for a connection. Where there will be none any more, the next request says so.
-async fn connected(client: Client) {
-    let mut states = client.connection_updates();
-    let is_decided = |state: &ConnectionState| {
-        matches!(
-            state,
-            ConnectionState::Connected { read_only: false, .. } | ConnectionState::Closed { .. }
-        )
-    };
-    let _ = states.wait_for(is_decided).await;
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interrupted {
-    No,
-    Disconnected,
-    Throttled,
 }
 
 fn ask(client: Client, path: String, request: GroupRequest, leaves: Leaves) -> Boxed<Answered> {
