@@ -43,6 +43,7 @@ mod format;
 mod id;
 mod line;
 mod lock;
+mod member;
 mod name;
 mod nominee;
 mod outcome;
@@ -79,6 +80,10 @@ pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
 pub use lock::{
     DowngradeRefused, GaveUp, Lock, LockEnd, LockFailure, LockFormatError, LockNotice, LockOptions,
     LockState, REVOKE_REQUEST, WhenBusy, is_revoke_request,
+};
+pub use member::{
+    Member, MemberEnd, MemberFailure, MemberNotice, MemberOptions, MemberState, NameOrigin,
+    NameOwner, WhenEvicted, WhenTaken,
 };
 pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::Nominee;

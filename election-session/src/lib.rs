@@ -8,6 +8,7 @@ mod callers;
 mod deadlines;
 mod event;
 mod grant;
+mod group;
 mod heartbeats;
 mod host;
 mod key;
@@ -29,6 +30,10 @@ mod window;
 
 pub use event::{Event, RecipeEnd, Step, Wake};
 pub use grant::{Grant, GrantChange, GrantEnd};
+pub use group::{
+    Continuity, GroupFormat, GroupMember, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot,
+    GroupTracker, GroupView, GroupWatching, MemberData,
+};
 pub use host::RecipeHost;
 pub use key::{CallerWatch, RecipeKey};
 pub use path::{Chroot, child_path};

@@ -13,14 +13,17 @@ mod broadcast;
 mod client;
 mod clock;
 mod codec;
+mod config;
 mod counter;
 mod double_barrier;
 mod driver;
 mod election;
 pub mod error;
+mod group;
 mod held;
 mod hub;
 mod lock;
+mod names;
 mod ordered_children;
 mod path;
 mod queues;
@@ -44,6 +47,9 @@ pub use client::{
     Created, IfGone, MultiRead, NoServers, NoSession, OnExpiry, OperationOutcome, ReadOutcome,
     ServerVersion, Transaction, TransactionError, Ttl, TtlError,
 };
+pub use config::{
+    Config, ConfigError, ConfigSet, ConfigValue, ConfigWatch, Configured, CreateIfMissing,
+};
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
@@ -51,11 +57,13 @@ pub use election::{
     Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
+pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
 pub use held::GuardedTransaction;
 pub use lock::{
     Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,
     Removal, RevokeError, RevokeRequest, Revoked, Turn,
 };
+pub use names::{Names, PersistentName, RegisterError};
 pub use queues::{ClaimLost, Claimed, PriorityQueue, PutError, Queue, QueueItem, TakeError};
 pub use semaphore::{Permit, Semaphore};
 pub use state::{ConnectFailure, ConnectionState};
@@ -66,13 +74,15 @@ pub use updates::{NoMoreUpdates, Updates};
 
 pub use bytes::Bytes;
 pub use election_core::{
-    Access, BarrierFailure, CandidateName, CommitFailure, CommitState, CounterFailure,
+    Access, BarrierFailure, CandidateName, Cause, CommitFailure, CommitState, CounterFailure,
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
-    ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
-    PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError, SiteState,
-    TakerFailure, Token, WhenUnderWay,
+    ItemName, LockFailure, LockFormatError, MemberFailure, NameOwner, NodeKind, NominationError,
+    NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError,
+    SiteState, TakerFailure, Token, WhenEvicted, WhenTaken, WhenUnderWay,
 };
-pub use election_session::KeepReady;
+pub use election_session::{
+    Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,
+};
 pub use zk_jute::records::Stat;
 pub use zk_jute::{ErrorCode, OpCode, SessionId, Version, Zxid};
 pub use zk_session::{

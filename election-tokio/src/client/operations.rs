@@ -26,6 +26,10 @@ impl Children {
         Ok(Self { reply, stat })
     }
 
+    pub(super) fn of_reply(path: &str, reply: Completion) -> Result<Self, Error> {
+        children(path, reply)
+    }
+
     /// The names, without the parent's path.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         GetChildren2Response::decode_prefix(&self.reply)
@@ -194,7 +198,7 @@ impl Client {
     /// Waits for a quorum to commit something that changes nothing: a read that follows on the same
     /// connection sees all that was committed before this call. Whatever the check finds, it is
     /// committed; only an error of the request as a whole is none of a quorum's.
-    pub(super) async fn commit_nothing(&self) -> Result<(), Error> {
+    pub(crate) async fn commit_nothing(&self) -> Result<(), Error> {
         const ROOT: &str = "/";
         let path = self.server_path::<MultiRequest<'_>>(ROOT)?;
         let check = CheckVersionRequest { path: &path, version: Version::ANY };

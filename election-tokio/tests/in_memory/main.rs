@@ -47,6 +47,8 @@ mod locks;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]
+mod members;
+#[cfg(test)]
 mod nominations;
 #[cfg(test)]
 mod old_servers;

@@ -1,0 +1,439 @@
+//! A member of a group: an ephemeral znode of its own, which is made again when it is lost.
+//!
+//! The znode is the member's if its `ephemeralOwner` is the session that the member stands by. A create
+//! that is refused because the znode exists was committed by a quorum, so the look that follows is not
+//! older than the refusal; the same create is sent again after a lost connection, and its reply, or that
+//! look, says what has become of the first.
+
+mod joining;
+mod leaving;
+mod options;
+mod request;
+mod stage;
+mod told;
+
+use crate::command::{
+    Command, Create, CreateMode, Delete, ExpectedVersion, NewZnode, Op, Output, Payload, Watch,
+    Write, Znode,
+};
+use crate::event::{Change, Event, Failure, Reply};
+use crate::line::{Joined, Line};
+use crate::outcome::{Cause, Departure};
+use crate::recipe::{Phase, Recipe};
+use crate::ticket::Ticket;
+
+use joining::Joiner;
+use request::Request;
+use stage::{Former, Join, Joining, Leave, Leaving, OwnWatch, Shown, Stage, Standing, Trace};
+
+pub use options::{MemberOptions, NameOrigin, WhenEvicted, WhenTaken};
+pub use told::{MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner};
+
+/// One member of a group, from its joining to its end.
+///
+/// Feed each event to [`handle_event`](Recipe::handle_event) and carry out what it answers. It leaves by
+/// [`withdraw`](Recipe::withdraw). `N` is its name, `D` its data; after [`set_data`](Self::set_data),
+/// feed [`Event::Deadline`], upon which the znode is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Member<N, D> {
+    name: N,
+    data: D,
+    options: MemberOptions,
+    line: Line<Request>,
+    stage: Stage,
+    shown: Shown,
+    former: Former,
+}
+
+impl<N, D> Member<N, D> {
+    /// A member that has not been connected yet.
+    pub const fn new(name: N, data: D, options: MemberOptions) -> Self {
+        let (stage, shown, former) = (Stage::Joining(Joining::NEW), Shown::Due, Former::NONE);
+        Self { name, data, options, line: Line::new(), stage, shown, former }
+    }
+
+    /// How far it has come.
+    pub const fn state(&self) -> MemberState {
+        match self.stage {
+            Stage::Joining(_) => MemberState::Joining,
+            Stage::Waiting { owner, .. } => MemberState::Waiting(owner),
+            Stage::Standing(Standing { token, .. }) => MemberState::Joined(token),
+            Stage::Leaving(_) => MemberState::Leaving,
+            Stage::Ended(end) => MemberState::Ended(end),
+        }
+    }
+
+    /// Its name, also while it has no znode.
+    pub const fn name(&self) -> &N {
+        &self.name
+    }
+
+    /// The data that was set last.
+    pub const fn data(&self) -> &D {
+        &self.data
+    }
+
+    /// Whether its znode stands with that data, as far as is known.
+    pub const fn shows_data(&self) -> bool {
+        matches!((&self.stage, self.shown), (Stage::Standing(_), Shown::Written))
+    }
+
+    /// Replaces the data, and returns what it was. The znode is written with the next event.
+    pub const fn set_data(&mut self, data: D) -> D {
+        self.shown = Shown::Due;
+        core::mem::replace(&mut self.data, data)
+    }
+
+    fn become_(&mut self, stage: Stage) {
+        self.line.ignore();
+        self.stage = stage;
+    }
+
+    fn answered(
+        &mut self,
+        ticket: Ticket,
+        request: Request,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<MemberNotice> {
+        match self.stage {
+            Stage::Joining(joining) => {
+                let session = self.line.session();
+                let joiner = Joiner { options: self.options, session, former: self.former };
+                let answer = (ticket, request);
+                let (stage, notice) = joining.answered(answer, result, joiner, &mut self.shown);
+                self.stage = stage;
+                match (stage, notice) {
+                    (Stage::Ended(end), None) => Some(MemberNotice::Ended(end)),
+                    (_, notice) => notice,
+                }
+            }
+            Stage::Standing(standing) => self.stands(standing, (ticket, request), result),
+            Stage::Leaving(leaving) => {
+                let leaver = (self.options.name, self.line.session());
+                self.stage = leaving.answered(request, result, leaver);
+                match self.stage {
+                    Stage::Ended(end) => Some(MemberNotice::Ended(end)),
+                    _ => None,
+                }
+            }
+            Stage::Waiting { .. } | Stage::Ended(_) => None,
+        }
+    }
+
+    fn stands(
+        &mut self,
+        standing: Standing,
+        (ticket, request): (Ticket, Request),
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<MemberNotice> {
+        let own = match (request, result) {
+            (Request::WatchOwn, Ok(Reply::Exists(stat))) if stat.owner == self.line.session() => {
+                // Another client has written: the data is the member's own.
+                if stat.version != standing.version && self.shown == Shown::Written {
+                    self.shown = Shown::Due;
+                }
+                self.stage = Stage::Standing(Standing::seen(*stat, OwnWatch::Armed(ticket)));
+                let is_another = stat.token != standing.token;
+                return is_another.then_some(MemberNotice::Joined(stat.token));
+            }
+            (Request::WatchOwn, Ok(Reply::Exists(_)))
+            | (Request::WatchOwn | Request::Write, Err(Failure::NoNode)) => return self.evicted(),
+            (Request::WatchOwn, Err(Failure::NoAuth)) => OwnWatch::Refused,
+            (Request::Write, Ok(Reply::Written(stat))) => {
+                let standing = Standing { version: stat.version, ..standing };
+                self.stage = Stage::Standing(standing);
+                if self.shown == Shown::Sent {
+                    self.shown = Shown::Written;
+                    return Some(MemberNotice::DataWritten);
+                }
+                return None;
+            }
+            // The version is learned with the watch.
+            (Request::Write, Err(Failure::BadVersion)) => {
+                self.shown = Shown::Due;
+                OwnWatch::Due
+            }
+            (Request::Write, refused) => {
+                if self.shown == Shown::Sent {
+                    self.shown = Shown::Written;
+                }
+                return Some(MemberNotice::DataRefused(MemberFailure::of(refused)));
+            }
+            (_, result) => {
+                let end = MemberEnd::Failed(MemberFailure::of(result));
+                self.become_(Stage::Leaving(Leaving { step: Leave::Look, end }));
+                return None;
+            }
+        };
+        self.stage = Stage::Standing(Standing { own, ..standing });
+        None
+    }
+
+    fn evicted(&mut self) -> Option<MemberNotice> {
+        self.shown = Shown::Due;
+        match self.options.when_evicted {
+            WhenEvicted::Rejoin => {
+                self.become_(Stage::Joining(Joining::NEW));
+                Some(MemberNotice::Lost(Cause::Evicted))
+            }
+            WhenEvicted::End => self.end(MemberEnd::Evicted),
+        }
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is what its callers tell")]
+    fn end(&mut self, end: MemberEnd) -> Option<MemberNotice> {
+        self.become_(Stage::Ended(end));
+        Some(MemberNotice::Ended(end))
+    }
+
+    fn changed(&mut self, ticket: Ticket, change: Change) -> Option<MemberNotice> {
+        match &mut self.stage {
+            Stage::Standing(standing) if standing.own.is(ticket) => {
+                standing.own = OwnWatch::Due;
+                if change == Change::Deleted { self.evicted() } else { None }
+            }
+            Stage::Waiting { watch, .. } if *watch == ticket => {
+                let step = if change == Change::Deleted { Join::Create } else { Join::Look };
+                self.stage = Stage::Joining(Joining { step, ..Joining::NEW });
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// No watch stands, and what was in flight may or may not have happened.
+    fn link_lost(&mut self, in_flight: Option<Request>) {
+        if self.shown == Shown::Sent {
+            self.shown = Shown::Due;
+        }
+        match &mut self.stage {
+            Stage::Joining(joining) => {
+                if in_flight == Some(Request::Create) {
+                    joining.trace = Trace::Possible;
+                }
+            }
+            Stage::Waiting { .. } => {
+                self.stage = Stage::Joining(Joining { step: Join::Look, ..Joining::NEW });
+            }
+            Stage::Standing(standing) => standing.own = OwnWatch::Due,
+            Stage::Leaving(leaving) => leaving.step = Leave::Barrier,
+            Stage::Ended(_) => {}
+        }
+    }
+
+    /// The znode is gone with the session, says the server.
+    fn session_lost(&mut self) -> Option<MemberNotice> {
+        self.shown = Shown::Due;
+        match self.stage {
+            Stage::Joining(_) | Stage::Waiting { .. } => {
+                self.become_(Stage::Joining(Joining::NEW));
+                None
+            }
+            Stage::Standing(_) => {
+                self.become_(Stage::Joining(Joining::NEW));
+                Some(MemberNotice::Lost(Cause::SessionExpired))
+            }
+            Stage::Leaving(Leaving { end: MemberEnd::Left(_), .. }) => {
+                self.end(MemberEnd::Left(Departure::WithSession))
+            }
+            Stage::Leaving(Leaving { end, .. }) => self.end(end),
+            Stage::Ended(_) => None,
+        }
+    }
+
+    fn look(&mut self) {
+        self.line.ask_again();
+        if self.line.in_flight().is_none() && self.shown == Shown::Sent {
+            self.shown = Shown::Due;
+        }
+        match &mut self.stage {
+            Stage::Standing(standing) => standing.own = OwnWatch::Due,
+            Stage::Waiting { .. } => {
+                self.stage = Stage::Joining(Joining { step: Join::Look, ..Joining::NEW });
+            }
+            // The create that is awaited was not looked at.
+            Stage::Leaving(leaving @ Leaving { step: Leave::AwaitCreate, .. })
+                if self.line.in_flight().is_none() =>
+            {
+                leaving.step = Leave::Barrier;
+            }
+            Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => {}
+        }
+    }
+
+    fn depart(&mut self) -> Option<MemberNotice> {
+        let in_flight = self.line.in_flight().map(|(_, request)| request);
+        let (never, deleted) = (Departure::NeverCreated, Departure::Deleted);
+        let leaving = match self.stage {
+            Stage::Joining(_) if in_flight == Some(Request::Create) => {
+                // Its reply is awaited.
+                let leaving = Leaving::withdrawn(Leave::AwaitCreate, never);
+                self.stage = Stage::Leaving(leaving);
+                return None;
+            }
+            Stage::Joining(joining) if joining.may_stand() => {
+                Leaving::withdrawn(Leave::Barrier, never)
+            }
+            Stage::Joining(_) | Stage::Waiting { .. } => {
+                return self.end(MemberEnd::Left(never));
+            }
+            // What it is called now is in doubt.
+            Stage::Standing(_) if in_flight == Some(Request::Write) => {
+                Leaving::withdrawn(Leave::Barrier, deleted)
+            }
+            Stage::Standing(Standing { version, .. }) => {
+                Leaving::withdrawn(Leave::Delete(version), deleted)
+            }
+            Stage::Leaving(_) | Stage::Ended(_) => return None,
+        };
+        self.become_(Stage::Leaving(leaving));
+        None
+    }
+
+    const fn request(&self) -> Option<Request> {
+        match &self.stage {
+            Stage::Joining(joining) => Some(joining.request()),
+            Stage::Standing(Standing { own: OwnWatch::Due, .. }) => Some(Request::WatchOwn),
+            Stage::Standing(_) if matches!(self.shown, Shown::Due) => Some(Request::Write),
+            Stage::Leaving(Leaving { step, .. }) => match step {
+                Leave::AwaitCreate => None,
+                Leave::Barrier => Some(Request::Barrier),
+                Leave::Look => Some(Request::Look),
+                Leave::Delete(_) => Some(Request::Delete),
+            },
+            Stage::Standing(_) | Stage::Waiting { .. } | Stage::Ended(_) => None,
+        }
+    }
+}
+
+impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
+    fn op(&self, request: Request) -> Op<'_> {
+        let znode = Znode::Child(self.name.as_ref());
+        let data = Payload::Bytes(self.data.as_ref());
+        let version = match (&self.stage, self.options.name) {
+            (_, NameOrigin::Random) => ExpectedVersion::Any,
+            (
+                Stage::Standing(Standing { version, .. })
+                | Stage::Leaving(Leaving { step: Leave::Delete(version), .. }),
+                _,
+            ) => ExpectedVersion::Exactly(*version),
+            _ => ExpectedVersion::Any,
+        };
+        match request {
+            Request::Create => {
+                let (znode, mode) = (NewZnode::Named(znode), CreateMode::Ephemeral);
+                Op::Create(Create { znode, mode, data })
+            }
+            Request::CreateNode => Op::CreateNode,
+            Request::Look => {
+                let watch = match self.stage {
+                    Stage::Leaving(_) => Watch::None,
+                    _ => Watch::Other,
+                };
+                Op::Exists { znode, watch }
+            }
+            Request::WatchOwn => Op::Exists { znode, watch: Watch::Own },
+            Request::Write => Op::Write(Write { znode, version, data }),
+            Request::Barrier => Op::Barrier,
+            Request::DeleteGhost | Request::Delete => Op::Delete(Delete { znode, version }),
+        }
+    }
+
+    fn output(&mut self, notice: Option<MemberNotice>) -> Output<'_, MemberNotice> {
+        let command = self.request().and_then(|request| {
+            let ticket = self.line.ask(request)?;
+            if let Request::Create | Request::Write = request {
+                self.shown = Shown::Sent;
+            }
+            Some(Command { ticket, op: self.op(request) })
+        });
+        Output { command, notice }
+    }
+}
+
+impl<N: AsRef<str>, D: AsRef<[u8]>> Recipe for Member<N, D> {
+    type Notice = MemberNotice;
+
+    fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, MemberNotice> {
+        let in_flight = self.line.in_flight().map(|(_, request)| request);
+        let notice = match event {
+            Event::Connected { session } => {
+                if self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+                let before = self.line.session();
+                match self.line.connected(session) {
+                    Joined::Other => {
+                        self.former.push(before);
+                        self.session_lost()
+                    }
+                    Joined::New | Joined::Same => None,
+                }
+            }
+            Event::Disconnected => {
+                if self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+                None
+            }
+            Event::Reply { ticket, result: Err(Failure::ConnectionLoss) } => {
+                if self.line.is_in_flight(ticket) && self.line.lost() {
+                    self.link_lost(in_flight);
+                }
+                None
+            }
+            Event::SessionExpired => {
+                let before = self.line.session();
+                if self.line.expired() {
+                    self.former.push(before);
+                    self.session_lost()
+                } else {
+                    None
+                }
+            }
+            Event::Reply { ticket, result } => {
+                let request = self.line.answered(ticket, &result);
+                request.and_then(|request| self.answered(ticket, request, &result))
+            }
+            Event::Changed { ticket, change } => self.changed(ticket, change),
+            Event::Look => {
+                self.look();
+                None
+            }
+            Event::Deadline | Event::LeaseLapsed => None,
+        };
+        self.output(notice)
+    }
+
+    /// Leaves: its znode is removed, where one stands or may stand.
+    fn withdraw(&mut self) -> Output<'_, MemberNotice> {
+        let notice = self.depart();
+        self.output(notice)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::Joining(_) | Stage::Waiting { .. } | Stage::Standing(_) => Phase::Standing,
+            Stage::Leaving(_) => Phase::Leaving,
+            Stage::Ended(_) => Phase::Over,
+        }
+    }
+
+    fn awaits_change(&self, ticket: Ticket) -> bool {
+        let is_in_flight = matches!(
+            (self.line.in_flight(), &self.stage),
+            (Some((sent, Request::Look | Request::WatchOwn)), stage)
+                if sent == ticket && !matches!(stage, Stage::Leaving(_))
+        );
+        is_in_flight
+            || match self.stage {
+                Stage::Standing(standing) => standing.own.is(ticket),
+                Stage::Waiting { watch, .. } => watch == ticket,
+                Stage::Joining(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+            }
+    }
+
+    fn waits_for_look(&self) -> bool {
+        self.line.waits_for_look()
+    }
+}

@@ -1,0 +1,113 @@
+//! What a member tells its user.
+
+use thiserror::Error;
+
+use crate::event::{Failure, Stat};
+use crate::id::{SessionId, Token};
+use crate::outcome::{Cause, Departure};
+
+const NO_AUTH: i32 = -102;
+
+/// How far a member has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberState {
+    /// It has no znode yet, as far as is known.
+    Joining,
+    /// It waits for another znode of its name to go.
+    Waiting(NameOwner),
+    /// Its znode stands, as far as is known.
+    Joined(Token),
+    /// It removes its znode.
+    Leaving,
+    /// Over.
+    Ended(MemberEnd),
+}
+
+/// What a znode lives by that has the name of a member and is not its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NameOwner {
+    /// It is ephemeral, and goes with this session.
+    Session(SessionId),
+    /// It is not ephemeral: it stays until it is deleted.
+    Persistent,
+}
+
+impl NameOwner {
+    pub(super) const fn of(stat: Stat) -> Self {
+        match stat.owner {
+            Some(session) => Self::Session(session),
+            None => Self::Persistent,
+        }
+    }
+}
+
+/// What changed for a member. Feeding an event gives at most one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberNotice {
+    /// Its znode stands; the token is the `czxid`.
+    Joined(Token),
+    /// Another znode has its name, and is waited for.
+    Taken(NameOwner),
+    /// Its znode has the data that was set last.
+    DataWritten,
+    /// The server refused that data; the znode stands with what it had.
+    DataRefused(MemberFailure),
+    /// Its znode is gone. It joins again.
+    Lost(Cause),
+    /// It is over. Reported exactly once, and last.
+    Ended(MemberEnd),
+}
+
+/// How it ended for a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberEnd {
+    /// It was withdrawn.
+    Left(Departure),
+    /// Another client deleted its znode, and it was not to join again:
+    /// [`WhenEvicted::End`](super::WhenEvicted::End).
+    Evicted,
+    /// Another znode has its name, and was not to be waited for:
+    /// [`WhenTaken::GiveUp`](super::WhenTaken::GiveUp).
+    Taken(NameOwner),
+    /// Something that joining again does not repair.
+    Failed(MemberFailure),
+}
+
+/// Why a member failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum MemberFailure {
+    /// The group's node does not exist, and was not created.
+    #[error(
+        "the node of the group does not exist, and was not created: if the client has a chroot that \
+         does not exist, create that first"
+    )]
+    NoNode,
+    /// The server refused, with this error code: no permission, a quota, failed authentication.
+    #[error("the server refused a request of the member, with error code {0}")]
+    Rejected(i32),
+    /// A reply does not decode, or is larger than what the driver keeps.
+    #[error("a reply cannot be read, or is larger than this client keeps")]
+    UnreadableReply,
+    /// The driver answered a command with what belongs to another one.
+    #[error("the reply does not belong to the request")]
+    UnexpectedReply,
+}
+
+impl MemberFailure {
+    pub(super) const fn of<R>(result: &Result<R, Failure>) -> Self {
+        match result {
+            Err(Failure::NoNode) => Self::NoNode,
+            Err(Failure::NoAuth) => Self::Rejected(NO_AUTH),
+            Err(Failure::Rejected(code) | Failure::Aborted { code, .. }) => Self::Rejected(*code),
+            Err(Failure::Unreadable) => Self::UnreadableReply,
+            Ok(_)
+            | Err(
+                Failure::NodeExists
+                | Failure::BadVersion
+                | Failure::Throttled
+                | Failure::ConnectionLoss,
+            ) => Self::UnexpectedReply,
+        }
+    }
+}

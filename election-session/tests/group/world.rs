@@ -1,0 +1,436 @@
+//! A server, what it sends, and a tracker.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use election_session::{
+    Continuity, GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
+    GroupWatching, MemberData,
+};
+use zk_jute::records::{EventType, Stat};
+use zk_jute::{SessionId, Version, Zxid};
+
+const PATH: &str = "/group";
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// What goes on besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Churn {
+    /// Changes, lost connections, expired sessions.
+    Faults,
+    Constant,
+    /// One member writes all the time.
+    Hot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Member {
+    czxid: i64,
+    mzxid: i64,
+}
+
+type State = BTreeMap<String, Member>;
+
+#[derive(Clone, Debug)]
+enum Item {
+    Event(String, EventType),
+    Missed,
+    WatchesLost,
+    Reply(GroupRequest, Answer, i64),
+    Failed(GroupRequest),
+}
+
+#[derive(Clone, Debug)]
+enum Answer {
+    Done,
+    List(Vec<String>),
+    Read(Option<(String, Member)>),
+}
+
+pub(crate) struct World {
+    rng: fastrand::Rng,
+    tracker: GroupTracker,
+    watching: GroupWatching,
+    /// By zxid.
+    history: Vec<State>,
+    /// The zxid up to which the client's server has applied.
+    applied: usize,
+    /// What the session has been shown.
+    seen: usize,
+    sent: VecDeque<GroupRequest>,
+    wire: VecDeque<Item>,
+    has_tree_watch: bool,
+    /// One-shot watches: on the server, and those that did not fire for the client yet.
+    held: BTreeSet<String>,
+    registered: BTreeSet<String>,
+    told: Vec<(GroupSnapshot, usize)>,
+    /// Since the last view.
+    gaps: usize,
+    requests: usize,
+    log: Vec<String>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, watching: GroupWatching) -> Self {
+        let mut state = State::new();
+        state.insert("a".into(), Member { czxid: 0, mzxid: 0 });
+        Self {
+            rng: fastrand::Rng::with_seed(seed),
+            tracker: GroupTracker::new(PATH.into(), GroupFormat::Plain, watching),
+            watching,
+            history: vec![state],
+            applied: 0,
+            seen: 0,
+            sent: VecDeque::new(),
+            wire: VecDeque::new(),
+            has_tree_watch: false,
+            held: BTreeSet::new(),
+            registered: BTreeSet::new(),
+            told: Vec::new(),
+            gaps: 0,
+            requests: 0,
+            log: Vec::new(),
+        }
+    }
+
+    pub(crate) fn views(&self) -> usize {
+        self.told.len()
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    fn tip(&self) -> usize {
+        self.history.len() - 1
+    }
+
+    pub(crate) fn step(&mut self, churn: Churn) {
+        let dice = self.rng.u32(..100);
+        match churn {
+            Churn::Faults => match dice {
+                0..15 => self.commit(),
+                15..16 => self.disconnect(),
+                16..17 => self.expire(),
+                17..18 => self.tracker.look(),
+                _ => self.proceed(),
+            },
+            Churn::Constant if dice < 10 => self.commit(),
+            Churn::Hot if dice < 30 => {
+                let mut state = self.history[self.tip()].clone();
+                let zxid = i64::try_from(self.tip() + 1).expect("small");
+                state.entry("a".into()).or_insert(Member { czxid: zxid, mzxid: zxid }).mzxid = zxid;
+                self.history.push(state);
+            }
+            Churn::Hot if dice < 31 => self.commit(),
+            Churn::Constant | Churn::Hot => self.proceed(),
+        }
+    }
+
+    fn proceed(&mut self) {
+        match self.rng.u32(..4) {
+            0 if self.applied < self.tip() => self.apply(),
+            1 => self.ask(),
+            2 => self.execute(),
+            _ => self.deliver(),
+        }
+    }
+
+    /// All that goes on by itself goes on until nothing does; the last view is the last state.
+    pub(crate) fn rest(&mut self) {
+        for _ in 0..100_000 {
+            let before = (self.applied, self.requests, self.wire.len(), self.sent.len());
+            if self.applied < self.tip() {
+                self.apply();
+            }
+            self.ask();
+            self.execute();
+            self.deliver();
+            let after = (self.applied, self.requests, self.wire.len(), self.sent.len());
+            if before == after && self.wire.is_empty() && self.sent.is_empty() {
+                let last = &self.told.last().unwrap_or_else(|| panic!("{:#?}", self.log)).0;
+                let tip = self.tip();
+                assert!(self.shows(last, tip, &MemberData::Unreadable), "{:#?}", self.log);
+                return;
+            }
+        }
+        panic!("no rest: {:#?}", self.log);
+    }
+
+    pub(crate) fn join_many(&mut self, count: usize) {
+        for number in 0..count {
+            let zxid = i64::try_from(self.tip() + 1).expect("small");
+            let mut state = self.history[self.tip()].clone();
+            state.insert(format!("m{number}"), Member { czxid: zxid, mzxid: zxid });
+            self.history.push(state);
+            self.apply();
+        }
+    }
+
+    fn commit(&mut self) {
+        let mut state = self.history[self.tip()].clone();
+        let zxid = i64::try_from(self.tip() + 1).expect("small");
+        let name = NAMES[self.rng.usize(..NAMES.len())];
+        match state.get_mut(name) {
+            Some(member) if self.rng.bool() => member.mzxid = zxid,
+            Some(_) => {
+                state.remove(name);
+            }
+            None => {
+                state.insert(name.into(), Member { czxid: zxid, mzxid: zxid });
+            }
+        }
+        self.log.push(format!("{zxid}: {:?}", state.keys().collect::<Vec<_>>()));
+        self.history.push(state);
+    }
+
+    fn apply(&mut self) {
+        let (before, after) = (&self.history[self.applied], &self.history[self.applied + 1]);
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let mut events = Vec::new();
+        for name in names {
+            let kind = match (before.get(name), after.get(name)) {
+                (None, Some(_)) => EventType::NODE_CREATED,
+                (Some(_), None) => EventType::NODE_DELETED,
+                (Some(one), Some(other)) if one != other => EventType::NODE_DATA_CHANGED,
+                _ => continue,
+            };
+            events.push((format!("{PATH}/{name}"), kind));
+        }
+        self.applied += 1;
+        for (path, kind) in events {
+            let is_listed = kind != EventType::NODE_DATA_CHANGED;
+            if self.has_tree_watch || self.held.remove(&path) {
+                self.wire.push_back(Item::Event(path, kind));
+            }
+            if is_listed && self.held.remove(PATH) {
+                let kind = EventType::NODE_CHILDREN_CHANGED;
+                self.wire.push_back(Item::Event(PATH.into(), kind));
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        while let Some(request) = self.tracker.poll_request() {
+            self.requests += 1;
+            self.log.push(format!("asks {request:?}"));
+            self.sent.push_back(request);
+        }
+    }
+
+    fn execute(&mut self) {
+        let Some(request) = self.sent.pop_front() else {
+            return;
+        };
+        let is_one_shot = self.tracker.watching() == GroupWatching::OneShot;
+        let answer = match &request.question {
+            GroupQuestion::Barrier => {
+                while self.applied < self.tip() {
+                    self.apply();
+                }
+                Answer::Done
+            }
+            GroupQuestion::AddWatch => {
+                self.has_tree_watch = true;
+                Answer::Done
+            }
+            GroupQuestion::List => {
+                if is_one_shot {
+                    self.held.insert(PATH.into());
+                }
+                Answer::List(self.history[self.applied].keys().cloned().collect())
+            }
+            GroupQuestion::Read(name) => {
+                let member = self.history[self.applied].get(&**name).copied();
+                if is_one_shot && member.is_some() {
+                    self.held.insert(format!("{PATH}/{name}"));
+                }
+                Answer::Read(member.map(|member| (name.to_string(), member)))
+            }
+        };
+        let zxid = i64::try_from(self.applied).expect("small");
+        self.wire.push_back(Item::Reply(request, answer, zxid));
+    }
+
+    /// Some of what is on the wire comes in at once. The client may bring in events before replies that
+    /// came first.
+    fn deliver(&mut self) {
+        let count = self.rng.usize(..=self.wire.len());
+        let mut batch: Vec<Item> = self.wire.drain(..count).collect();
+        if self.rng.bool() {
+            batch.sort_by_key(|item| matches!(item, Item::Reply(..)));
+        }
+        for item in batch {
+            self.bring_in(item);
+        }
+        if let Some(snapshot) = self.tracker.poll_snapshot() {
+            self.told(snapshot);
+        }
+    }
+
+    fn bring_in(&mut self, item: Item) {
+        self.log.push(format!("hears {item:?}"));
+        match item {
+            Item::Event(path, kind) => {
+                self.registered.remove(&path);
+                self.tracker.handle_change(&path, kind);
+            }
+            Item::Missed => {
+                self.gaps += 1;
+                self.tracker.handle_missed();
+            }
+            Item::WatchesLost => {
+                self.gaps += 1;
+                self.tracker.handle_watches_lost();
+            }
+            Item::Failed(request) => self.tracker.handle_failed(&request),
+            Item::Reply(request, answer, zxid) => {
+                self.seen = self.seen.max(usize::try_from(zxid).expect("small"));
+                let is_one_shot = self.tracker.watching() == GroupWatching::OneShot;
+                let zxid = Zxid::new(zxid);
+                let ticket = request.ticket;
+                match (request.question, answer) {
+                    (GroupQuestion::Barrier, _) => self.tracker.handle_barrier(ticket),
+                    (GroupQuestion::AddWatch, _) => self.tracker.handle_watch_added(ticket),
+                    (GroupQuestion::List, Answer::List(names)) => {
+                        if is_one_shot {
+                            self.registered.insert(PATH.into());
+                        }
+                        self.tracker.handle_list(ticket, names.iter().map(String::as_str), zxid);
+                    }
+                    (GroupQuestion::Read(name), Answer::Read(read)) => {
+                        if is_one_shot && read.is_some() {
+                            self.registered.insert(format!("{PATH}/{name}"));
+                        }
+                        let read = read.map_or(GroupRead::Gone, |(_, member)| {
+                            let stat = stat(member);
+                            GroupRead::Data(Bytes::new(), stat)
+                        });
+                        self.tracker.handle_read(ticket, &name, read, zxid);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+
+    fn lose_connection(&mut self) {
+        self.wire.retain(|_| false);
+        self.wire.clear();
+        self.held.clear();
+    }
+
+    /// What was in flight fails; the watches are set again by a server that has applied what the
+    /// session has seen.
+    fn disconnect(&mut self) {
+        self.fail_all();
+        let applied = self.rng.usize(self.seen..=self.tip());
+        self.applied = applied;
+        if self.watching == GroupWatching::Persistent {
+            if self.has_tree_watch {
+                self.wire.push_back(Item::Missed);
+            }
+            return;
+        }
+        let (since, state) = (i64::try_from(self.seen).expect("small"), &self.history[applied]);
+        for path in &self.registered {
+            let name = path.strip_prefix(PATH).and_then(|below| below.strip_prefix('/'));
+            let kind = match name {
+                None if self.changed_list(applied) => Some(EventType::NODE_CHILDREN_CHANGED),
+                None => None,
+                Some(name) => match state.get(name) {
+                    None => Some(EventType::NODE_DELETED),
+                    Some(member) if member.mzxid > since => Some(EventType::NODE_DATA_CHANGED),
+                    Some(_) => None,
+                },
+            };
+            match kind {
+                Some(kind) => self.wire.push_back(Item::Event(path.clone(), kind)),
+                None => {
+                    self.held.insert(path.clone());
+                }
+            }
+        }
+    }
+
+    /// Whether `pzxid` is higher than what was seen.
+    fn changed_list(&self, applied: usize) -> bool {
+        let keys = |zxid: usize| {
+            let state = &self.history[zxid];
+            state.iter().map(|(name, member)| (name.clone(), member.czxid)).collect::<Vec<_>>()
+        };
+        (self.seen..applied).any(|zxid| keys(zxid) != keys(zxid + 1))
+    }
+
+    fn fail_all(&mut self) {
+        let mut failed: Vec<Item> = Vec::new();
+        for item in core::mem::take(&mut self.wire) {
+            match item {
+                Item::Reply(request, ..) | Item::Failed(request) => {
+                    failed.push(Item::Failed(request));
+                }
+                Item::WatchesLost => failed.push(Item::WatchesLost),
+                Item::Missed | Item::Event(..) => {}
+            }
+        }
+        failed.extend(core::mem::take(&mut self.sent).into_iter().map(Item::Failed));
+        self.lose_connection();
+        self.wire.extend(failed);
+    }
+
+    /// The next session may come to any server.
+    fn expire(&mut self) {
+        self.fail_all();
+        self.registered.clear();
+        self.has_tree_watch = false;
+        self.seen = 0;
+        self.applied = self.rng.usize(..=self.tip());
+        self.wire.push_back(Item::WatchesLost);
+    }
+
+    /// The view is one of the states, and not before the last one.
+    fn told(&mut self, snapshot: GroupSnapshot) {
+        let last = self.told.last().map_or(0, |(_, zxid)| *zxid);
+        self.log.push(format!("is told {:?}", snapshot.members().keys().collect::<Vec<_>>()));
+        let found =
+            (last..=self.tip()).find(|zxid| self.shows(&snapshot, *zxid, &MemberData::Changing));
+        let Some(zxid) = found else {
+            panic!("never true, or not in order: {snapshot:#?} after {last}: {:#?}", self.log);
+        };
+        let view = snapshot.since(self.told.last().map(|(snapshot, _)| snapshot));
+        let has_news = !(view.joined.is_empty() && view.left.is_empty() && view.changed.is_empty());
+        assert!(has_news || self.told.is_empty(), "{view:#?}");
+        let is_broken = self.gaps > 0 && !self.told.is_empty();
+        assert_eq!(view.continuity == Continuity::Broken, is_broken, "{:#?}", self.log);
+        self.gaps = 0;
+        self.told.push((snapshot, zxid));
+    }
+
+    /// Whether it shows this state, but for the data of members that are `unknown`.
+    fn shows(&self, snapshot: &GroupSnapshot, zxid: usize, unknown: &MemberData) -> bool {
+        let state = &self.history[zxid];
+        state.len() == snapshot.members().len()
+            && state.iter().zip(&**snapshot.members()).all(|((name, member), (shown, as_shown))| {
+                let is_same = as_shown.stat.is_some_and(|stat| {
+                    (stat.czxid.get(), stat.mzxid.get()) == (member.czxid, member.mzxid)
+                });
+                **name == **shown && (is_same || as_shown.data == *unknown)
+            })
+    }
+}
+
+const fn stat(member: Member) -> Stat {
+    Stat {
+        czxid: Zxid::new(member.czxid),
+        mzxid: Zxid::new(member.mzxid),
+        ctime: 0,
+        mtime: 0,
+        version: Version::new(0),
+        cversion: Version::new(0),
+        aversion: Version::new(0),
+        ephemeral_owner: SessionId::NONE,
+        data_length: 0,
+        num_children: 0,
+        pzxid: Zxid::new(0),
+    }
+}

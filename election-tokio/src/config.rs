@@ -1,0 +1,156 @@
+//! Configuration: a value that clients watch, and replace.
+
+mod error;
+mod value;
+mod watch;
+mod write;
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use bytes::Bytes;
+use zk_jute::Version;
+use zk_jute::records::Stat;
+
+pub use error::ConfigError;
+pub use value::{ConfigValue, Configured};
+pub use watch::ConfigWatch;
+pub use write::CreateIfMissing;
+
+use self::write::Written;
+use crate::acl::Acls;
+use crate::client::{Client, Obstacle};
+use crate::error::SharedError;
+
+/// A value at a path that clients watch, and replace; made by [`Client::config`].
+#[must_use = "a configuration does nothing until it is asked for something"]
+pub struct Config<T> {
+    client: Client,
+    path: String,
+    acls: Acls,
+    value: PhantomData<fn() -> T>,
+}
+
+/// What has become of [`Config::set`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigSet {
+    /// The value was replaced; the metadata after it.
+    Set(Stat),
+    /// Another client was faster: it has another version, and is as that client wrote it.
+    Differs,
+}
+
+impl Client {
+    /// The value at a path.
+    pub fn config<T: ConfigValue>(&self, path: &str) -> Config<T> {
+        let (client, path) = (self.clone(), path.to_owned());
+        Config { client, path, acls: Acls::open(), value: PhantomData }
+    }
+}
+
+impl<T: ConfigValue> Config<T> {
+    /// The access list of the znode, and of its ancestors where they have to be created (default:
+    /// every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// Reads what is configured: what a server knows, which may lag behind. Without a connection this
+    /// waits for one.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Request`].
+    pub async fn get(&self) -> Result<Configured<T>, ConfigError> {
+        loop {
+            let error = match self.client.get_data(&self.path).await {
+                Ok(read) => return Ok(Configured::of(Some(read))),
+                Err(error) if error.is_no_node() => return Ok(Configured::Missing),
+                Err(error) => error,
+            };
+            match Obstacle::of(&error) {
+                Some(obstacle) => self.client.pass(obstacle).await,
+                None => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Watches it, from a task of its own on the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn watch(&self) -> ConfigWatch<T> {
+        ConfigWatch::begin(&self.client, &self.path)
+    }
+
+    /// Replaces the value, if its znode has this version. Where the reply is lost, the same write is
+    /// sent again.
+    ///
+    /// Cancel safe: the value is replaced or not, once.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::may_have_happened`] says whether it may be replaced; [`ConfigError::Missing`].
+    pub async fn set(&self, expected: Version, value: &T) -> Result<ConfigSet, ConfigError> {
+        let data = encoded(value)?;
+        Ok(match write::replace(&self.client, &self.path, &data, expected).await? {
+            Written::Set(stat) => ConfigSet::Set(stat),
+            Written::Differs => ConfigSet::Differs,
+        })
+    }
+
+    /// Replaces the value by what `change` makes of the present one. Where another client was faster,
+    /// it begins again.
+    ///
+    /// Cancel safe, as [`Config::set`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Config::set`].
+    pub async fn update(
+        &self,
+        mut change: impl FnMut(&Configured<T>) -> T,
+    ) -> Result<Stat, ConfigError> {
+        loop {
+            let present = self.get().await?;
+            let version = present.version().ok_or(ConfigError::Missing)?;
+            if let ConfigSet::Set(stat) = self.set(version, &change(&present)).await? {
+                return Ok(stat);
+            }
+        }
+    }
+
+    /// Creates the znode with this value, and its ancestors, unless it is there.
+    ///
+    /// Cancel safe: it is created or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Encode`], [`ConfigError::InvalidAcl`] and [`ConfigError::Request`].
+    pub async fn create_if_missing(&self, value: &T) -> Result<CreateIfMissing, ConfigError> {
+        self.acls.checked()?;
+        write::create(&self.client, &self.path, &encoded(value)?, &self.acls).await
+    }
+}
+
+fn encoded<T: ConfigValue>(value: &T) -> Result<Bytes, ConfigError> {
+    value.encode().map_err(|error| ConfigError::Encode(SharedError::new(error)))
+}
+
+impl<T> Clone for Config<T> {
+    fn clone(&self) -> Self {
+        let Self { client, path, acls, value } = self;
+        Self { client: client.clone(), path: path.clone(), acls: acls.clone(), value: *value }
+    }
+}
+
+impl<T> fmt::Debug for Config<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+//! Groups: which processes are there, and what they say of themselves.
+
+mod driver;
+mod error;
+mod face;
+mod membership;
+mod watch;
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{
+    ElectionNode, MemberOptions, NameOrigin, NodeKind, NomineeId, WhenEvicted, WhenTaken,
+};
+use election_session::{AclList, GroupFormat, GroupView};
+use zk_jute::OpCode;
+use zk_session::ZnodePath;
+
+pub use error::MembershipError;
+pub use face::MembershipState;
+pub use membership::Membership;
+pub use watch::GroupWatch;
+
+use crate::acl::Acls;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::path::{PathError, check_path, child_path};
+use crate::site::{random, site};
+
+/// A group of processes at a path; made by [`Client::group`]. Each member has an ephemeral znode below
+/// it, with its data.
+#[derive(Clone)]
+#[must_use = "a group does nothing until it is joined or watched"]
+pub struct Group {
+    client: Client,
+    path: String,
+    format: GroupFormat,
+    acls: Acls,
+    when_taken: WhenTaken,
+    when_evicted: WhenEvicted,
+}
+
+impl Client {
+    /// The group at a path, whose members are its children, as those of Curator's `GroupMember` are.
+    pub fn group(&self, path: &str) -> Group {
+        Group {
+            client: self.clone(),
+            path: path.to_owned(),
+            format: GroupFormat::Plain,
+            acls: Acls::open(),
+            when_taken: WhenTaken::default(),
+            when_evicted: WhenEvicted::default(),
+        }
+    }
+}
+
+impl Group {
+    /// Which children are members, and how their znodes are called (default: [`GroupFormat::Plain`]).
+    pub fn format(mut self, format: GroupFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// The access list of a member's znode, and of the group's node and its ancestors where they have
+    /// to be created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    /// What follows when another session has a znode of the name that a member joins by (default: the
+    /// member waits until it is gone).
+    pub fn when_taken(mut self, when_taken: WhenTaken) -> Self {
+        self.when_taken = when_taken;
+        self
+    }
+
+    /// What follows when another client deletes the znode of a member (default: it joins again).
+    pub fn when_evicted(mut self, when_evicted: WhenEvicted) -> Self {
+        self.when_evicted = when_evicted;
+        self
+    }
+
+    /// Joins under a random name, and waits until the znode stands.
+    ///
+    /// Cancel safe: dropping the future leaves, in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`MembershipError`]: what waiting does not repair.
+    pub async fn join(&self, data: impl Into<Bytes>) -> Result<Membership, MembershipError> {
+        self.begin(None, data.into()).await
+    }
+
+    /// Joins under this name, and waits until the znode stands: while that of another session has the
+    /// name, by [`Group::when_taken`].
+    ///
+    /// Cancel safe, as [`Group::join`].
+    ///
+    /// # Errors
+    ///
+    /// [`MembershipError::NameTaken`], and those of [`Group::join`].
+    pub async fn join_as(
+        &self,
+        name: &str,
+        data: impl Into<Bytes>,
+    ) -> Result<Membership, MembershipError> {
+        self.begin(Some(name), data.into()).await
+    }
+
+    async fn begin(&self, name: Option<&str>, data: Bytes) -> Result<Membership, MembershipError> {
+        let id = NomineeId::from_bytes(random().map_err(MembershipError::Randomness)?);
+        let znode = self.format.znode(id, name);
+        let path = self.checked_path(&znode)?;
+        let acl = AclList::new(&self.acls.checked()?);
+        let node = ElectionNode::Create(NodeKind::Persistent);
+        let site = site(&self.client, &path, Bytes::new(), acl, node);
+        let origin = match (self.format, name) {
+            (GroupFormat::Plain, Some(_)) => NameOrigin::Given,
+            _ => NameOrigin::Random,
+        };
+        let options = MemberOptions {
+            name: origin,
+            when_taken: self.when_taken,
+            when_evicted: self.when_evicted,
+            node,
+        };
+        let membership = Membership::begin(&self.client, site, znode, (data, options));
+        membership.joined().await?;
+        Ok(membership)
+    }
+
+    /// The path of the group, if that of the znode is one, too.
+    fn checked_path(&self, znode: &str) -> Result<ZnodePath, MembershipError> {
+        let invalid =
+            |path: &str, error| MembershipError::InvalidPath { path: path.to_owned(), error };
+        let path: ZnodePath = self.path.parse().map_err(|error| invalid(&self.path, error))?;
+        let child = child_path(&self.path, znode);
+        check_path(&child).map_err(|error| invalid(&child, error))?;
+        if znode.contains('/') {
+            return Err(invalid(&child, PathError::Character('/')));
+        }
+        Ok(path)
+    }
+
+    /// All members at one moment. It is what a server knows, which may lag behind.
+    ///
+    /// Cancel safe: no watch is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GroupWatch::next`].
+    pub async fn members(&self) -> Result<GroupView, Error> {
+        let mut watch = self.watch();
+        match watch.next().await {
+            Some(view) => view,
+            None => Err(Error::new(OpCode::GET_CHILDREN2, &self.path, ErrorKind::Closed)),
+        }
+    }
+
+    /// Watches the group, from a task of its own on the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn watch(&self) -> GroupWatch {
+        GroupWatch::begin(&self.client, &self.path, self.format)
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, format, .. } = self;
+        f.debug_struct("Group").field("path", path).field("format", format).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,305 @@
+//! Makes the requests of a tracker, and brings in what comes of them.
+
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use election_session::{
+    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker, GroupWatching,
+};
+use futures_core::Stream as _;
+use futures_util::stream::FuturesUnordered;
+use zk_jute::records::EventType;
+use zk_jute::{SessionId, Zxid};
+use zk_session::WatchMode;
+
+use crate::client::{
+    Children, Client, Leaves, Obstacle, OneshotWatch, PersistentWatch, Stamped, WatchEvent,
+    WatchLost, WatchUpdate,
+};
+use crate::error::{Error, ErrorKind};
+use crate::path::child_path;
+use crate::site::random;
+
+/// How many requests are in flight at most.
+const WINDOW: usize = 64;
+/// How long after one look for lost events the next one comes, at least.
+const LOOK: Duration = Duration::from_secs(60);
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What a request came to.
+#[derive(Debug)]
+enum Answer {
+    Done,
+    Watch(PersistentWatch),
+    List(Option<Children>, Zxid),
+    Read(GroupRead, Zxid),
+    /// It is to be made again.
+    Again,
+}
+
+#[derive(Debug)]
+struct Answered {
+    request: GroupRequest,
+    answer: Result<Answer, Error>,
+    /// What was watched, and by what.
+    watch: Option<(String, OneshotWatch)>,
+}
+
+/// What a watch has to tell.
+enum Heard {
+    Changed(String, EventType),
+    Missed,
+    Lost,
+}
+
+pub(super) struct Driver {
+    client: Client,
+    path: String,
+    tracker: GroupTracker,
+    pending: FuturesUnordered<Boxed<Answered>>,
+    tree: Option<PersistentWatch>,
+    oneshots: FuturesUnordered<Boxed<(String, Result<WatchEvent, WatchLost>)>>,
+    session: Option<SessionId>,
+}
+
+impl Driver {
+    pub(super) fn new(client: Client, path: &str, format: GroupFormat) -> Self {
+        let tracker = GroupTracker::new(path.to_owned(), format, GroupWatching::Persistent);
+        Self {
+            client,
+            path: path.to_owned(),
+            tracker,
+            pending: FuturesUnordered::new(),
+            tree: None,
+            oneshots: FuturesUnordered::new(),
+            session: None,
+        }
+    }
+
+    /// Runs until something fails for good.
+    pub(super) async fn run(mut self, mut show: impl FnMut(GroupSnapshot) + Send) -> Error {
+        loop {
+            if let Err(error) = self.turn().await {
+                return error;
+            }
+            if let Some(snapshot) = self.tracker.poll_snapshot() {
+                show(snapshot);
+            }
+        }
+    }
+
+    async fn turn(&mut self) -> Result<(), Error> {
+        self.submit();
+        let jitter = random::<1>().map_or(0, |[byte]| u64::from(byte));
+        let mut look = pin!(tokio::time::sleep(LOOK + Duration::from_millis(jitter * 100)));
+        let (answers, heard) = poll_fn(|cx| {
+            let answers = self.answers(cx);
+            let heard = self.heard(cx);
+            if !answers.is_empty() || !heard.is_empty() {
+                return Poll::Ready((answers, heard));
+            }
+            look.as_mut().poll(cx).map(|()| {
+                self.tracker.look();
+                (answers, heard)
+            })
+        })
+        .await;
+        for heard in heard {
+            self.hear(heard);
+        }
+        let mut obstacle = None;
+        for Answered { request, answer, .. } in answers {
+            match answer {
+                Ok(answer) => self.take_in(&request, answer),
+                Err(error) => obstacle = self.failed(&request, error)?.or(obstacle),
+            }
+        }
+        if let Some(obstacle) = obstacle {
+            let client = self.client.clone();
+            client.pass(obstacle).await;
+        }
+        Ok(())
+    }
+
+    /// What was answered; the watches that came with it are listened to from now on.
+    fn answers(&mut self, cx: &mut Context<'_>) -> Vec<Answered> {
+        let mut answers = Vec::new();
+        while let Poll::Ready(Some(mut answered)) = Pin::new(&mut self.pending).poll_next(cx) {
+            if let Some((path, watch)) = answered.watch.take() {
+                self.oneshots.push(Box::pin(async move { (path, watch.await) }));
+            }
+            let Answered { request, answer, watch } = answered;
+            let answer = match answer {
+                Ok(Answer::Watch(tree)) => {
+                    self.tree = Some(tree);
+                    Ok(Answer::Done)
+                }
+                answer => answer,
+            };
+            answers.push(Answered { request, answer, watch });
+        }
+        answers
+    }
+
+    /// What watches have told by now: all that came before the answers that were taken out before.
+    fn heard(&mut self, cx: &mut Context<'_>) -> Vec<Heard> {
+        let mut heard = Vec::new();
+        while let Some(tree) = &mut self.tree {
+            match Pin::new(tree).poll_next(cx) {
+                Poll::Ready(Some(Ok(WatchUpdate::Changed { path, event }))) => {
+                    heard.push(Heard::Changed(path, event.kind));
+                }
+                Poll::Ready(Some(Ok(WatchUpdate::ChangesMissed))) => heard.push(Heard::Missed),
+                Poll::Ready(Some(Err(WatchLost)) | None) => {
+                    self.tree = None;
+                    heard.push(Heard::Lost);
+                }
+                Poll::Pending => break,
+            }
+        }
+        while let Poll::Ready(Some((path, fired))) = Pin::new(&mut self.oneshots).poll_next(cx) {
+            heard.push(match fired {
+                Ok(event) => Heard::Changed(path, event.kind),
+                Err(WatchLost) => Heard::Lost,
+            });
+        }
+        heard
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Changed(path, kind) => self.tracker.handle_change(&path, kind),
+            Heard::Missed => self.tracker.handle_missed(),
+            Heard::Lost => self.session_lost(),
+        }
+    }
+
+    fn session_lost(&mut self) {
+        self.tree = None;
+        self.oneshots = FuturesUnordered::new();
+        self.session = None;
+        self.tracker.handle_watches_lost();
+    }
+
+    fn take_in(&mut self, request: &GroupRequest, answer: Answer) {
+        let (ticket, tracker) = (request.ticket, &mut self.tracker);
+        match (&request.question, answer) {
+            (GroupQuestion::Barrier, Answer::Done) => tracker.handle_barrier(ticket),
+            (GroupQuestion::AddWatch, Answer::Done) => tracker.handle_watch_added(ticket),
+            (GroupQuestion::List, Answer::List(None, zxid)) => {
+                tracker.handle_list(ticket, core::iter::empty(), zxid);
+            }
+            (GroupQuestion::List, Answer::List(Some(names), zxid)) => {
+                tracker.handle_list(ticket, names.iter(), zxid);
+            }
+            (GroupQuestion::Read(name), Answer::Read(read, zxid)) => {
+                tracker.handle_read(ticket, name, read, zxid);
+            }
+            (_, _) => tracker.handle_failed(request),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// What trying again does not repair.
+    fn failed(&mut self, request: &GroupRequest, error: Error) -> Result<Option<Obstacle>, Error> {
+        if let (ErrorKind::Unsupported { .. }, GroupQuestion::AddWatch) =
+            (error.kind(), &request.question)
+        {
+            self.tracker.handle_unsupported(request.ticket);
+            return Ok(None);
+        }
+        match Obstacle::of(&error) {
+            Some(obstacle) => {
+                self.tracker.handle_failed(request);
+                Ok(Some(obstacle))
+            }
+            None => Err(error),
+        }
+    }
+
+    fn submit(&mut self) {
+        match (self.session, self.client.session_id()) {
+            (Some(known), Some(session)) if known != session => {
+                self.session_lost();
+                self.session = Some(session);
+            }
+            (None, session) => self.session = session,
+            _ => {}
+        }
+        while self.pending.len() < WINDOW
+            && let Some(request) = self.tracker.poll_request()
+        {
+            let leaves = match self.tracker.watching() {
+                GroupWatching::Persistent => Leaves::Nothing,
+                GroupWatching::OneShot => Leaves::OneshotWatch,
+            };
+            self.pending.push(ask(self.client.clone(), self.path.clone(), request, leaves));
+        }
+    }
+}
+
+fn ask(client: Client, path: String, request: GroupRequest, leaves: Leaves) -> Boxed<Answered> {
+    Box::pin(async move {
+        let mut watch = None;
+        let answer = match &request.question {
+            GroupQuestion::Barrier => client.commit_nothing().await.map(|()| Answer::Done),
+            GroupQuestion::AddWatch => {
+                let mode = WatchMode::PersistentRecursive;
+                client.add_watch(&path, mode).await.map(Answer::Watch)
+            }
+            GroupQuestion::List => list(&client, &path, leaves, &mut watch).await,
+            GroupQuestion::Read(name) => {
+                let path = child_path(&path, name);
+                read(&client, path, leaves, &mut watch).await
+            }
+        };
+        Answered { request, answer, watch }
+    })
+}
+
+async fn list(
+    client: &Client,
+    path: &str,
+    leaves: Leaves,
+    watch: &mut Option<(String, OneshotWatch)>,
+) -> Result<Answer, Error> {
+    match client.stamped_children(path, leaves).await {
+        Ok(Stamped { value, zxid, watch: left }) => {
+            *watch = left.map(|left| (path.to_owned(), left));
+            Ok(Answer::List(Some(value), zxid))
+        }
+        Err(error) if error.is_no_node() && leaves == Leaves::OneshotWatch => {
+            let (stat, left) = client.exists_and_watch(path).await?;
+            *watch = Some((path.to_owned(), left));
+            // It was created just now.
+            Ok(stat.map_or(Answer::List(None, Zxid::ZERO), |_| Answer::Again))
+        }
+        Err(error) if error.is_no_node() => Ok(Answer::List(None, Zxid::ZERO)),
+        Err(error) => Err(error),
+    }
+}
+
+async fn read(
+    client: &Client,
+    path: String,
+    leaves: Leaves,
+    watch: &mut Option<(String, OneshotWatch)>,
+) -> Result<Answer, Error> {
+    match client.stamped_data(&path, leaves).await {
+        Ok(Stamped { value: (data, stat), zxid, watch: left }) => {
+            *watch = left.map(|left| (path, left));
+            Ok(Answer::Read(GroupRead::Data(data, stat), zxid))
+        }
+        Err(error) if error.is_no_node() => Ok(Answer::Read(GroupRead::Gone, Zxid::ZERO)),
+        Err(error)
+            if error.is_no_auth() || matches!(error.kind(), ErrorKind::ReplyTooLarge { .. }) =>
+        {
+            Ok(Answer::Read(GroupRead::Unreadable, Zxid::ZERO))
+        }
+        Err(error) => Err(error),
+    }
+}

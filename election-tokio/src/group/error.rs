@@ -1,0 +1,47 @@
+//! Why a group is not joined, or left, or its data not written.
+
+use election_core::{MemberFailure, NameOwner};
+use zk_session::SessionEnd;
+
+use crate::acl::AclError;
+use crate::error::SharedError;
+use crate::path::PathError;
+
+/// Why a member has not joined, or is one no longer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MembershipError {
+    /// The path of the group, or the name of the member, is invalid.
+    #[error("invalid path of a member {path:?}: {error}")]
+    InvalidPath {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: PathError,
+    },
+    /// The access list is one that no server would take.
+    #[error("invalid access list: {0}")]
+    InvalidAcl(#[from] AclError),
+    /// The operating system gave no random bytes for the name.
+    #[error("no randomness for the name of the member: {0}")]
+    Randomness(#[source] SharedError),
+    /// Another member has the name, and was not to be waited for.
+    #[error("the name is taken")]
+    NameTaken {
+        /// What its znode lives by.
+        owner: NameOwner,
+    },
+    /// Another client deleted the member's znode, and it was not to join again.
+    #[error("another client deleted the znode of the member")]
+    Evicted,
+    /// Something that trying again does not repair.
+    #[error(transparent)]
+    Failed(MemberFailure),
+    /// The client ended, and with it the membership: its znode goes with the session.
+    #[error("{0}")]
+    ClientClosed(SessionEnd),
+    /// It has left.
+    #[error("the member has left the group")]
+    Left,
+}

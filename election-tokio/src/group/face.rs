@@ -1,0 +1,145 @@
+//! What a membership is shown of its machine.
+
+use bytes::Bytes;
+use election_core::{
+    Cause, Departure, Member, MemberEnd, MemberFailure, MemberNotice, MemberState, NameOwner, Token,
+};
+use election_session::{RecipeEnd, Step, View};
+use zk_session::SessionEnd;
+
+use super::error::MembershipError;
+use crate::broadcast::{Receiver, Sender};
+use crate::hub::{Face, Unlocked};
+
+/// The machine of a member.
+pub(super) type Machine = Member<String, Data>;
+
+/// The data of a member, and how often it was set before.
+#[derive(Clone, Debug)]
+pub(super) struct Data {
+    pub(super) bytes: Bytes,
+    pub(super) generation: u64,
+}
+
+impl AsRef<[u8]> for Data {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// What a member is at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MembershipState {
+    /// It has no znode, as far as is known here, and is on the way to one.
+    Joining {
+        /// Why it lost the one before, if it had one.
+        lost: Option<Cause>,
+    },
+    /// It waits for another znode of its name to go.
+    Waiting {
+        /// What that lives by.
+        owner: NameOwner,
+    },
+    /// Its znode stands, as far as is known here: nothing was heard of the end of its session, or of
+    /// its deletion. With another token than before, it was lost in between.
+    Joined {
+        /// The `czxid` of its znode.
+        token: Token,
+    },
+    /// It has left.
+    Left,
+    /// It is over for this reason.
+    Ended(MembershipError),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) state: MembershipState,
+    /// That of the data that the znode has, or had last.
+    pub(super) written: Option<u64>,
+    /// What was refused of that generation.
+    pub(super) refused: Option<(u64, MemberFailure)>,
+    pub(super) departure: Option<Departure>,
+}
+
+#[derive(Debug)]
+pub(super) struct MemberFace {
+    shown: Sender<Shown>,
+}
+
+impl MemberFace {
+    pub(super) fn new() -> (Self, Receiver<Shown>) {
+        let state = MembershipState::Joining { lost: None };
+        let shown = Sender::new(Shown { state, written: None, refused: None, departure: None });
+        let receiver = shown.subscribe();
+        (Self { shown }, receiver)
+    }
+
+    fn end(&self, error: MembershipError, unlocked: &mut Unlocked) {
+        let state = MembershipState::Ended(error);
+        self.shown.modify(|shown| shown.state = state, &mut unlocked.wakers);
+        self.shown.end(&mut unlocked.wakers);
+    }
+}
+
+impl Face for MemberFace {
+    type Recipe = Machine;
+
+    fn stepped(
+        &mut self,
+        member: &Machine,
+        step: Step<MemberNotice>,
+        _: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        let generation = member.data().generation;
+        let state = match step.notice {
+            Some(MemberNotice::Lost(cause)) => MembershipState::Joining { lost: Some(cause) },
+            Some(MemberNotice::Ended(end)) => {
+                let error = match end {
+                    MemberEnd::Left(departure) => {
+                        let left = |shown: &mut Shown| {
+                            shown.state = MembershipState::Left;
+                            shown.departure = Some(departure);
+                        };
+                        self.shown.modify(left, &mut unlocked.wakers);
+                        return self.shown.end(&mut unlocked.wakers);
+                    }
+                    MemberEnd::Evicted => MembershipError::Evicted,
+                    MemberEnd::Taken(owner) => MembershipError::NameTaken { owner },
+                    MemberEnd::Failed(failure) => MembershipError::Failed(failure),
+                };
+                return self.end(error, unlocked);
+            }
+            Some(_) => match member.state() {
+                MemberState::Joined(token) => MembershipState::Joined { token },
+                MemberState::Waiting(owner) => MembershipState::Waiting { owner },
+                _ => return,
+            },
+            None => return,
+        };
+        let refused = match step.notice {
+            Some(MemberNotice::DataRefused(failure)) => Some((generation, failure)),
+            _ => None,
+        };
+        let show = |shown: &mut Shown| {
+            shown.state = state;
+            shown.refused = refused.or(shown.refused);
+            if member.shows_data() && refused.is_none() {
+                shown.written = Some(generation);
+            }
+        };
+        self.shown.modify(show, &mut unlocked.wakers);
+    }
+
+    fn over(&mut self, _: &Machine, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let RecipeEnd::HostEnded(end) = end {
+            self.end(closed(end), unlocked);
+        }
+    }
+}
+
+pub(super) const fn closed(end: SessionEnd) -> MembershipError {
+    MembershipError::ClientClosed(end)
+}

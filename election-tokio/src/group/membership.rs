@@ -1,0 +1,152 @@
+//! Being a member of a group.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use election_core::{Departure, Member, MemberOptions};
+use election_session::{RecipeKey, Site};
+use zk_session::SessionEnd;
+
+use super::error::MembershipError;
+use super::face::{Data, Machine, MemberFace, MembershipState, Shown, closed};
+use crate::client::Client;
+use crate::hub::Seat;
+use crate::updates::Updates;
+
+/// A member of a group, which joins again in a new session when its session has expired.
+///
+/// Dropping it leaves in the background.
+#[derive(Debug)]
+#[must_use = "a membership that is dropped leaves"]
+pub struct Membership {
+    client: Client,
+    key: RecipeKey,
+    znode: String,
+    shown: Updates<Shown>,
+    generation: AtomicU64,
+}
+
+impl Membership {
+    pub(super) fn begin(
+        client: &Client,
+        site: Arc<Site>,
+        znode: String,
+        (data, options): (Bytes, MemberOptions),
+    ) -> Self {
+        let (face, shown) = MemberFace::new();
+        let machine: Machine =
+            Member::new(znode.clone(), Data { bytes: data, generation: 0 }, options);
+        let seat = <dyn Seat>::new(machine, face);
+        let key = client.shared().with(|hub, now| hub.stand(now, seat, site));
+        let (client, shown) = (client.clone(), Updates::new(shown));
+        Self { client, key, znode, shown, generation: AtomicU64::new(0) }
+    }
+
+    /// Waits until it has joined for the first time. Cancel safe.
+    pub(super) async fn joined(&self) -> Result<(), MembershipError> {
+        let mut shown = self.shown.clone();
+        let is_settled = |shown: &Shown| {
+            !matches!(
+                shown.state,
+                MembershipState::Joining { .. } | MembershipState::Waiting { .. }
+            )
+        };
+        match shown.wait_for(is_settled).await.map(|shown| shown.state) {
+            Ok(MembershipState::Ended(error)) => Err(error),
+            Ok(MembershipState::Left) => Err(MembershipError::Left),
+            Ok(_) => Ok(()),
+            Err(_) => Err(closed(SessionEnd::Abandoned)),
+        }
+    }
+
+    /// The name of the member's znode.
+    pub fn znode(&self) -> &str {
+        &self.znode
+    }
+
+    /// What it is at the moment.
+    pub fn state(&self) -> MembershipState {
+        self.shown.latest().state
+    }
+
+    /// Waits until it is something else than `state`, and tells what.
+    ///
+    /// Cancel safe: it changes nothing.
+    pub async fn changed_from(&self, state: &MembershipState) -> MembershipState {
+        let mut shown = self.shown.clone();
+        match shown.wait_for(|shown| shown.state != *state).await {
+            Ok(shown) => shown.state,
+            Err(_) => self.state(),
+        }
+    }
+
+    /// Replaces the data, and waits until the znode has it. The znode that is made in a later session
+    /// has it, too.
+    ///
+    /// Cancel safe: the data is replaced with the first poll, and written in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`MembershipError::Failed`] if the server refuses it: the znode has what it had. Else the
+    /// membership is over.
+    pub async fn set_data(&self, data: impl Into<Bytes>) -> Result<(), MembershipError> {
+        let bytes = data.into();
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
+        let replaced = self.client.shared().with(|hub, now| {
+            let machine = hub.recipe_mut::<Machine>(self.key)?;
+            let is_newer = machine.data().generation < generation;
+            let replaced = is_newer.then(|| machine.set_data(Data { bytes, generation }));
+            // It looks then what there is to write.
+            hub.host.set_deadline(self.key, Some(now));
+            replaced
+        });
+        drop(replaced);
+        let mut shown = self.shown.clone();
+        let is_decided = |shown: &Shown| {
+            shown.written >= Some(generation)
+                || shown.refused.is_some_and(|(refused, _)| refused >= generation)
+                || matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
+        };
+        let Ok(shown) = shown.wait_for(is_decided).await else {
+            return Err(closed(SessionEnd::Abandoned));
+        };
+        match (shown.refused, shown.state) {
+            _ if shown.written >= Some(generation) => Ok(()),
+            (Some((_, failure)), _) => Err(MembershipError::Failed(failure)),
+            (None, MembershipState::Ended(error)) => Err(error),
+            (None, _) => Err(MembershipError::Left),
+        }
+    }
+
+    /// Leaves, and waits until the znode is gone.
+    ///
+    /// Cancel safe: it leaves with the first poll.
+    ///
+    /// # Errors
+    ///
+    /// [`MembershipError`]: it was no member any more, or the client ended before the server said that
+    /// the znode is gone.
+    pub async fn leave(self) -> Result<Departure, MembershipError> {
+        self.withdraw();
+        let mut shown = self.shown.clone();
+        let is_over = |shown: &Shown| {
+            matches!(shown.state, MembershipState::Left | MembershipState::Ended(_))
+        };
+        match shown.wait_for(is_over).await {
+            Ok(Shown { state: MembershipState::Ended(error), .. }) => Err(error),
+            Ok(Shown { departure: Some(departure), .. }) => Ok(departure),
+            Ok(_) | Err(_) => Err(closed(SessionEnd::Abandoned)),
+        }
+    }
+
+    fn withdraw(&self) {
+        self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}

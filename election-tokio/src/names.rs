@@ -1,0 +1,141 @@
+//! Names: registered, resolved, watched.
+
+mod error;
+mod persistent;
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{NomineeId, WhenTaken};
+use zk_jute::records::Stat;
+
+pub use error::RegisterError;
+pub use persistent::PersistentName;
+
+use crate::acl::Acls;
+use crate::client::{Client, Obstacle};
+use crate::config::ConfigWatch;
+use crate::error::Error;
+use crate::group::{Group, GroupWatch, Membership};
+use crate::path::child_path;
+use crate::site::random;
+
+/// The names below a path, each of which one registrar has at most; made by [`Client::names`]. A name is
+/// a znode, and what it stands for its data.
+#[derive(Clone)]
+#[must_use = "names do nothing until they are asked for something"]
+pub struct Names {
+    client: Client,
+    path: String,
+    acls: Acls,
+}
+
+impl Client {
+    /// The names below a path.
+    pub fn names(&self, path: &str) -> Names {
+        Names { client: self.clone(), path: path.to_owned(), acls: Acls::open() }
+    }
+}
+
+impl Names {
+    /// The access list of the znode of a name, and of the node and its ancestors where they have to be
+    /// created (default: every client may do everything).
+    pub fn acls(mut self, acls: Acls) -> Self {
+        self.acls = acls;
+        self
+    }
+
+    fn group(&self) -> Group {
+        let group = self.client.group(&self.path).acls(self.acls.clone());
+        group.when_taken(WhenTaken::GiveUp)
+    }
+
+    /// Registers a name for as long as the client lives, over expired sessions: it is a member of a
+    /// group, which gives up where its name is taken. [`Membership::leave`] unregisters it, and so does
+    /// dropping it; nothing else's is ever deleted.
+    ///
+    /// Cancel safe: dropping the future unregisters it, in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`RegisterError::NameTaken`], also later: after an expired session another registrar may be
+    /// faster, which [`Membership::state`] tells.
+    pub async fn register(
+        &self,
+        name: &str,
+        data: impl Into<Bytes>,
+    ) -> Result<Membership, RegisterError> {
+        Ok(self.group().join_as(name, data).await?)
+    }
+
+    /// Registers a name until it is [given back](PersistentName::unregister), whatever becomes of this
+    /// client.
+    ///
+    /// Cancel safe: the name may be registered all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`RegisterError::NameTaken`]; where a reply is lost it is found out whose it is.
+    pub async fn register_persistent(
+        &self,
+        name: &str,
+        data: impl Into<Bytes>,
+    ) -> Result<PersistentName, RegisterError> {
+        let id = NomineeId::from_bytes(random().map_err(RegisterError::Randomness)?);
+        let registration = self.persistent(name, id);
+        registration.register(data.into(), &self.acls).await?;
+        Ok(registration)
+    }
+
+    /// A persistent registration of which the id is known: that of an earlier process, say.
+    pub fn persistent(&self, name: &str, id: NomineeId) -> PersistentName {
+        PersistentName::of(&self.client, &self.path, name, id)
+    }
+
+    /// What a name stands for, if it is registered: what a server knows, which may lag behind. Without a
+    /// connection this waits for one.
+    ///
+    /// Cancel safe: nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_data`].
+    pub async fn resolve(&self, name: &str) -> Result<Option<(Bytes, Stat)>, Error> {
+        let path = child_path(&self.path, name);
+        loop {
+            let error = match self.client.get_data(&path).await {
+                Ok(read) => return Ok(Some(read)),
+                Err(error) if error.is_no_node() => return Ok(None),
+                Err(error) => error,
+            };
+            match Obstacle::of(&error) {
+                Some(obstacle) => self.client.pass(obstacle).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    /// Watches all names, as those of a group.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn watch(&self) -> GroupWatch {
+        self.group().watch()
+    }
+
+    /// Watches one name.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn watch_name(&self, name: &str) -> ConfigWatch<Bytes> {
+        ConfigWatch::begin(&self.client, &child_path(&self.path, name))
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").field("path", &self.path).finish_non_exhaustive()
+    }
+}

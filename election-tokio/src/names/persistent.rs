@@ -1,0 +1,159 @@
+//! Names that stay when their registrar goes.
+
+use bytes::Bytes;
+use election_core::{NameOwner, NomineeId, SessionId};
+use zk_jute::Version;
+
+use super::error::RegisterError;
+use crate::acl::Acls;
+use crate::client::{Client, CreateMode, Obstacle, TransactionError};
+use crate::path::child_path;
+
+/// A name that stays until it is given back. Dropping this leaves it in place.
+///
+/// Below its znode stands another one, named by the id of the registration: both are made, and deleted,
+/// in one transaction, so that no other registration of that name is ever given back.
+#[derive(Clone, Debug)]
+pub struct PersistentName {
+    client: Client,
+    path: String,
+    name: String,
+    id: NomineeId,
+}
+
+impl PersistentName {
+    pub(super) fn of(client: &Client, parent: &str, name: &str, id: NomineeId) -> Self {
+        let (client, path) = (client.clone(), child_path(parent, name));
+        Self { client, path, name: name.to_owned(), id }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The id of the registration, by which another process can give it back:
+    /// [`Names::persistent`](crate::Names::persistent).
+    pub const fn id(&self) -> NomineeId {
+        self.id
+    }
+
+    fn mark(&self) -> String {
+        child_path(&self.path, self.id)
+    }
+
+    /// Makes both znodes. A create that is refused after a lost reply may be refused because of the
+    /// first one: the refusal is committed, so the read behind it tells.
+    pub(super) async fn register(&self, data: Bytes, acls: &Acls) -> Result<(), RegisterError> {
+        let (persistent, mark) = (CreateMode::Persistent, self.mark());
+        loop {
+            let made = self
+                .client
+                .transaction()
+                .create_with_acl(&self.path, data.clone(), persistent, acls)
+                .create_with_acl(&mark, "", persistent, acls)
+                .commit()
+                .await;
+            match made {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_no_node() => self.create_parent(acls).await?,
+                Err(error) if error.is_node_exists() => {
+                    if self.exists(&mark).await?.is_some() {
+                        return Ok(());
+                    }
+                    // `None`: it has gone meanwhile.
+                    if let Some(owner) = self.exists(&self.path).await? {
+                        return Err(RegisterError::NameTaken { owner });
+                    }
+                }
+                Err(error) => self.pass(error).await?,
+            }
+        }
+    }
+
+    /// Gives the name back.
+    ///
+    /// Cancel safe: it is given back or not.
+    ///
+    /// # Errors
+    ///
+    /// [`RegisterError::NotRegistered`] if it was given back before, or deleted.
+    pub async fn unregister(&self) -> Result<(), RegisterError> {
+        let mut is_lost = Earlier::None;
+        loop {
+            let given_back = self
+                .client
+                .transaction()
+                .delete(&self.mark(), Version::ANY)
+                .delete(&self.path, Version::ANY)
+                .commit()
+                .await;
+            match (given_back, is_lost) {
+                (Ok(_), _) => return Ok(()),
+                // The first one was executed.
+                (Err(error), Earlier::Lost) if error.is_no_node() => return Ok(()),
+                (Err(error), Earlier::None) if error.is_no_node() => {
+                    return Err(RegisterError::NotRegistered);
+                }
+                (Err(error), earlier) => {
+                    is_lost = if error.is_connection_loss() { Earlier::Lost } else { earlier };
+                    self.pass(error).await?;
+                }
+            }
+        }
+    }
+
+    async fn create_parent(&self, acls: &Acls) -> Result<(), RegisterError> {
+        let parent = self.path.rsplit_once('/').map_or("/", |(parent, _)| parent);
+        let mode = CreateMode::Persistent;
+        match self.client.create_with_parents(parent, "", mode, acls).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_node_exists() => Ok(()),
+            Err(error) => match Obstacle::of(&error) {
+                Some(obstacle) => {
+                    self.client.pass(obstacle).await;
+                    Ok(())
+                }
+                None => Err(error.into()),
+            },
+        }
+    }
+
+    async fn exists(&self, path: &str) -> Result<Option<NameOwner>, RegisterError> {
+        loop {
+            let error = match self.client.exists(path).await {
+                Ok(stat) => {
+                    return Ok(stat.map(|stat| match stat.ephemeral_owner.get() {
+                        0 => NameOwner::Persistent,
+                        session => NameOwner::Session(SessionId::new(session)),
+                    }));
+                }
+                Err(error) => error,
+            };
+            match Obstacle::of(&error) {
+                Some(obstacle) => self.client.pass(obstacle).await,
+                None => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn pass(&self, error: TransactionError) -> Result<(), RegisterError> {
+        match &error {
+            TransactionError::Request(request) => match Obstacle::of(request) {
+                Some(obstacle) => {
+                    self.client.pass(obstacle).await;
+                    Ok(())
+                }
+                None => Err(error.into()),
+            },
+            _ => Err(error.into()),
+        }
+    }
+}
+
+/// Whether the same transaction was sent before, and its reply lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Earlier {
+    None,
+    Lost,
+}
