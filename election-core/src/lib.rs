@@ -81,7 +81,7 @@ pub use lock::{
     LockState, REVOKE_REQUEST, WhenBusy, is_revoke_request,
 };
 pub use name::{CandidateName, NameError, Sequence};
-pub use nominee::Nominee;
+pub use nominee::{Nominee, Rank};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use queue::{

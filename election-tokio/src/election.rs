@@ -6,6 +6,7 @@ mod face;
 mod inner;
 mod leadership;
 mod nomination;
+mod position;
 mod status;
 
 use std::sync::Arc;
@@ -19,9 +20,10 @@ pub use candidates::{Candidate, Candidates};
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
+pub use position::Position;
 pub use status::{EndReason, LostReason, Role, Status};
 
-use self::face::NomineeFace;
+use self::face::{NomineeFace, Shown};
 use self::inner::NominationInner;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
@@ -178,7 +180,7 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
@@ -187,7 +189,8 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let inner = NominationInner { client, key, id, site, tenure };
+        let Shown { status, tenure, position } = shown;
+        let inner = NominationInner { client, key, id, site, tenure, position };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -48,7 +48,7 @@ pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
-    Role, Status, WithdrawError,
+    Position, Role, Status, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;

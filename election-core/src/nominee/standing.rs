@@ -95,7 +95,8 @@ impl Nominee {
         let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
-        let Survey { found, ghost, others } = standing.survey(contest, id, children);
+        let Survey { found, ghost, others, ahead } = standing.survey(contest, id, children);
+        self.rank.learn(ahead);
         let Standing { own, position, look, .. } = standing;
         *look = Look::NotDue;
         if let (Some(name), Place::Free | Place::Blocked { .. }) =

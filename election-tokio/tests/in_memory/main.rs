@@ -70,6 +70,8 @@ mod sources;
 mod spans;
 mod subscribers;
 #[cfg(test)]
+mod terms;
+#[cfg(test)]
 mod threads;
 #[cfg(test)]
 mod tree;
