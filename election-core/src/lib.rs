@@ -45,6 +45,7 @@ mod line;
 mod lock;
 mod name;
 mod nominee;
+mod observer;
 mod outcome;
 pub mod place;
 mod policy;
@@ -82,6 +83,7 @@ pub use lock::{
 };
 pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::{Nominee, Rank};
+pub use observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use queue::{

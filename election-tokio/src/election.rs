@@ -6,8 +6,11 @@ mod face;
 mod inner;
 mod leadership;
 mod nomination;
+mod observation;
+mod observer;
 mod position;
 mod status;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -20,8 +23,11 @@ pub use candidates::{Candidate, Candidates};
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
+pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
+pub use observer::Observer;
 pub use position::Position;
 pub use status::{EndReason, LostReason, Role, Status};
+pub use verdict::{Verdict, VerifyError};
 
 use self::face::{NomineeFace, Shown};
 use self::inner::NominationInner;

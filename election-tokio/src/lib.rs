@@ -47,8 +47,9 @@ pub use client::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
-    Position, Role, Status, WithdrawError,
+    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndReason, Follow, Leadership,
+    LostReason, Nomination, Observation, ObservedLeader, Observer, Position, Role, Status, Verdict,
+    VerifyError, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use held::GuardedTransaction;
@@ -68,8 +69,8 @@ pub use bytes::Bytes;
 pub use election_core::{
     Access, BarrierFailure, CandidateName, CommitFailure, CommitState, CounterFailure,
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
-    ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, OnLoss,
-    PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError, SiteState,
+    ItemName, LockFailure, LockFormatError, NodeKind, NominationError, NomineeId, ObserverFailure,
+    OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError, SiteState,
     TakerFailure, Token, WhenUnderWay,
 };
 pub use election_session::KeepReady;

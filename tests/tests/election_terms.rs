@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{LostReason, OnLoss, Role};
+use election_tokio::{LostReason, Nomination, OnLoss, Role};
 use zk_tests::election::{Arena, ELECTION, follows, follows_this, leads, reaches, soon};
 use zk_tests::failure::TestResult;
 use zk_tests::on_both_servers;
@@ -31,11 +31,8 @@ async fn a_leader_that_steps_down_is_the_last_of_the_queue(server: ServerKind) -
         let leadership = leads(&mut nomination).await?;
         assert!(Some(leadership.token()) > last_token, "turn {turn}");
         last_token = Some(leadership.token());
-        let Some(last) = nominations.last() else { continue };
-        let (last, _) = match follows(last).await {
-            Ok(followed) => followed,
-            Err(late) => return Err(late.into()),
-        };
+        let last = nominations.last().expect("there are others");
+        let (last, _) = follows(last).await?;
         let seen = soon("it leads", nomination.elected()).await??;
         soon("it steps down", leadership.step_down()).await??;
         assert_eq!(soon("it is told", seen.lost()).await?, LostReason::SteppedDown);
@@ -74,9 +71,9 @@ async fn positions_are_told_and_grow_old(server: ServerKind) -> TestResult {
         .await?;
         assert_eq!(nomination.position().map(|position| position.ahead), Some(index));
     }
-    let before = nominations.last().and_then(|last| last.position());
+    let before = nominations.last().and_then(Nomination::position);
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let after = nominations.last().and_then(|last| last.position());
+    let after = nominations.last().and_then(Nomination::position);
     assert_eq!(before, after);
     assert!(after.is_some_and(|position| position.age() >= Duration::from_millis(50)));
     Ok(())

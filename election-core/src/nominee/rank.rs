@@ -2,9 +2,6 @@
 
 use core::hash::{Hash, Hasher};
 
-use super::Nominee;
-use super::stage::{Position, Stage, Standing};
-
 /// How many candidates stood before a nominee when it last learned that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
@@ -20,6 +17,10 @@ pub(super) struct LastRank(Rank);
 
 impl LastRank {
     pub(super) const UNKNOWN: Self = Self(Rank { ahead: 0, learned: 0 });
+
+    pub(super) const fn get(self) -> Rank {
+        self.0
+    }
 
     pub(super) fn learn(&mut self, ahead: usize) {
         let Self(Rank { learned, .. }) = *self;
@@ -38,22 +39,4 @@ impl Eq for LastRank {}
 
 impl Hash for LastRank {
     fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-impl Nominee {
-    /// How many candidates stood before the own one when the nominee last learned that: by its last list,
-    /// or by the end of the last one before it. `None` where the present candidate has no place yet.
-    ///
-    /// A follower lists seldom, so most candidates ahead of it go without its notice. All children of the
-    /// election node that have a lower number are counted.
-    pub fn rank(&self) -> Option<Rank> {
-        let LastRank(rank) = self.rank;
-        match &self.stage {
-            Stage::Leading(_) | Stage::Standing(Standing { position: Position::First, .. }) => {
-                Some(Rank { ahead: 0, ..rank })
-            }
-            Stage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
-            _ => None,
-        }
-    }
 }

@@ -49,6 +49,8 @@ mod looks;
 #[cfg(test)]
 mod nominations;
 #[cfg(test)]
+mod observers;
+#[cfg(test)]
 mod old_servers;
 #[cfg(test)]
 mod queues;
