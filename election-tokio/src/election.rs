@@ -2,6 +2,8 @@
 
 mod acknowledgement;
 mod candidates;
+mod epoch;
+mod eviction;
 mod face;
 mod inner;
 mod leadership;
@@ -10,6 +12,7 @@ mod observation;
 mod observer;
 mod position;
 mod status;
+mod step_down_request;
 mod verdict;
 
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
 pub use candidates::{Candidate, Candidates};
+pub use epoch::Epoch;
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
@@ -27,6 +31,7 @@ pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
 pub use status::{EndReason, LostReason, Role, Status};
+pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
 pub use verdict::{Verdict, VerifyError};
 
 use self::face::{NomineeFace, Shown};

@@ -10,7 +10,7 @@ use zk_session::SessionEnd;
 
 use super::inner::{NominationInner, WithdrawError, ended};
 use super::status::{EndReason, LostReason, Role, Status};
-use crate::client::TransactionError;
+use crate::client::{Client, TransactionError};
 use crate::held::{GuardedTransaction, Held, Tenure};
 use crate::updates::Updates;
 
@@ -158,6 +158,10 @@ impl Leadership {
             Ok(_) => Ok(()),
             Err(_) => Err(EndReason::ClientClosed(SessionEnd::Abandoned)),
         }
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        &self.held.client
     }
 
     pub(super) fn nomination(&self) -> &NominationInner {

@@ -81,6 +81,12 @@ impl Observation {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Data(Bytes);
 
+impl Data {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl From<&[u8]> for Data {
     fn from(bytes: &[u8]) -> Self {
         Self(Bytes::copy_from_slice(bytes))

@@ -55,19 +55,26 @@ impl Election {
     ///
     /// [`VerifyError`]: nothing is known.
     pub async fn verify(&self, token: Token) -> Result<Verdict, VerifyError> {
-        let mut observer = self.observe(Follow::Leader)?;
-        let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
-        let leader = match seen.map_err(|_| VerifyError::ClientClosed)? {
-            Observation::Led(leader) => leader.token,
-            Observation::Vacant => return Ok(Verdict::Over { leader: None }),
-            Observation::Hidden => return Err(VerifyError::Hidden),
-            Observation::Failed(failure) => return Err(failure.into()),
-            Observation::Unknown => return Err(VerifyError::ClientClosed),
+        let Some(leader) = self.first_token().await? else {
+            return Ok(Verdict::Over { leader: None });
         };
         Ok(match token.cmp(&leader) {
             core::cmp::Ordering::Equal => Verdict::Leads,
             core::cmp::Ordering::Less => Verdict::Over { leader: Some(leader) },
             core::cmp::Ordering::Greater => Verdict::NotYet { leader },
         })
+    }
+
+    /// The token of the first candidate at some moment between the call and the reply.
+    pub(super) async fn first_token(&self) -> Result<Option<Token>, VerifyError> {
+        let mut observer = self.observe(Follow::Leader)?;
+        let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
+        match seen.map_err(|_| VerifyError::ClientClosed)? {
+            Observation::Led(leader) => Ok(Some(leader.token)),
+            Observation::Vacant => Ok(None),
+            Observation::Hidden => Err(VerifyError::Hidden),
+            Observation::Failed(failure) => Err(failure.into()),
+            Observation::Unknown => Err(VerifyError::ClientClosed),
+        }
     }
 }

@@ -53,6 +53,8 @@ mod observers;
 #[cfg(test)]
 mod old_servers;
 #[cfg(test)]
+mod operating;
+#[cfg(test)]
 mod queues;
 #[cfg(test)]
 mod refusals;
