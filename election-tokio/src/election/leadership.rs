@@ -87,6 +87,10 @@ impl Leadership {
     /// Runs `work` for as long as this nominee leads. `work` is dropped, at an await point of its
     /// own, when the leadership is lost.
     ///
+    /// Only the future itself ends by that. Tasks that it has spawned and threads that it has started go on,
+    /// `spawn_blocking` included: have them ask [`Leadership::is_valid`] before each write, or, better,
+    /// write by [`Leadership::transaction`] or with the [token](Leadership::token).
+    ///
     /// Cancel safe if `work` is.
     ///
     /// # Errors
