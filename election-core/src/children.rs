@@ -206,6 +206,11 @@ fn nearest_and_farthest(
     nearest.into_iter().chain(farthest).map(|(_, name)| name).collect()
 }
 
+/// How many names end in a lower sequence.
+pub(crate) fn count_before(index: &dyn Index, sequence: Sequence) -> usize {
+    first(index, Order::BySequence, |name| Sequence::at_end_of(name) < Some(sequence))
+}
+
 /// Finds the first place with a name that is not `before`. The names in front of it are, and no other
 /// is.
 fn first(index: &dyn Index, order: Order, before: impl Fn(&str) -> bool) -> usize {

@@ -32,7 +32,8 @@ pub enum Event<'a> {
     /// heartbeat was refused for; and soon to one that
     /// [`waits_for_look`](crate::Recipe::waits_for_look).
     Look,
-    /// The time has passed that the user gave the recipe. A recipe that was given none ignores it.
+    /// The time has passed that the user gave the recipe. A recipe that was given none ignores it. A
+    /// [`Nominee`](crate::Nominee) that leads steps down: it stands again, behind the others.
     Deadline,
     /// A command was answered.
     Reply {

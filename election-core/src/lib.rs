@@ -46,6 +46,7 @@ mod lock;
 mod member;
 mod name;
 mod nominee;
+mod observer;
 mod outcome;
 pub mod place;
 mod policy;
@@ -86,7 +87,8 @@ pub use member::{
     NameOwner, WhenEvicted, WhenTaken,
 };
 pub use name::{CandidateName, NameError, Sequence};
-pub use nominee::Nominee;
+pub use nominee::{Nominee, Rank};
+pub use observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
 pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
 pub use queue::{

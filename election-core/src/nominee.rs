@@ -14,6 +14,7 @@ mod exchange;
 mod foreign;
 mod home;
 mod link;
+mod rank;
 mod reaction;
 mod request;
 mod stage;
@@ -35,6 +36,8 @@ use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub(crate) use contest::{Contest, Patience, Rule};
 pub(crate) use home::Home;
+use rank::LastRank;
+pub use rank::Rank;
 use reaction::is_owned;
 pub(crate) use reaction::{Reaction, mismatch};
 use request::{Awaits, InFlight, Link, Request};
@@ -66,6 +69,7 @@ pub struct Nominee {
     newest: Option<Token>,
     /// The sequential child of another format that was told of last.
     foreign: Option<ChildName>,
+    rank: LastRank,
 }
 
 impl Nominee {
@@ -101,6 +105,7 @@ impl Nominee {
             stage: Stage::Entering(entering),
             newest: None,
             foreign: None,
+            rank: LastRank::UNKNOWN,
         }
     }
 
@@ -376,7 +381,10 @@ impl Recipe for Nominee {
     type Notice = Notice;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
-        let reaction = self.take_in(event);
+        let reaction = match event {
+            Event::Deadline => self.step_down().into(),
+            event => self.take_in(event),
+        };
         self.output(reaction)
     }
 

@@ -110,6 +110,10 @@ pub enum Cause {
     /// Another client deleted the candidate znode, or the election node with it.
     #[error("another client deleted the candidate znode")]
     Evicted,
+    /// The leader gave the leadership up, to stand again behind the others: its user wanted it to, by
+    /// [`Event::Deadline`](crate::Event::Deadline).
+    #[error("the leader stepped down")]
+    SteppedDown,
 }
 
 /// How a nomination ended.

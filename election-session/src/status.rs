@@ -189,6 +189,9 @@ pub enum LostReason {
     /// Another client deleted the candidate znode.
     #[error("another client deleted the candidate znode")]
     Evicted,
+    /// The leader stepped down, to stand again behind the others.
+    #[error("stepped down")]
+    SteppedDown,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),
@@ -203,6 +206,7 @@ impl LostReason {
             Cause::SessionExpired => Self::SessionExpired,
             Cause::LeaseLapsed => Self::LeaseLapsed,
             Cause::Evicted => Self::Evicted,
+            Cause::SteppedDown => Self::SteppedDown,
         }
     }
 }

@@ -2,11 +2,18 @@
 
 mod acknowledgement;
 mod candidates;
+mod epoch;
+mod eviction;
 mod face;
 mod inner;
 mod leadership;
 mod nomination;
+mod observation;
+mod observer;
+mod position;
 mod status;
+mod step_down_request;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -16,12 +23,18 @@ use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
 pub use candidates::{Candidate, Candidates};
+pub use epoch::Epoch;
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
+pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
+pub use observer::Observer;
+pub use position::Position;
 pub use status::{EndReason, LostReason, Role, Status};
+pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
+pub use verdict::{Verdict, VerifyError};
 
-use self::face::NomineeFace;
+use self::face::{NomineeFace, Shown};
 use self::inner::NominationInner;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
@@ -178,7 +191,7 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, status, tenure) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
@@ -187,7 +200,8 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let inner = NominationInner { client, key, id, site, tenure };
+        let Shown { status, tenure, position } = shown;
+        let inner = NominationInner { client, key, id, site, tenure, position };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -53,8 +53,10 @@ pub use config::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Candidate, Candidates, Election, ElectionError, EndReason, Leadership, LostReason, Nomination,
-    Role, Status, WithdrawError,
+    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndReason, Epoch, Follow,
+    Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position, Role,
+    Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict, VerifyError,
+    WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
@@ -77,8 +79,8 @@ pub use election_core::{
     Access, BarrierFailure, CandidateName, Cause, CommitFailure, CommitState, CounterFailure,
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
     ItemName, LockFailure, LockFormatError, MemberFailure, NameOwner, NodeKind, NominationError,
-    NomineeId, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue, SiteName, SiteNameError,
-    SiteState, TakerFailure, Token, WhenEvicted, WhenTaken, WhenUnderWay,
+    NomineeId, ObserverFailure, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue,
+    SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenEvicted, WhenTaken, WhenUnderWay,
 };
 pub use election_session::{
     Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,

@@ -59,6 +59,19 @@ impl Nominee {
         }
     }
 
+    /// Ends the leadership, and stands again: the candidate is deleted, and a new one is created, at the
+    /// end of the queue. It stands again whatever the policy says, for it has lost nothing. A nominee that
+    /// does not lead goes on as it is.
+    pub(super) fn step_down(&mut self) -> Option<Notice> {
+        let Stage::Leading(Leading { own, .. }) = &self.stage else {
+            return None;
+        };
+        let own = own.clone();
+        self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::StandAgain });
+        self.link.ask_again();
+        Some(Notice::Lost(Cause::SteppedDown))
+    }
+
     pub(super) fn own_deletion_answered(
         &mut self,
         result: &Result<Reply<'_>, Failure>,

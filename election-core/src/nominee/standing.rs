@@ -1,6 +1,7 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
+use super::rank::Rank;
 use super::stage::{
     Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,
     OwnWatch, Position, PredecessorWatch, Stage, Standing, Suspect, Tenure,
@@ -17,6 +18,22 @@ use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
 impl Nominee {
+    /// How many candidates stood before the own one when the nominee last learned that: by its last list,
+    /// or by the end of the last one before it. `None` where the present candidate has no place yet.
+    ///
+    /// A follower lists seldom, so most candidates ahead of it go without its notice. All children of the
+    /// election node that have a lower number are counted.
+    pub fn rank(&self) -> Option<Rank> {
+        let rank = self.rank.get();
+        match &self.stage {
+            Stage::Leading(_) | Stage::Standing(Standing { position: Position::First, .. }) => {
+                Some(Rank { ahead: 0, ..rank })
+            }
+            Stage::Standing(Standing { position: Position::Behind(_), .. }) => Some(rank),
+            _ => None,
+        }
+    }
+
     /// Also the leader's way back from a lost link, and to a new watch after its data changed.
     pub(super) fn own_read_answered(
         &mut self,
@@ -95,7 +112,8 @@ impl Nominee {
         let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
-        let Survey { found, ghost, others } = standing.survey(contest, id, children);
+        let Survey { found, ghost, others, ahead } = standing.survey(contest, id, children);
+        self.rank.learn(ahead);
         let Standing { own, position, look, .. } = standing;
         *look = Look::NotDue;
         if let (Some(name), Place::Free | Place::Blocked { .. }) =

@@ -3,8 +3,9 @@
 use super::Contest;
 use super::foreign::{ForeignChild, ForeignWatch, Others, Strangers};
 use super::stage::{Ahead, Behind, Position, PredecessorWatch, Standing};
-use crate::children::Children;
+use crate::children::{Children, count_before};
 use crate::id::NomineeId;
+use crate::name::Sequence;
 use crate::outcome::Obstacle;
 use crate::place::{Place, Remaining, place};
 
@@ -15,6 +16,8 @@ pub(super) struct Survey<'a> {
     pub(super) ghost: Option<&'a str>,
     /// Looked for where it may matter: by the one that is to lead, and by the one behind that.
     pub(super) others: Others<'a>,
+    /// How many children have a lower number.
+    pub(super) ahead: usize,
 }
 
 impl Standing {
@@ -29,10 +32,13 @@ impl Standing {
         let rival = |name: &str| contest.rival(name);
         let (mut ghost, mut others) = (None, Others::default());
         let all = children.index();
+        let mut ahead = all.map_or(0, |index| count_before(index, sequence));
         let names =
             children.around((name, sequence), (contest.format, id), rival).inspect(|found| {
                 if all.is_none() {
                     others.take_in(contest, passed, found);
+                    let number = Sequence::at_end_of(found);
+                    ahead += usize::from(number.is_some_and(|number| number < sequence));
                 }
                 // Always the same one of several, in whatever order they come.
                 let is_ghost = *found != name && contest.format.owns(id, found);
@@ -47,7 +53,7 @@ impl Standing {
         {
             Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
         }
-        Survey { found, ghost, others }
+        Survey { found, ghost, others, ahead }
     }
 }
 

@@ -248,8 +248,13 @@ impl Client {
 
     /// The time has passed that the user gave for the lock.
     pub fn pass_deadline(&mut self) -> Result<Option<News>, String> {
-        self.withdrawn |= !self.leads();
-        self.feed(Event::Deadline)
+        let led = self.leads();
+        self.withdrawn |= !led && self.nominee.is_lock();
+        let told = self.feed(Event::Deadline)?;
+        if !self.nominee.is_lock() && self.leads() {
+            return Err("leads on, and was to step down".into());
+        }
+        Ok(told)
     }
 
     /// Whether it is a session of this client, now or before.

@@ -61,7 +61,7 @@ pub struct Budget {
     pub refusals: u8,
     /// Processes that hand their session, and their nomination, to another one.
     pub handovers: u8,
-    /// Deadlines of contenders for a lock.
+    /// Deadlines of contenders for a lock, and leaders that step down.
     pub deadlines: u8,
     /// Foreign writers that go on as readers.
     pub downgrades: u8,

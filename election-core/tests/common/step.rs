@@ -211,8 +211,8 @@ impl World {
         let stands = !client.withdrawn && !client.is_ended();
         offer(Step::Withdraw(i), stands && budget.withdrawals > 0);
         offer(Step::HandOver(i), (up || down) && stands && budget.handovers > 0);
-        let waits = stands && client.nominee.is_lock();
-        offer(Step::Deadline(i), waits && budget.deadlines > 0);
+        let has_deadline = stands && (client.nominee.is_lock() || client.leads());
+        offer(Step::Deadline(i), has_deadline && budget.deadlines > 0);
         let is_writer = client.leads() && client.kind() == Kind::Write;
         offer(Step::Downgrade(i), is_writer && budget.own_downgrades > 0);
         offer(Step::LeaseLapse(i), client.leads() && budget.lapses > 0);

@@ -157,6 +157,29 @@ fn one_nominee_two_hand_overs_a_handed_out_session() {
     explore("1 nominee, 2 hand-overs, 1 loss, 1 handed out session", world);
 }
 
+/// A leader gives up what it has, at any moment, and stands again behind the others.
+#[test]
+fn three_settled_nominees_of_which_leaders_step_down() {
+    let budget = Budget { losses: 1, expiries: 1, deadlines: 2, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 1 expiry, 2 step down", settled(3, budget).lagging(1));
+}
+
+/// Its candidate is to go first, so that there is never a second one of the session.
+#[test]
+fn two_nominees_of_which_leaders_step_down() {
+    let budget = Budget { losses: 1, deadlines: 2, withdrawals: 1, ..NO_FAULTS };
+    let world = World::new(2, budget).lagging(1);
+    explore("2 nominees, 1 loss, 2 step down, 1 withdrawal", world);
+}
+
+/// An operator deletes the candidate that the leader is about to delete itself.
+#[test]
+fn two_settled_nominees_a_step_down_an_operator() {
+    let budget = Budget { losses: 1, deadlines: 1, deletions: 1, throttles: 1, ..NO_FAULTS };
+    let world = settled(2, budget).lagging(2);
+    explore("2 settled, 1 loss, 1 steps down, 1 deletion, 1 throttled", world);
+}
+
 /// An operator deletes a candidate and writes to one.
 #[test]
 fn two_nominees_an_operator() {

@@ -59,6 +59,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.deadlines.replace(key, former, deadline);
     }
 
+    /// Feeds the recipe [`Event::Deadline`](election_core::Event::Deadline) with this call: a nominee
+    /// that leads steps down, and what was announced to its user is over.
+    pub fn reach_deadline(&mut self, now: Instant, key: RecipeKey) {
+        self.set_deadline(key, None);
+        self.stimulate(now, key, Stimulus::Happened(Happening::Deadline));
+    }
+
     /// A recipe, until its [`Event::Over`](crate::Event::Over) was handed out.
     pub fn recipe(&self, key: RecipeKey) -> Option<&R> {
         Some(&self.seats.get(&key)?.recipe)

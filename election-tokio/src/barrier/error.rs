@@ -60,7 +60,8 @@ impl BarrierLost {
     pub(crate) const fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::SessionExpired | Cause::LeaseLapsed => Self::SessionExpired,
-            Cause::Evicted => Self::Evicted,
+            // No member of a barrier steps down.
+            Cause::Evicted | Cause::SteppedDown => Self::Evicted,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::held::GuardedTransaction;
 
 /// What follows the path of the election in the path of its acknowledgement. It is not a child of
 /// the election node, since clients of other languages take every child there for a candidate.
-const SUFFIX: &str = ".acknowledged";
+pub(super) const SUFFIX: &str = ".acknowledged";
 
 /// How often it is tried, since what is to be replaced may go meanwhile.
 const ROUNDS: usize = 4;

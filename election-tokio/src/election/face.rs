@@ -8,6 +8,7 @@ use election_session::{GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
+use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
@@ -22,9 +23,17 @@ pub(super) struct NomineeFace {
     site: Arc<Site>,
     status: Sender<Status>,
     tenure: PresentTenure<LostReason>,
+    position: LastPosition,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
+}
+
+/// What the holder sees of it.
+pub(super) struct Shown {
+    pub(super) status: Receiver<Status>,
+    pub(super) tenure: PresentTenure<LostReason>,
+    pub(super) position: LastPosition,
 }
 
 /// How many sequence numbers there are left below the election node, as the holder was told.
@@ -40,17 +49,16 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(
-        clock: Clock,
-        site: Arc<Site>,
-    ) -> (Self, Receiver<Status>, PresentTenure<LostReason>) {
+    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Shown) {
         let status = Sender::new(Status::new());
-        let receiver = status.subscribe();
-        let tenure = PresentTenure::default();
-        let doubts = RepeatLimit::new(clock.now());
-        let (numbers, shown) = (Numbers::Plenty, tenure.clone());
-        let face = Self { clock, site, status, tenure: shown, numbers, doubts };
-        (face, receiver, tenure)
+        let (tenure, position) = (PresentTenure::default(), LastPosition::default());
+        let shown = Shown {
+            status: status.subscribe(),
+            tenure: tenure.clone(),
+            position: position.clone(),
+        };
+        let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(clock.now()));
+        (Self { clock, site, status, tenure, position, numbers, doubts }, shown)
     }
 
     fn elected(&self, nominee: &Nominee, token: Token) {
@@ -114,6 +122,7 @@ impl Face for NomineeFace {
         view: View<'_>,
         unlocked: &mut Unlocked,
     ) {
+        self.position.follow(nominee);
         let at = (view.session, step.zxid);
         let now = self.clock.now();
         if let Some(notice) = step.notice {

@@ -5,9 +5,10 @@ use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
+use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
-use crate::held::PresentTenure;
+use crate::held::{PresentTenure, Tenure};
 use crate::updates::Updates;
 
 /// A nomination, as its handle and the leaderships that come from it share it.
@@ -18,11 +19,21 @@ pub(super) struct NominationInner {
     pub(super) id: NomineeId,
     pub(super) site: Arc<Site>,
     pub(super) tenure: PresentTenure<LostReason>,
+    pub(super) position: LastPosition,
 }
 
 impl NominationInner {
     pub(super) fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+
+    /// Ends this tenure, if it is the present one, so that the nominee stands again behind the others.
+    pub(super) fn step_down(&self, tenure: &Arc<Tenure<LostReason>>) {
+        self.client.shared().with(|hub, now| {
+            if self.tenure.get().is_some_and(|present| Arc::ptr_eq(&present, tenure)) {
+                hub.host.reach_deadline(now, self.key);
+            }
+        });
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use election_core::{CandidateName, Departure, Token};
 use tokio::time::Instant;
+use zk_session::SessionEnd;
 
 use super::inner::{NominationInner, WithdrawError, ended};
-use super::status::{LostReason, Status};
-use crate::client::TransactionError;
+use super::status::{EndReason, LostReason, Role, Status};
+use crate::client::{Client, TransactionError};
 use crate::held::{GuardedTransaction, Held, Tenure};
 use crate::updates::Updates;
 
@@ -86,6 +87,10 @@ impl Leadership {
     /// Runs `work` for as long as this nominee leads. `work` is dropped, at an await point of its
     /// own, when the leadership is lost.
     ///
+    /// Only the future itself ends by that. Tasks that it has spawned and threads that it has started go on,
+    /// `spawn_blocking` included: have them ask [`Leadership::is_valid`] before each write, or, better,
+    /// write by [`Leadership::transaction`] or with the [token](Leadership::token).
+    ///
     /// Cancel safe if `work` is.
     ///
     /// # Errors
@@ -128,6 +133,39 @@ impl Leadership {
         self.nomination.withdraw();
         let mut status = self.status.clone();
         ended(&mut status).await
+    }
+
+    /// Steps down: the leadership is over with the call, and the nomination is not. Its candidate is
+    /// deleted, upon which the next nominee takes over, and it stands again with a new one, behind the
+    /// others; [`Nomination::elected`](super::Nomination::elected) waits for its turn. Without others it
+    /// leads again, with a greater token. By the policy [`OnLoss::End`](crate::OnLoss::End) it stands
+    /// again, too. End the work first.
+    ///
+    /// Then waits until the new candidate stands: while the server is out of reach, that takes until it
+    /// is back. If the leadership was over before, nothing is given up.
+    ///
+    /// Cancel safe: once polled, the leadership is over, whether or not the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// How the nomination ended, if it did meanwhile.
+    pub async fn step_down(self) -> Result<(), EndReason> {
+        self.nomination.step_down(&self.held.tenure);
+        let own = self.candidate();
+        let mut status = self.status.clone();
+        let stands_again = |status: &Status| match (&status.role, &status.candidate) {
+            (Role::Ended(_), _) => true,
+            (_, candidate) => candidate.as_ref().is_some_and(|candidate| candidate != own),
+        };
+        match status.wait_for(stands_again).await {
+            Ok(Status { role: Role::Ended(reason), .. }) => Err(reason),
+            Ok(_) => Ok(()),
+            Err(_) => Err(EndReason::ClientClosed(SessionEnd::Abandoned)),
+        }
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        &self.held.client
     }
 
     pub(super) fn nomination(&self) -> &NominationInner {

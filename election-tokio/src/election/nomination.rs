@@ -1,12 +1,15 @@
 //! Standing for election.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use election_core::{Departure, NomineeId};
+use tokio::time::timeout;
 use zk_session::SessionEnd;
 
 use super::inner::{NominationInner, WithdrawError, ended};
 use super::leadership::Leadership;
+use super::position::Position;
 use super::status::{EndReason, Role, Status};
 use crate::updates::Updates;
 
@@ -53,29 +56,62 @@ impl Nomination {
     /// How the nomination ended, if it did.
     pub async fn elected(&mut self) -> Result<Leadership, EndReason> {
         loop {
-            let role = self.status.latest_and_update().role;
-            match role {
-                Role::Ended(reason) => return Err(reason),
-                Role::Leading { .. } | Role::Suspended { .. } => {
-                    if let Some(tenure) = self.inner.tenure.get() {
-                        return Ok(Leadership::new(
-                            Arc::clone(&self.inner),
-                            tenure,
-                            self.updates(),
-                        ));
-                    }
-                }
-                Role::Connecting
-                | Role::Standing
-                | Role::Following { .. }
-                | Role::AwaitingLease { .. }
-                | Role::Leaving
-                | _ => {}
+            if let Some(leadership) = self.try_elected()? {
+                return Ok(leadership);
             }
             if self.status.next().await.is_none() {
                 return Err(EndReason::ClientClosed(SessionEnd::Abandoned));
             }
         }
+    }
+
+    /// Waits until this nominee leads, for so long at most: `None` if it does not lead by then. The
+    /// nomination stands on.
+    ///
+    /// Cancel safe, as [`Nomination::elected`].
+    ///
+    /// # Errors
+    ///
+    /// How the nomination ended, if it did.
+    pub async fn elected_within(
+        &mut self,
+        longest: Duration,
+    ) -> Result<Option<Leadership>, EndReason> {
+        match timeout(longest, self.elected()).await {
+            Ok(elected) => elected.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The leadership, if this nominee leads now; it waits for nothing. A leader that is suspended leads
+    /// until its lease deadline.
+    ///
+    /// # Errors
+    ///
+    /// How the nomination ended, if it did.
+    pub fn try_elected(&mut self) -> Result<Option<Leadership>, EndReason> {
+        match self.status.latest_and_update().role {
+            Role::Ended(reason) => Err(reason),
+            Role::Leading { .. } | Role::Suspended { .. } => Ok(self
+                .inner
+                .tenure
+                .get()
+                .map(|tenure| Leadership::new(Arc::clone(&self.inner), tenure, self.updates()))),
+            Role::Connecting
+            | Role::Standing
+            | Role::Following { .. }
+            | Role::AwaitingLease { .. }
+            | Role::Leaving
+            | _ => Ok(None),
+        }
+    }
+
+    /// How many candidates are ahead of this one, as it learned last. `None` where its present candidate
+    /// has no place yet: while it connects for the first time, and between two candidates.
+    ///
+    /// Over a lost connection the last answer stays, and becomes older.
+    pub fn position(&self) -> Option<Position> {
+        self.inner.position.get()
     }
 
     /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership is over with

@@ -82,6 +82,7 @@ impl LockLost {
             Cause::SessionExpired => Self::SessionExpired,
             Cause::LeaseLapsed => Self::LeaseLapsed,
             Cause::Evicted => Self::Broken,
+            Cause::SteppedDown => Self::Released,
         }
     }
 }

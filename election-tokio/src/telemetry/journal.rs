@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use election_core::{CandidateName, NomineeId, Notice, Token};
+use election_core::{CandidateName, Cause, NomineeId, Notice, Token};
 use election_session::{LostReason, RequestKind, Site};
 use tracing::field::display;
 use tracing::{Span, debug, info, warn};
@@ -253,6 +253,10 @@ impl ElectionEntry {
             Notice::Resumed(token) => info!(
                 target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
                 "resumed"
+            ),
+            Notice::Lost(cause @ Cause::SteppedDown) => info!(
+                target: ELECTION, election, %nominee, session, %zxid, %cause,
+                "leadership given up"
             ),
             Notice::Lost(cause) => warn!(
                 target: ELECTION, election, %nominee, session, %zxid, %cause,

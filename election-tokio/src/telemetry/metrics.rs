@@ -130,6 +130,7 @@ pub(crate) fn tenure_ended(reason: LostReason, lasted: Duration) {
         LostReason::SessionExpired => "session_expired",
         LostReason::LeaseLapsed => "lease_lapsed",
         LostReason::Evicted => "evicted",
+        LostReason::SteppedDown => "stepped_down",
         LostReason::Failed(_) => "failed",
         LostReason::ClientClosed(_) => "client_closed",
         _ => UNKNOWN,

@@ -51,7 +51,11 @@ mod members;
 #[cfg(test)]
 mod nominations;
 #[cfg(test)]
+mod observers;
+#[cfg(test)]
 mod old_servers;
+#[cfg(test)]
+mod operating;
 #[cfg(test)]
 mod queues;
 #[cfg(test)]
@@ -71,6 +75,8 @@ mod sources;
 #[cfg(test)]
 mod spans;
 mod subscribers;
+#[cfg(test)]
+mod terms;
 #[cfg(test)]
 mod threads;
 #[cfg(test)]

@@ -185,14 +185,61 @@ fn what_a_lost_watch_was_on_is_read_again() {
     }
 }
 
-/// An election has none.
+/// Only a leader has what it could give up.
 #[test]
-fn a_deadline_is_ignored() {
+fn a_deadline_is_ignored_by_those_that_do_not_lead() {
     let (mut follower, ..) = following();
-    for script in [&mut follower, &mut Script::leading(), &mut Script::connected()] {
+    for script in [&mut follower, &mut Script::connected()] {
         let before = script.nominee.clone();
         let output = script.nominee.handle_event(Event::Deadline);
         assert_eq!((output.command, output.notice), (None, None));
         assert_eq!(script.nominee, before);
     }
+}
+
+/// Also one that is to end with a loss: it has lost nothing.
+#[test]
+fn a_leader_that_steps_down_stands_again_at_the_end() {
+    let mut script = Script::leading();
+    script.nominee.policy.on_loss = OnLoss::End;
+    script.feed(Event::Deadline);
+    assert_eq!(script.notice, Some(Notice::Lost(Cause::SteppedDown)));
+    assert_eq!(script.nominee.hold(), Hold::None, "it leads no longer, and its candidate stands");
+    assert_eq!(script.asked, format!("delete {OWN}"));
+    script.feed(Event::Deadline);
+    assert_eq!((script.notice, script.asked.as_str()), (None, ""));
+    script.answer(Ok(Reply::Deleted));
+    assert_eq!((script.notice, script.asked.as_str()), (None, "create"));
+    assert_eq!(script.nominee.phase(), Phase::Standing);
+}
+
+/// The link goes down first: the candidate goes at the next connection, and only then is there another.
+#[test]
+fn a_suspended_leader_steps_down_at_the_next_connection() {
+    let mut script = Script::leading();
+    script.feed(Event::Disconnected);
+    script.feed(Event::Deadline);
+    assert_eq!(script.notice, Some(Notice::Lost(Cause::SteppedDown)));
+    assert_eq!(script.asked, "");
+    script.feed(Event::Connected { session: SESSION });
+    assert_eq!(script.asked, format!("delete {OWN}"));
+}
+
+/// By its list; the leader is first without one.
+#[test]
+fn a_nominee_knows_how_many_are_ahead() {
+    let mut script = Script::verified();
+    assert_eq!(script.nominee.rank(), None, "it has no place yet");
+    script.list(&["a-latch-0000000001", OTHER, OWN, "z-latch-0000000009", "not a candidate"]);
+    let rank = script.nominee.rank().expect("it has a place");
+    assert_eq!(rank.ahead, 2);
+    script.answer(Err(Failure::NoNode));
+    assert_eq!(script.asked, "list");
+    script.list(&["a-latch-0000000001", OWN]);
+    let next = script.nominee.rank().expect("it has a place");
+    assert_eq!(next.ahead, 1);
+    assert_ne!(next.learned, rank.learned);
+    script.feed(Event::Disconnected);
+    assert_eq!(script.nominee.rank(), None, "its place is not known any more");
+    assert_eq!(Script::leading().nominee.rank().map(|rank| rank.ahead), Some(0));
 }

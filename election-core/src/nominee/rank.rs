@@ -1,0 +1,42 @@
+//! How many stand before a nominee, for its user: no step of the machine depends on it.
+
+use core::hash::{Hash, Hasher};
+
+/// How many candidates stood before a nominee when it last learned that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// How many: none before the one that leads, or is about to.
+    pub ahead: u32,
+    /// How often the nominee has learned it. The same number again: nothing was learned since.
+    pub learned: u32,
+}
+
+/// The last one. Machines that differ in nothing else are the same, and take the same steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastRank(Rank);
+
+impl LastRank {
+    pub(super) const UNKNOWN: Self = Self(Rank { ahead: 0, learned: 0 });
+
+    pub(super) const fn get(self) -> Rank {
+        self.0
+    }
+
+    pub(super) fn learn(&mut self, ahead: usize) {
+        let Self(Rank { learned, .. }) = *self;
+        let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
+        *self = Self(Rank { ahead, learned: learned.wrapping_add(1) });
+    }
+}
+
+impl PartialEq for LastRank {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LastRank {}
+
+impl Hash for LastRank {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}

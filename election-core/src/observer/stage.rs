@@ -1,0 +1,136 @@
+//! How far an observer has come, and what it asks for there.
+
+use super::told::{ObserverEnd, Present};
+use crate::command::{Op, Watch, Znode};
+use crate::format::Format;
+use crate::id::Token;
+use crate::name::CandidateName;
+use crate::ticket::Ticket;
+
+/// What is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// The candidate that leads, among those of this format.
+    Leader(Format),
+    /// The sibling of the election node whose name has this suffix.
+    Mark(&'static str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage<D> {
+    /// Brings the server up to what was committed before the session was first used.
+    Barrier,
+    Finding,
+    /// The candidate that was the lowest in the last list.
+    ReadingFound(CandidateName),
+    /// It was read, and is watched; but its name does not tell it from one of an earlier election node.
+    Confirming(Present<D>, Ticket),
+    /// The leader that was told of, again.
+    Rereading(CandidateName, Token),
+    Watching(CandidateName, Token, Ticket),
+    ReadingMark,
+    WatchingMark(Ticket),
+    /// None is there, and a watch tells of the first one.
+    Awaiting(Sign, Armed),
+    /// Until the next look.
+    Hidden,
+    Ended(ObserverEnd),
+}
+
+/// What shows that there may be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sign {
+    /// A child of the election node.
+    Child,
+    /// The election node, or the mark.
+    Znode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Armed {
+    NotYet,
+    With(Ticket),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Request {
+    Barrier,
+    Find,
+    Confirm,
+    Read,
+    AwaitChild,
+    AwaitZnode,
+}
+
+impl Request {
+    pub(super) const fn leaves_a_watch(self) -> bool {
+        match self {
+            Self::Barrier | Self::Find | Self::Confirm => false,
+            Self::Read | Self::AwaitChild | Self::AwaitZnode => true,
+        }
+    }
+}
+
+impl Subject {
+    pub(super) const fn first<D>(self) -> Stage<D> {
+        match self {
+            Self::Leader(_) => Stage::Finding,
+            Self::Mark(_) => Stage::ReadingMark,
+        }
+    }
+
+    const fn znode(self) -> Znode<'static> {
+        match self {
+            Self::Leader(_) => Znode::Node,
+            Self::Mark(suffix) => Znode::Sibling(suffix),
+        }
+    }
+}
+
+impl<D> Stage<D> {
+    pub(super) fn demand(&self, subject: Subject) -> Option<(Request, Op<'_>)> {
+        let read = |znode| (Request::Read, Op::Read { znode, watch: Watch::Other });
+        let list = |request, watch| (request, Op::List { parent: Znode::Node, watch });
+        Some(match self {
+            Self::Barrier => (Request::Barrier, Op::Barrier),
+            Self::Finding => list(Request::Find, Watch::None),
+            Self::Confirming(..) => list(Request::Confirm, Watch::None),
+            Self::ReadingFound(name) | Self::Rereading(name, _) => {
+                read(Znode::Child(name.as_str()))
+            }
+            Self::ReadingMark => read(subject.znode()),
+            Self::Awaiting(Sign::Child, Armed::NotYet) => list(Request::AwaitChild, Watch::Other),
+            Self::Awaiting(Sign::Znode, Armed::NotYet) => {
+                (Request::AwaitZnode, Op::Exists { znode: subject.znode(), watch: Watch::Other })
+            }
+            Self::Watching(..)
+            | Self::WatchingMark(_)
+            | Self::Awaiting(_, Armed::With(_))
+            | Self::Hidden
+            | Self::Ended(_) => return None,
+        })
+    }
+
+    /// The watch that it waits for.
+    pub(super) const fn watch(&self) -> Option<Ticket> {
+        match self {
+            Self::Confirming(_, ticket)
+            | Self::Watching(_, _, ticket)
+            | Self::WatchingMark(ticket)
+            | Self::Awaiting(_, Armed::With(ticket)) => Some(*ticket),
+            _ => None,
+        }
+    }
+
+    /// On a new connection, or at a look: no watch stands, or may stand.
+    pub(super) fn renewed(self, subject: Subject) -> Self {
+        match self {
+            Self::Watching(name, token, _) => Self::Rereading(name, token),
+            Self::Confirming(Present { candidate: Some(name), .. }, _) => Self::ReadingFound(name),
+            Self::WatchingMark(_) => Self::ReadingMark,
+            Self::Awaiting(sign, _) => Self::Awaiting(sign, Armed::NotYet),
+            Self::Hidden | Self::Confirming(..) => subject.first(),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What an observer tells its user.
+
+use thiserror::Error;
+
+use crate::event::Failure;
+use crate::id::{SessionId, Token, Version};
+use crate::name::CandidateName;
+
+const NO_AUTH: i32 = -102;
+
+/// What an observer has seen last. Each was the case at one moment, and they come in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Observed<D> {
+    /// There is none: no candidate stands, or the mark is not there.
+    Absent,
+    /// There is this one.
+    Present(Present<D>),
+    /// There is one, but it may not be read, or its name is longer than 64 bytes. It is looked for again
+    /// at each [`Event::Look`](crate::Event::Look).
+    Hidden,
+    /// The observer sees no more.
+    Ended(ObserverEnd),
+}
+
+/// A znode that an observer has read: the candidate that leads, or the mark.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Present<D> {
+    /// The name of the candidate; a mark has none.
+    pub candidate: Option<CandidateName>,
+    /// Its `czxid`: of a candidate, the token that it leads with.
+    pub token: Token,
+    /// The version of its data.
+    pub version: Version,
+    /// The session that it goes with, unless it is persistent.
+    pub owner: Option<SessionId>,
+    /// Its data.
+    pub data: D,
+}
+
+/// Why an observer sees no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObserverEnd {
+    /// It was withdrawn.
+    Withdrawn,
+    /// Something that asking again does not repair.
+    Failed(ObserverFailure),
+}
+
+/// Why an observer failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum ObserverFailure {
+    /// The server refused, with this error code: failed authentication, say.
+    #[error("the server refused a request of the observer, with error code {0}")]
+    Rejected(i32),
+    /// A reply does not decode, or is larger than what the driver keeps.
+    #[error("a reply cannot be read, or is larger than this client keeps")]
+    UnreadableReply,
+    /// The driver answered a command with what belongs to another one.
+    #[error("the reply does not belong to the request")]
+    UnexpectedReply,
+}
+
+impl ObserverFailure {
+    pub(super) const fn of(failure: Failure) -> Self {
+        match failure {
+            Failure::NoAuth => Self::Rejected(NO_AUTH),
+            Failure::Rejected(code) | Failure::Aborted { code, .. } => Self::Rejected(code),
+            Failure::Unreadable => Self::UnreadableReply,
+            Failure::NoNode
+            | Failure::NodeExists
+            | Failure::BadVersion
+            | Failure::Throttled
+            | Failure::ConnectionLoss => Self::UnexpectedReply,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A count of leaderships, kept in a znode that anybody can check.
+
+use bytes::Bytes;
+use election_core::Token;
+use zk_jute::{ErrorCode, Version};
+
+use super::Election;
+use super::leadership::Leadership;
+use crate::client::{CreateMode, OperationOutcome, TransactionError};
+use crate::error::Error;
+
+/// What follows the path of the election in the path of its epoch.
+const SUFFIX: &str = ".epoch";
+
+/// How often it is tried, since what was read may be outdated.
+const ROUNDS: usize = 4;
+
+/// The epoch of a leader: small, and one more than that of the leader before it that had one.
+///
+/// It is the version of a znode beside the election node. A transaction of any client is applied only in
+/// this epoch if it has `check(epoch.path(), epoch.version())`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Epoch {
+    path: String,
+    version: Version,
+    token: Token,
+}
+
+impl Epoch {
+    /// The path of its znode.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The version of its znode.
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The number: that of the first leader is 0.
+    pub const fn number(&self) -> i32 {
+        self.version.get()
+    }
+
+    /// The token of the leader whose epoch it is.
+    pub const fn token(&self) -> Token {
+        self.token
+    }
+}
+
+impl Leadership {
+    /// Begins this leader's epoch, if it has not begun: raises the version of the persistent znode
+    /// `ELECTION.epoch`, in one transaction with a check of the own candidate. A leader has one epoch,
+    /// however often this is called, and one that leads no longer begins none.
+    ///
+    /// Call it before the first act of a leadership. A leader that never does has none, and what is
+    /// checked by the epoch of the leader before it goes on to be applied.
+    ///
+    /// Cancel safe: the epoch may have begun all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionError::NotHeld`] if the leadership is over; otherwise as
+    /// [`Transaction::commit`](crate::Transaction::commit). After a lost reply it may be called again.
+    pub async fn epoch(&self) -> Result<Epoch, TransactionError> {
+        let (client, site) = (self.client(), &self.nomination().site);
+        let path = [site.path(), SUFFIX].concat();
+        let token = self.token();
+        let content = Bytes::from(content(token));
+        let mut round = 1;
+        loop {
+            let begun = match client.get_data(&path).await {
+                Ok((data, stat)) if token_in(&data) == Some(token) => {
+                    return Ok(Epoch { path, version: stat.version, token });
+                }
+                Ok((_, stat)) => {
+                    self.transaction().set_data(&path, content.clone(), stat.version).commit().await
+                }
+                Err(error) if error.is_no_node() => {
+                    let acls = site.acl_list().entries().into_iter().collect();
+                    let mode = CreateMode::Persistent;
+                    let content = content.clone();
+                    self.transaction().create_with_acl(&path, content, mode, &acls).commit().await
+                }
+                Err(error) => return Err(error.into()),
+            };
+            match begun.as_deref() {
+                Ok([OperationOutcome::DataSet(stat)]) => {
+                    return Ok(Epoch { path, version: stat.version, token });
+                }
+                Ok(_) => return Ok(Epoch { path, version: Version::new(0), token }),
+                Err(TransactionError::Refused {
+                    code: ErrorCode::BAD_VERSION | ErrorCode::NODE_EXISTS | ErrorCode::NO_NODE,
+                    ..
+                }) if round < ROUNDS => round += 1,
+                Err(error) => return Err(error.clone()),
+            }
+        }
+    }
+}
+
+impl Election {
+    /// Reads the epoch that began last: what a server knows, which may lag behind. `None` if no leader had
+    /// one. To have something applied in an epoch alone, check its version in the transaction.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::get_data`](crate::Client::get_data), but for what is not there.
+    pub async fn epoch(&self) -> Result<Option<Epoch>, Error> {
+        let path = [&self.path, SUFFIX].concat();
+        match self.client.get_data(&path).await {
+            Ok((data, stat)) => {
+                Ok(token_in(&data).map(|token| Epoch { path, version: stat.version, token }))
+            }
+            Err(error) if error.is_no_node() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn content(token: Token) -> String {
+    format!("token: {token}\n")
+}
+
+fn token_in(data: &[u8]) -> Option<Token> {
+    let line = core::str::from_utf8(data).ok()?.lines().next()?;
+    line.strip_prefix("token: ")?.parse().ok().map(Token::new)
+}

@@ -1,0 +1,202 @@
+//! What an observer has seen of an election.
+
+use core::fmt;
+
+use bytes::Bytes;
+use election_core::{CandidateName, Observed, ObserverFailure, Present, Token};
+use tokio::time::Instant;
+use zk_jute::SessionId;
+
+/// What an observer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Follow {
+    /// The leader: one watch on the server.
+    Leader,
+    /// The leader, and what it says by [`Leadership::acknowledge`](crate::Leadership::acknowledge): two
+    /// watches.
+    LeaderAndAcknowledgement,
+}
+
+/// What an observer has seen last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Observation {
+    /// Nothing yet: no server has answered.
+    Unknown,
+    /// No candidate stands.
+    Vacant,
+    /// This one leads.
+    Led(ObservedLeader),
+    /// A candidate stands first that may not be read, or whose name is longer than 64 bytes. The observer
+    /// looks again once in a [look interval](crate::ClientBuilder::look_interval).
+    Hidden,
+    /// The observer has ended: something went wrong that asking again does not repair.
+    Failed(ObserverFailure),
+}
+
+/// The first candidate of an election.
+///
+/// It leads as soon as it has heard so and has proved its lease, a moment after it is the first; a leader
+/// that is ready says so by its [acknowledgement](ObservedLeader::acknowledgement).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ObservedLeader {
+    /// The name of its candidate.
+    pub candidate: CandidateName,
+    /// Its fencing token.
+    pub token: Token,
+    /// The session that its candidate goes with; [`SessionId::NONE`] if that is not ephemeral.
+    pub session: SessionId,
+    /// The data of its candidate: by convention its name.
+    pub data: Bytes,
+    /// When this observer first saw it lead.
+    pub since: Instant,
+    /// What it says beside its candidate.
+    pub acknowledgement: Acknowledgement,
+}
+
+/// Whether a leader has said that it has taken over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Acknowledgement {
+    /// Not known: the observer follows the [leader](Follow::Leader) only, or may not read it.
+    Unknown,
+    /// It has not.
+    Awaited,
+    /// It has, and this is what it says.
+    Given(Bytes),
+}
+
+impl Observation {
+    /// The leader, if there is one.
+    pub const fn leader(&self) -> Option<&ObservedLeader> {
+        match self {
+            Self::Led(leader) => Some(leader),
+            _ => None,
+        }
+    }
+}
+
+/// What was read. Its bytes are not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Data(Bytes);
+
+impl Data {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(bytes))
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Data({} bytes)", self.0.len())
+    }
+}
+
+/// What both halves of an observer have seen.
+#[derive(Debug)]
+pub(super) struct Sight {
+    follow: Follow,
+    leader: Option<Observed<Data>>,
+    /// Since when the present leader is known.
+    since: Instant,
+    mark: Option<Observed<Data>>,
+}
+
+impl Sight {
+    pub(super) fn new(follow: Follow) -> Self {
+        Self { follow, leader: None, since: Instant::now(), mark: None }
+    }
+
+    pub(super) fn see_leader(&mut self, leader: Observed<Data>) {
+        if token_of(self.leader.as_ref()) != token_of(Some(&leader)) {
+            self.since = Instant::now();
+        }
+        self.leader = Some(leader);
+    }
+
+    pub(super) fn see_mark(&mut self, mark: Observed<Data>) {
+        self.mark = Some(mark);
+    }
+
+    /// Both together. Nothing, until both have been seen.
+    pub(super) fn observation(&self) -> Observation {
+        if let Some(failure) = failure_of(self.leader.as_ref()).or(failure_of(self.mark.as_ref())) {
+            return Observation::Failed(failure);
+        }
+        match (&self.leader, self.follow, &self.mark) {
+            (None, ..) | (_, Follow::LeaderAndAcknowledgement, None) => Observation::Unknown,
+            (Some(Observed::Absent | Observed::Ended(_)), ..) => Observation::Vacant,
+            (Some(Observed::Hidden), ..) => Observation::Hidden,
+            (Some(Observed::Present(present)), ..) => self.led(present),
+        }
+    }
+
+    fn led(&self, present: &Present<Data>) -> Observation {
+        let Present { candidate: Some(candidate), token, owner, data, .. } = present else {
+            return Observation::Vacant;
+        };
+        let acknowledgement = match (self.follow, &self.mark) {
+            (Follow::Leader, _) | (_, None | Some(Observed::Hidden)) => Acknowledgement::Unknown,
+            (_, Some(Observed::Present(mark))) => said_by(*token, &mark.data.0)
+                .map_or(Acknowledgement::Awaited, Acknowledgement::Given),
+            (_, Some(Observed::Absent | Observed::Ended(_))) => Acknowledgement::Awaited,
+        };
+        Observation::Led(ObservedLeader {
+            candidate: candidate.clone(),
+            token: *token,
+            session: owner.map_or(SessionId::NONE, |owner| SessionId::new(owner.get())),
+            data: data.0.clone(),
+            since: self.since,
+            acknowledgement,
+        })
+    }
+}
+
+fn token_of(observed: Option<&Observed<Data>>) -> Option<Token> {
+    match observed {
+        Some(Observed::Present(present)) => Some(present.token),
+        _ => None,
+    }
+}
+
+const fn failure_of(observed: Option<&Observed<Data>>) -> Option<ObserverFailure> {
+    match observed {
+        Some(Observed::Ended(election_core::ObserverEnd::Failed(failure))) => Some(*failure),
+        _ => None,
+    }
+}
+
+/// What the leader with this token says in a mark; an earlier one's mark says nothing of it.
+fn said_by(token: Token, mark: &Bytes) -> Option<Bytes> {
+    let line = format!("token: {token}\n");
+    let rest = mark.strip_prefix(line.as_bytes())?;
+    let end = rest.windows(2).position(|two| two == b"\n\n")?;
+    Some(mark.slice(line.len() + end + 2..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_that_of_the_leader_whose_token_it_has() {
+        let mark = Bytes::from_static(b"token: 42\nnominee: n\n\nready\n\nand more");
+        let token = Token::new(42);
+        assert_eq!(
+            said_by(token, &mark),
+            Some(Bytes::from_static(b"ready\n\nand more")),
+            "{token}"
+        );
+        assert_eq!(said_by(Token::new(7), &mark), None);
+        for broken in ["", "token: ", "token: 42\n", "token: 42\nnominee: n\n"] {
+            assert_eq!(said_by(token, &Bytes::from_static(broken.as_bytes())), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Asking a leader to step down, and hearing of it.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_core::{Observed, Subject, Token};
+use tokio::time::Instant;
+use zk_jute::Version;
+
+use super::Election;
+use super::leadership::Leadership;
+use super::observation::Data;
+use super::status::LostReason;
+use super::verdict::VerifyError;
+use crate::client::CreateMode;
+use crate::error::Error;
+use crate::recipe::RecipeUpdate;
+
+/// What follows the path of the election in the path of the request.
+const SUFFIX: &str = ".step-down";
+
+/// A client asks this leader to step down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepDownRequested {
+    /// Who asks, as it calls itself.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// By when the asker would have it: so long after this leader heard of it as the asker said.
+    pub deadline: Instant,
+}
+
+/// What became of a request to step down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepDownRequest {
+    /// The leader with this token is asked. Whether it heeds that is its own affair.
+    Made(Token),
+    /// No candidate stands, so that none is asked.
+    NoLeader,
+}
+
+/// Why a leader was not asked to step down.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepDownRequestError {
+    /// It is not known who leads.
+    #[error(transparent)]
+    Leader(#[from] VerifyError),
+    /// The request could not be written.
+    #[error(transparent)]
+    Request(#[from] Error),
+}
+
+impl Election {
+    /// Asks the present leader to step down within a time, which it hears of by
+    /// [`Leadership::step_down_requested`]. Nothing forces it to; see [`Election::evict`].
+    ///
+    /// The request stands in the persistent znode `ELECTION.step-down`, in place of an earlier one. It is
+    /// for the leader with the token in it: a later one does not take it for its own. Of `by` the first
+    /// line counts.
+    ///
+    /// Cancel safe: the leader may be asked all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`StepDownRequestError`]. It may be called again.
+    pub async fn request_step_down(
+        &self,
+        by: &str,
+        reason: &str,
+        within: Duration,
+    ) -> Result<StepDownRequest, StepDownRequestError> {
+        let Some(token) = self.first_token().await? else {
+            return Ok(StepDownRequest::NoLeader);
+        };
+        let (by, millis) = (by.lines().next().unwrap_or_default(), within.as_millis());
+        let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n\n{reason}");
+        let (path, content) = ([&self.path, SUFFIX].concat(), Bytes::from(text));
+        loop {
+            match self.client.set_data(&path, content.clone(), Version::ANY).await {
+                Ok(_) => return Ok(StepDownRequest::Made(token)),
+                Err(error) if error.is_no_node() => {}
+                Err(error) => return Err(error.into()),
+            }
+            let mode = CreateMode::Persistent;
+            match self.client.create_with_acl(&path, content.clone(), mode, &self.acls).await {
+                Ok(_) => return Ok(StepDownRequest::Made(token)),
+                Err(error) if error.is_node_exists() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Leadership {
+    /// Waits until a client asks this leader to [step down](Leadership::step_down); at once if one has.
+    /// While this is waited for, it has one watch more on the server. To consent is to step down; a leader
+    /// that does not need do nothing, and hears of the next request by calling this again, which tells of
+    /// the last one once more.
+    ///
+    /// Cancel safe: nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// Why the leadership was lost, if it was before a client asked.
+    pub async fn step_down_requested(&self) -> Result<StepDownRequested, LostReason> {
+        let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
+        let mut standing = self.client().stand_at(Arc::clone(&self.nomination().site), observer);
+        let requested = async {
+            loop {
+                match standing.next().await {
+                    Some(RecipeUpdate::Notice(Observed::Present(mark))) => {
+                        if let Some(request) = read(self.token(), mark.data.bytes()) {
+                            return Ok(request);
+                        }
+                    }
+                    Some(RecipeUpdate::Notice(Observed::Ended(_)) | RecipeUpdate::Over(_))
+                    | None => {
+                        // It may not be read, so no request is heard of; or the client has ended.
+                        return Err(self.lost().await);
+                    }
+                    Some(_) => {}
+                }
+            }
+        };
+        match self.guard(requested).await {
+            Ok(outcome) => outcome,
+            Err(lost) => Err(lost),
+        }
+    }
+}
+
+fn read(token: Token, mark: &[u8]) -> Option<StepDownRequested> {
+    let (head, reason) = core::str::from_utf8(mark).ok()?.split_once("\n\n")?;
+    let mut lines = head.lines();
+    let for_token = lines.next()?.strip_prefix("token: ")?;
+    let within: u64 = lines.next()?.strip_prefix("within: ")?.parse().ok()?;
+    let by = lines.next()?.strip_prefix("by: ")?;
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(within)).unwrap_or(now);
+    (for_token == token.to_string()).then(|| StepDownRequested {
+        by: by.to_owned(),
+        reason: reason.to_owned(),
+        deadline,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_for_the_leader_whose_token_it_has() {
+        let token = Token::new(42);
+        let text = "token: 42\nwithin: 1500\nby: ops\n\nnew disks\n\nsoon";
+        let request = read(token, text.as_bytes()).expect("a request");
+        assert_eq!((request.by.as_str(), request.reason.as_str()), ("ops", "new disks\n\nsoon"));
+        assert_eq!(read(Token::new(4), text.as_bytes()), None);
+        for cut in 0..36 {
+            assert_eq!(read(token, &text.as_bytes()[..cut]), None, "{cut}");
+        }
+        assert_eq!(read(token, b"\xff\n\n"), None);
+    }
+}
