@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use zk_session::LeaseGrade;
 use zk_tests::simulation::{
-    Law, Outcome, Plan, Profile, Recording, Stats, Violation, parse_grade, run, shrink,
+    Law, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation, parse_grade, run, shrink,
 };
 
 /// Violations that are told in full.
@@ -179,6 +179,22 @@ fn show_progress(arguments: &Arguments, next: &AtomicU64, began: Instant) {
     }
 }
 
+fn tell_of_uses(uses: UseStats) {
+    println!(
+        "recipes: {} barriers waited for, {} inside a double barrier and {} left with the others, {} items \
+         taken and {} done, {} unknown; {} counted, {} unknown; {} woken in the calm",
+        uses.passed,
+        uses.inside,
+        uses.left,
+        uses.taken,
+        uses.done,
+        uses.items_unknown,
+        uses.counted,
+        uses.counts_unknown,
+        uses.woken,
+    );
+}
+
 fn summarise(tally: &Tally, wall: Duration) {
     let Tally { stats, broken, .. } = tally;
     let rate = u128::from(stats.runs) * 1000 / wall.as_millis().max(1);
@@ -216,20 +232,7 @@ fn summarise(tally: &Tally, wall: Duration) {
         locks.lost,
         locks.gave_up,
     );
-    let uses = stats.uses;
-    println!(
-        "recipes: {} barriers waited for, {} inside a double barrier and {} left with the others, {} items \
-         taken and {} done, {} unknown; {} counted, {} unknown; {} woken in the calm",
-        uses.passed,
-        uses.inside,
-        uses.left,
-        uses.taken,
-        uses.done,
-        uses.items_unknown,
-        uses.counted,
-        uses.counts_unknown,
-        uses.woken,
-    );
+    tell_of_uses(stats.uses);
     for (kind, count) in &stats.incidents {
         println!("  {count:>8}  {kind}");
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
-use election_core::{TakerEnd, TakerNotice};
+use election_core::{NomineeId, TakerEnd, TakerNotice};
 use zk_embedded::{Database, Znode};
 use zk_jute::{SessionId, Zxid};
 
@@ -28,11 +28,20 @@ pub struct QueueBook {
     unknown: u64,
 }
 
+/// Where an item is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// It was never in the queue.
+    #[default]
+    Nowhere,
+    Queue,
+    Gone,
+}
+
 /// What has become of an item.
 #[derive(Debug, Default)]
 struct Fate {
-    was_there: bool,
-    is_there: bool,
+    place: Place,
     /// A put of it has failed for good.
     refused: bool,
     /// It was given to one taker, or done.
@@ -96,8 +105,8 @@ impl QueueBook {
         }
         standing.retain(|name, (_, id)| {
             let is_there = names.contains(name.as_str());
-            if let Some(fate) = fates.get_mut(id) {
-                fate.is_there = is_there;
+            if let Some(fate) = fates.get_mut(id).filter(|_| !is_there) {
+                fate.place = Place::Gone;
             }
             is_there
         });
@@ -106,11 +115,11 @@ impl QueueBook {
 
     fn appears(&mut self, id: ItemId) -> Result<(), Broken> {
         let fate = self.fates.entry(id).or_default();
-        if fate.was_there || fate.refused {
+        if fate.place != Place::Nowhere || fate.refused {
             let why = if fate.refused { "and its put was refused" } else { "once more" };
             return Err(format!("{id} is put, {why}"));
         }
-        (fate.was_there, fate.is_there) = (true, true);
+        fate.place = Place::Queue;
         Ok(())
     }
 
@@ -134,11 +143,28 @@ impl QueueBook {
         (self.taken, self.finished, self.unknown)
     }
 
-    /// The znodes by which a session claims items of this queue.
-    pub fn claims_of(&self, session: SessionId, database: &Database) -> Vec<String> {
-        let is_of_it =
-            |path: &&str| path.strip_prefix(self.node).is_some_and(|rest| rest.starts_with('/'));
-        database.ephemerals_of(session).filter(is_of_it).map(str::to_owned).collect()
+    /// The znodes by which a session claims items of this queue, but for the claims of these takers.
+    pub fn claims_of(
+        &self,
+        session: SessionId,
+        but: &[NomineeId],
+        database: &Database,
+    ) -> Vec<String> {
+        let in_queue =
+            |path: &str| Some(path.strip_prefix(self.node)?.strip_prefix('/')?.to_owned());
+        let names: Vec<String> = database.ephemerals_of(session).filter_map(in_queue).collect();
+        // What is behind that counts sessions.
+        let own: Vec<String> =
+            but.iter().map(|id| id.to_string().chars().take(23).collect()).collect();
+        let is_own = |pin: &str| own.iter().any(|id| pin.starts_with(id.as_str()));
+        let pins = names.iter().filter_map(|name| name.split_once('/'));
+        let kept: BTreeSet<&str> =
+            pins.filter(|(_, pin)| is_own(pin)).map(|(item, _)| item).collect();
+        let is_left = |name: &&String| match name.split_once('/') {
+            Some((_, pin)) => !is_own(pin),
+            None => !kept.contains(name.strip_prefix("claimed-").unwrap_or(name)),
+        };
+        names.iter().filter(is_left).map(|name| format!("{}/{name}", self.node)).collect()
     }
 
     /// A put is answered.
@@ -149,10 +175,12 @@ impl QueueBook {
     pub fn put(&mut self, id: ItemId, outcome: Put) -> Result<(), Broken> {
         let fate = self.fates.entry(id).or_default();
         match outcome {
-            Put::Acknowledged if !fate.was_there => {
+            Put::Acknowledged if fate.place == Place::Nowhere => {
                 Err(format!("{id} is put, and was never there"))
             }
-            Put::Refused if fate.was_there => Err(format!("{id} is refused, and was there")),
+            Put::Refused if fate.place != Place::Nowhere => {
+                Err(format!("{id} is refused, and was there"))
+            }
             Put::Refused => {
                 fate.refused = true;
                 Ok(())
@@ -239,7 +267,7 @@ impl QueueBook {
 
     fn given(&mut self, id: ItemId) -> Result<(), Broken> {
         let fate = self.fates.entry(id).or_default();
-        if !fate.was_there || fate.is_there {
+        if fate.place != Place::Gone {
             return Err(format!("{id} is taken or done, and stands"));
         }
         if core::mem::replace(&mut fate.given, true) {
@@ -256,8 +284,7 @@ impl QueueBook {
 
     /// Items that are gone, and that no taker was told of.
     pub(super) fn lost(&self) -> impl Iterator<Item = ItemId> {
-        let is_lost =
-            |fate: &Fate| fate.was_there && !fate.is_there && !fate.given && !fate.in_doubt;
+        let is_lost = |fate: &Fate| fate.place == Place::Gone && !fate.given && !fate.in_doubt;
         self.fates.iter().filter(move |(_, fate)| is_lost(fate)).map(|(id, _)| *id)
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::laws::{self, Laws};
 use crate::life::{self, Life, Post};
 use crate::network::Way;
-use crate::recipes::Queues;
+use crate::recipes::{Born, Queues};
 use crate::setting::Setting;
 
 /// More often than by default: the calm does not last for a minute. A candidate whose deletion was
@@ -112,15 +112,9 @@ impl Process {
             contender.contend(rng).await;
         });
         let queues = Queues::of(&client);
-        let (user, handles) = (alive.clone(), queues.clone());
         let rngs = [self.rng_of_recipes.fork(), self.rng_of_recipes.fork()];
-        tasks.spawn(async move {
-            if is_heir {
-                user.let_go_of_recipes().await;
-            }
-            let [first, second] = rngs;
-            tokio::join!(user.clone().use_recipes(handles, first), user.meet(second));
-        });
+        let born = if is_heir { Born::Heir } else { Born::Anew };
+        tasks.spawn(alive.clone().use_all_recipes(queues.clone(), rngs, born));
         let order = loop {
             match orders.recv().await {
                 Some(Order::Resign) => {

@@ -20,6 +20,14 @@ pub(crate) struct Queues {
     urgent: PriorityQueue,
 }
 
+/// How a life has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Born {
+    Anew,
+    /// With the session of another.
+    Heir,
+}
+
 /// What has become of one use.
 enum Outcome {
     Done,
@@ -37,6 +45,19 @@ impl Queues {
 }
 
 impl Life {
+    /// All that there are, once what the life before has left is gone.
+    pub(crate) async fn use_all_recipes(
+        self,
+        queues: Queues,
+        [first, second]: [fastrand::Rng; 2],
+        born: Born,
+    ) {
+        if born == Born::Heir {
+            self.let_go_of_recipes().await;
+        }
+        tokio::join!(self.clone().use_recipes(queues, first), self.meet(second));
+    }
+
     /// Uses one after the other.
     pub(crate) async fn use_recipes(self, queues: Queues, mut rng: fastrand::Rng) {
         loop {
@@ -117,13 +138,11 @@ impl Life {
                 } else {
                     timeout(patience, queues.plain.take()).await
                 };
-                match taken {
-                    Ok(taken) => self.taken(usize::from(is_urgent), taken.map(Some)),
-                    Err(_) => {
-                        self.laws.take_is_dropped(self.number);
-                        Outcome::Nothing
-                    }
+                if let Ok(taken) = taken {
+                    return self.taken(usize::from(is_urgent), taken.map(Some));
                 }
+                self.laws.take_is_dropped(self.number);
+                Outcome::Nothing
             }
             _ => self.claim(queues, patience, rng).await,
         }
@@ -204,7 +223,7 @@ impl Life {
         let (_, floor) = self.laws.committed();
         let amount = rng.i64(1..200);
         let patience = Self::patience(rng);
-        let (op, counted) = match rng.u8(..4) {
+        let (op, outcome) = match rng.u8(..4) {
             0 => {
                 let got = timeout(patience, counter.get()).await;
                 (CounterOp::Get, got.map(|got| got.map(CounterEnd::Value)))
@@ -232,7 +251,7 @@ impl Life {
                 (op, added.map(|added| added.map(changed)))
             }
         };
-        match counted {
+        match outcome {
             Err(_) | Ok(Err(CounterError::Unknown { .. })) => Outcome::Nothing,
             Ok(Ok(end)) => {
                 self.laws.with_recipes(|books| {
@@ -277,12 +296,12 @@ impl Life {
                                 self.laws.used(self.number);
                             }
                             Ok(Err(LeaveError::ClientClosed(_))) => return,
-                            Ok(Err(error)) => return drop(self.unexpected(&error)),
+                            Ok(Err(error)) => return self.laws.broken(error.to_string()),
                         }
                     }
                 }
                 Some(Err(EnterError::Barrier(BarrierError::ClientClosed(_)))) => return,
-                Some(Err(error)) => return drop(self.unexpected(&error)),
+                Some(Err(error)) => return self.laws.broken(error.to_string()),
             }
             sleep(Duration::from_millis(rng.u64(0..200))).await;
         }

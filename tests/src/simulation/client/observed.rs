@@ -8,7 +8,7 @@ use election_core::{
 use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
 use zk_jute::records::EventType;
 use zk_jute::{SessionId, Zxid};
-use zk_session::{ConnectionEnd, Instant, SessionEnd};
+use zk_session::{Completion, ConnectionEnd, Failure, Instant, SessionEnd};
 
 use super::queued::{Queued, notice_of};
 use super::standing::{Standing, StandingNotice};
@@ -121,12 +121,7 @@ impl Client {
         observed: &mut Vec<Observed>,
     ) {
         match event {
-            Event::Completed { tag, outcome } => {
-                observed.push(Observed::Completed);
-                observed.extend(self.see_put(tag, &outcome));
-                let outcome = outcome.map(drop);
-                observed.push(Observed::Entry(Entry::Completed(tag, outcome)));
-            }
+            Event::Completed { tag, outcome } => self.see_answer(tag, outcome, observed),
             Event::Requested { .. } => {
                 observed.push(Observed::Completed);
                 observed.push(Observed::Entry(Entry::Requested));
@@ -182,6 +177,17 @@ impl Client {
                 observed.push(Observed::Entry(Entry::Lost(watcher)));
             }
         }
+    }
+
+    fn see_answer(
+        &mut self,
+        call: CallId,
+        outcome: Result<Completion, Failure>,
+        observed: &mut Vec<Observed>,
+    ) {
+        observed.push(Observed::Completed);
+        observed.extend(self.see_put(call, &outcome));
+        observed.push(Observed::Entry(Entry::Completed(call, outcome.map(drop))));
     }
 
     fn see_step(&mut self, now: Instant, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use election_core::{DoubleBarrierNotice, NomineeId, Purpose, TakerNotice};
+use election_core::{DoubleBarrierNotice, NomineeId, TakerNotice};
 use zk_session::Instant;
 
 use super::{Event, World};
@@ -13,7 +13,7 @@ use crate::simulation::client::{Began, Chore, Client, Told, UseTerms, waits};
 use crate::simulation::outcome::{Law, UseStats};
 use crate::simulation::plan::Plan;
 use crate::simulation::server::Condition;
-use crate::simulation::uses::{Drawn, Use, Verdict, WhichQueue, use_id};
+use crate::simulation::uses::{Drawn, Use, Verdict, use_id};
 
 /// Uses of one client at once.
 const MOST_USES: usize = 8;
@@ -129,11 +129,8 @@ impl World<'_> {
         };
         let own: Vec<NomineeId> = running.uses().map(|(id, _)| id).collect();
         let mut paths = book.books.double_barrier.entries_of(session, &own);
-        let claims = |(_, what): (NomineeId, Use)| matches!(what, Use::Take(_, Purpose::Claim, _));
-        if !running.uses().any(claims) {
-            let queues = book.books.queues.iter();
-            paths.extend(queues.flat_map(|queue| queue.claims_of(session, newest.database())));
-        }
+        let queues = book.books.queues.iter();
+        paths.extend(queues.flat_map(|queue| queue.claims_of(session, &own, newest.database())));
         for path in paths {
             running.operate(now, &Chore::Delete(path));
         }
@@ -181,7 +178,6 @@ impl World<'_> {
             let at = self.now + Duration::from_millis(rng.u64(0..=longest));
             self.agenda.add(at, Event::EndUse(client, id, verdict));
         };
-        let queue = |which: WhichQueue| which.index();
         let (law, outcome) = match told {
             Told::Barrier(began, end) => (Law::NotTooEarly, books.barrier.ended(began.at, *end)),
             Told::DoubleBarrier(_, DoubleBarrierNotice::Inside) => {
@@ -192,28 +188,6 @@ impl World<'_> {
                 (Law::NotTooEarly, books.double_barrier.ended((id, *session), *end))
             }
             Told::DoubleBarrier(..) => return Ok(()),
-            Told::Taker(which, session, notice) => {
-                if let TakerNotice::Claimed(_) = notice {
-                    let is_done = id.to_bytes().iter().fold(0_u8, |sum, byte| sum ^ byte) % 4 > 0;
-                    later(if is_done { Verdict::Done } else { Verdict::GiveBack });
-                }
-                let book = books.queues.get_mut(queue(*which));
-                (Law::ItemsOnce, book.map_or(Ok(()), |book| book.told(*session, notice)))
-            }
-            Told::ClaimEnded(which, claim, end) => {
-                let book = books.queues.get_mut(queue(*which));
-                (Law::ItemsOnce, book.map_or(Ok(()), |book| book.claim_ended(*claim, end)))
-            }
-            Told::Put(which, item, put) => {
-                let book = books.queues.get_mut(queue(*which));
-                (Law::ItemsOnce, book.map_or(Ok(()), |book| book.put(*item, *put)))
-            }
-            Told::ItemInDoubt(which, item) => {
-                if let Some(book) = books.queues.get_mut(queue(*which)) {
-                    book.in_doubt(*item);
-                }
-                return Ok(());
-            }
             Told::Counter { op, floor, seen, end } => {
                 let counted = books.counter.ended(*op, (*floor, *seen), *end);
                 let process = self.processes.get_mut(client);
@@ -226,6 +200,13 @@ impl World<'_> {
             Told::CountInDoubt(op) => {
                 books.counter.in_doubt(*op);
                 return Ok(());
+            }
+            of_a_queue => {
+                if let Told::Taker(_, _, TakerNotice::Claimed(_)) = of_a_queue {
+                    let is_done = id.to_bytes().iter().fold(0_u8, |sum, byte| sum ^ byte) % 4 > 0;
+                    later(if is_done { Verdict::Done } else { Verdict::GiveBack });
+                }
+                (Law::ItemsOnce, told_of_queue(&mut books.queues, of_a_queue))
             }
         };
         outcome.map_err(|detail| (law, detail))
@@ -321,5 +302,29 @@ impl World<'_> {
     pub(super) fn check_accounts(&self) -> Result<(), Broken> {
         let checked = self.uses.as_ref().map_or(Ok(()), |book| book.books.check_at_rest());
         checked.map_err(|detail| (Law::ItemsOnce, detail))
+    }
+}
+
+/// What takers tell, and what is told of puts.
+fn told_of_queue(queues: &mut [QueueBook; 2], told: &Told) -> Result<(), crate::recipes::Broken> {
+    let (Told::Taker(which, ..)
+    | Told::ClaimEnded(which, ..)
+    | Told::Put(which, ..)
+    | Told::ItemInDoubt(which, _)) = told
+    else {
+        return Ok(());
+    };
+    let Some(book) = queues.get_mut(which.index()) else {
+        return Ok(());
+    };
+    match told {
+        Told::Taker(_, session, notice) => book.told(*session, notice),
+        Told::ClaimEnded(_, claim, end) => book.claim_ended(*claim, end),
+        Told::Put(_, item, put) => book.put(*item, *put),
+        Told::ItemInDoubt(_, item) => {
+            book.in_doubt(*item);
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
