@@ -19,6 +19,7 @@ use crate::acl::Acls;
 use crate::client::Client;
 use crate::hub::Seat;
 use crate::site::site;
+use crate::telemetry::recipe_metrics::BarrierMeter;
 use crate::updates::Updates;
 
 /// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists, as
@@ -104,6 +105,18 @@ impl Barrier {
     }
 
     async fn run(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
+        let meter = BarrierMeter::start(match task {
+            BarrierTask::Set => "set",
+            BarrierTask::Lift => "lift",
+            BarrierTask::Wait => "wait",
+            BarrierTask::Ask => "ask",
+        });
+        let outcome = self.carry_out(task).await;
+        meter.finished(outcome.is_err().then_some("failed"));
+        outcome
+    }
+
+    async fn carry_out(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
         let path = checked_path(&self.path)?;
         let acl = AclList::new(&self.acls.checked()?);
         let node = ElectionNode::Create(NodeKind::Persistent);

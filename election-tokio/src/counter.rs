@@ -15,6 +15,7 @@ use crate::client::Client;
 use crate::path::PathError;
 use crate::recipe::RecipeUpdate;
 use crate::site::site;
+use crate::telemetry::recipe_metrics;
 
 /// A number at a path that clients read and change; made by [`Client::counter`].
 ///
@@ -146,6 +147,19 @@ impl Counter {
     }
 
     async fn end_of(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
+        let end = self.carry_out(op).await;
+        if op != CounterOp::Get {
+            recipe_metrics::counter_changed(match &end {
+                Ok(CounterEnd::Changed { .. } | CounterEnd::Value(_)) => "changed",
+                Ok(CounterEnd::Differs { .. }) => "differs",
+                Ok(CounterEnd::Unknown { .. }) | Err(CounterError::ClientClosed(_)) => "unknown",
+                Ok(CounterEnd::Failed(_) | CounterEnd::Withdrawn) | Err(_) => "failed",
+            });
+        }
+        end
+    }
+
+    async fn carry_out(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| CounterError::InvalidPath { path: self.path.clone(), error })?;

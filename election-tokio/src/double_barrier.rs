@@ -21,6 +21,7 @@ use crate::acl::Acls;
 use crate::barrier::{BarrierError, checked_path};
 use crate::client::Client;
 use crate::site::{random, site};
+use crate::telemetry::recipe_metrics::BarrierMeter;
 
 /// A double barrier at a path; made by [`Client::double_barrier`]. Those that enter it go on once
 /// enough have entered; those that leave it go on once all have left.
@@ -84,6 +85,16 @@ impl DoubleBarrier {
     ///
     /// [`EnterError`]: what waiting does not repair, or is not waited for.
     pub async fn enter(&self) -> Result<Entered, EnterError> {
+        let meter = BarrierMeter::start("enter");
+        let entered = self.participate().await;
+        meter.finished(entered.as_ref().err().map(|error| match error {
+            EnterError::RoundUnderWay => "under_way",
+            EnterError::Barrier(_) => "failed",
+        }));
+        entered
+    }
+
+    async fn participate(&self) -> Result<Entered, EnterError> {
         let path = checked_path(&self.path)?;
         let acl = AclList::new(&self.acls.checked().map_err(BarrierError::from)?);
         let node = ElectionNode::Create(NodeKind::Persistent);

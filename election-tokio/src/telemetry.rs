@@ -9,6 +9,8 @@ mod journal;
 mod lock;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
+#[cfg_attr(not(feature = "metrics"), path = "telemetry/no_recipe_metrics.rs")]
+pub(crate) mod recipe_metrics;
 mod repeats;
 mod request;
 

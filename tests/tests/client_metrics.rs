@@ -6,6 +6,7 @@ use core::num::NonZeroU32;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Waker};
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
@@ -13,9 +14,11 @@ use election_tokio::{Client, CreateMode, Nomination, Version, watch::EventType};
 use metrics::{KeyName, Metadata, SharedString, Unit};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use tokio::time::timeout;
 use zk_tests::failure::TestResult;
 use zk_tests::on_both_servers;
-use zk_tests::proxy::Proxy;
+use zk_tests::opcode::Opcode;
+use zk_tests::proxy::{Cut, Proxy};
 use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
 use zk_tests::zookeeper::unique_path;
@@ -30,6 +33,7 @@ on_both_servers! {
     connections_and_watches_are_counted,
     elections_are_counted,
     locks_are_counted,
+    barriers_queues_and_counters_are_counted,
     a_recorder_may_call_the_client;
 }
 
@@ -216,6 +220,69 @@ async fn locks_are_counted(server: ServerKind) -> TestResult {
         ("zk_lock_lost_total{kind=exclusive,reason=broken}", 1.0),
         ("zk_lock_lost_total{kind=permit,reason=released}", 1.0),
         ("zk_lock_held_duration_seconds{kind=permit}", 1.0),
+    ]);
+    Ok(())
+}
+
+async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let server = server.shared()?;
+    let chroot = server.fresh_chroot("metrics")?;
+    let connect_string = format!("{}{chroot}", server.connect_string());
+    let client = Client::builder(&connect_string).connect().await?;
+    let barrier = client.barrier("/barrier");
+    barrier.set().await?;
+    assert!(timeout(Duration::from_millis(50), barrier.wait()).await.is_err(), "it waits");
+    barrier.lift().await?;
+    barrier.wait().await?;
+    client.double_barrier("/double", 1).enter().await?.leave().await?;
+    let queue = client.queue("/queue");
+    queue.put_many(["a", "b", "c"]).await?;
+    queue.put("d").await?;
+    queue.take().await?;
+    queue.claim().await?.done().await?;
+    queue.claim().await?.give_back().await?;
+    drop(queue.claim().await?);
+    assert!(client.queue("/empty").try_take().await?.is_none());
+    let counter = client.counter("/counter");
+    counter.add(1).await?;
+    counter.compare_and_set(7, 8).await?;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_barrier_operations_total{kind=set,outcome=done}", 1.0),
+        ("zk_barrier_operations_total{kind=wait,outcome=given_up}", 1.0),
+        ("zk_barrier_operations_total{kind=wait,outcome=done}", 1.0),
+        ("zk_barrier_wait_duration_seconds{kind=wait}", 1.0),
+        ("zk_barrier_operations_total{kind=enter,outcome=done}", 1.0),
+        ("zk_barrier_operations_total{kind=leave,outcome=done}", 1.0),
+        ("zk_barrier_wait_duration_seconds{kind=enter}", 1.0),
+        ("zk_queue_puts_total{outcome=put}", 4.0),
+        ("zk_queue_takes_total{kind=take,outcome=got}", 1.0),
+        ("zk_queue_takes_total{kind=take,outcome=empty}", 1.0),
+        ("zk_queue_takes_total{kind=claim,outcome=got}", 3.0),
+        ("zk_queue_wait_duration_seconds{kind=claim}", 3.0),
+        ("zk_queue_claims_ended_total{outcome=done}", 1.0),
+        ("zk_queue_claims_ended_total{outcome=given_back}", 1.0),
+        ("zk_queue_claims_ended_total{outcome=dropped}", 1.0),
+        ("zk_queue_claim_duration_seconds{}", 3.0),
+        ("zk_counter_changes_total{outcome=changed}", 1.0),
+        ("zk_counter_changes_total{outcome=differs}", 1.0),
+    ]);
+    // A reply that is lost, to a put, a take and a change, one after the other.
+    let proxy = Proxy::to(server.addr())?;
+    let cut_off = Client::builder(&format!("{}{chroot}", proxy.connect_string()));
+    let cut_off = cut_off.connect().await?;
+    let lost = |opcode| proxy.cut_when(Cut::instead_of_reply_to(opcode));
+    let _cut = lost(Opcode::CREATE2);
+    assert!(cut_off.queue("/queue").put("e").await.is_err());
+    let _cut = lost(Opcode::DELETE);
+    assert!(cut_off.queue("/queue").take().await.is_err());
+    let _cut = lost(Opcode::SET_DATA);
+    assert!(cut_off.counter("/counter").add(1).await.is_err());
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_queue_puts_total{outcome=unknown}", 1.0),
+        ("zk_queue_takes_total{kind=take,outcome=unknown}", 1.0),
+        ("zk_counter_changes_total{outcome=unknown}", 1.0),
     ]);
     Ok(())
 }

@@ -69,7 +69,7 @@ impl Order {
 pub struct Tree {
     pub has_node: bool,
     pub order: Order,
-    /// How many children were created.
+    /// How many children were created, where that is looked at.
     pub created: u32,
     pub items: Vec<ItemZnode>,
     pub claims: Vec<(u32, SessionId)>,
@@ -164,6 +164,13 @@ impl Tree {
         self.items.iter_mut().find(|item| item.number == number)
     }
 
+    /// Another child was created. No taker but by priority looks at that.
+    pub fn count(&mut self) {
+        if self.order == Order::ByPriority {
+            self.created += 1;
+        }
+    }
+
     pub fn is_claimed(&self, number: u32) -> bool {
         self.claims.iter().any(|(claimed, _)| *claimed == number)
     }
@@ -227,7 +234,7 @@ impl Tree {
                 }
                 item.pins.push((pin.clone(), session));
                 self.claims.push((*number, session));
-                self.created += 1;
+                self.count();
                 Answer::Committed
             }
             Request::GiveBack(number, pin) | Request::Finish(number, pin) => {

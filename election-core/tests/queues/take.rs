@@ -108,7 +108,7 @@ impl World {
                 let item = ItemZnode { number, version, owner, pins, is_parent: false };
                 self.commit(|tree| {
                     tree.items.push(item.clone());
-                    tree.created += 1;
+                    tree.count();
                 });
             }
             Step::Write(number) => {

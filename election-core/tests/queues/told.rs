@@ -85,8 +85,11 @@ impl World {
         }
     }
 
-    /// The items that a take is to heed from now on: those that its server shows.
+    /// The items that a take by priority is to heed from now on: those that its server shows.
     pub fn begin(&mut self, i: usize) {
+        if self.tip().order == Order::ByNumber {
+            return;
+        }
         let client = &mut self.clients[i];
         let tree = &self.trees[client.applied];
         let mut shown: Vec<u32> = tree.items.iter().map(|item| item.number).collect();
@@ -100,12 +103,8 @@ impl World {
     fn check_order(&self, i: usize, taken: u32) -> Result<(), String> {
         let (client, tip) = (&self.clients[i], self.tip());
         let is_alone = self.clients.iter().all(|client| client.options.purpose == Purpose::Take);
-        let goes_before = |number: u32| match tip.order {
-            Order::ByNumber => false,
-            Order::ByPriority => number > taken,
-        };
         let overlooked = |number: &&u32| {
-            goes_before(**number) && tip.item(**number).is_some_and(|item| !item.is_parent)
+            **number > taken && tip.item(**number).is_some_and(|item| !item.is_parent)
         };
         match client.shown.iter().flatten().find(overlooked) {
             Some(number) if is_alone => Err(format!("{i}: takes {taken}, and overlooks {number}")),

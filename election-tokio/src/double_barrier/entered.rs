@@ -5,6 +5,7 @@ use election_core::NomineeId;
 use super::error::LeaveError;
 use super::participation::Participation;
 use crate::barrier::BarrierLost;
+use crate::telemetry::recipe_metrics::BarrierMeter;
 
 /// A participant that is inside a double barrier.
 ///
@@ -49,6 +50,12 @@ impl Entered {
     /// [`LeaveError`]: it is not known that all have left.
     pub async fn leave(self) -> Result<(), LeaveError> {
         let Self { participation, .. } = self;
-        participation.leave().await
+        let meter = BarrierMeter::start("leave");
+        let left = participation.leave().await;
+        meter.finished(left.as_ref().err().map(|error| match error {
+            LeaveError::AlreadyLost(_) => "lost",
+            LeaveError::ClientClosed(_) | LeaveError::Failed(_) => "failed",
+        }));
+        left
     }
 }

@@ -8,6 +8,7 @@ use super::error::ClaimLost;
 use super::item::QueueItem;
 use super::slot::Said;
 use super::taking::Taking;
+use crate::telemetry::recipe_metrics::ClaimMeter;
 
 /// An item that is claimed: it stays in the queue, and other takers pass it over, until it is done or
 /// given back.
@@ -20,13 +21,14 @@ use super::taking::Taking;
 pub struct Claimed {
     item: QueueItem,
     taking: Taking,
+    meter: ClaimMeter,
     /// What has become of it, once that was told.
     ended: Option<Ended>,
 }
 
 impl Claimed {
-    pub(super) const fn new(item: QueueItem, taking: Taking) -> Self {
-        Self { item, taking, ended: None }
+    pub(super) fn new(item: QueueItem, taking: Taking) -> Self {
+        Self { item, taking, meter: ClaimMeter::start(), ended: None }
     }
 
     /// The item.
@@ -94,6 +96,9 @@ impl Claimed {
                 Said::Ended(_) => Some(Ended::Lost(ClaimLost::Lost)),
                 Said::ClientEnded { end, .. } => Some(Ended::Lost(ClaimLost::ClientClosed(end))),
             };
+            if let Some(ended) = self.ended {
+                self.meter.ended(ended.name());
+            }
         }
     }
 }
@@ -103,4 +108,27 @@ enum Ended {
     Finished,
     GivenBack,
     Lost(ClaimLost),
+}
+
+impl Ended {
+    /// As metrics call it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "done",
+            Self::GivenBack => "given_back",
+            Self::Lost(ClaimLost::Lost) => "lost",
+            Self::Lost(ClaimLost::Unknown) => "unknown",
+            Self::Lost(ClaimLost::Failed(_)) => "failed",
+            Self::Lost(ClaimLost::ClientClosed(_)) => "client_closed",
+        }
+    }
+}
+
+impl Drop for Claimed {
+    /// What becomes of it in the background is not waited for.
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.meter.ended("dropped");
+        }
+    }
 }

@@ -16,8 +16,8 @@ use crate::error::Error;
 /// those of one priority in the order in which they were put; made by
 /// [`Client::priority_queue`].
 ///
-/// A priority is at most 99, or what [`QueueFormat::greatest_priority`] says of another format. Each
-/// take lists all items, since one may have come that goes first.
+/// A priority is at most 99, or what [`QueueFormat::greatest_priority`] says of another format. A
+/// take asks whether an item has come that may go first, and lists all items only then.
 #[derive(Clone, Debug)]
 #[must_use = "a queue does nothing until it is asked for something"]
 pub struct PriorityQueue(Queue);

@@ -7,9 +7,18 @@ use zk_jute::{ErrorCode, Version};
 use super::error::PutError;
 use super::queue::Queue;
 use crate::client::{Client, CreateMode, OperationOutcome};
+use crate::telemetry::recipe_metrics;
 
 /// How often the node is created because it is missing, again.
 const ROUNDS: usize = 4;
+
+fn outcome_of<T>(put: &Result<T, PutError>) -> &'static str {
+    match put {
+        Ok(_) => "put",
+        Err(error) if error.may_have_happened() => "unknown",
+        Err(_) => "failed",
+    }
+}
 
 impl Queue {
     /// Puts an item at the end of the queue, which is created where it is missing, and tells its name.
@@ -60,6 +69,17 @@ impl Queue {
         data: Bytes,
         mode: CreateMode,
     ) -> Result<ItemName, PutError> {
+        let put = self.put_one(priority, data, mode).await;
+        recipe_metrics::items_put(1, outcome_of(&put));
+        put
+    }
+
+    async fn put_one(
+        &self,
+        priority: u16,
+        data: Bytes,
+        mode: CreateMode,
+    ) -> Result<ItemName, PutError> {
         let path = self.path_to_put(priority)?;
         let created = self.client.create_with_parents(&path, data, mode, &self.acls).await?;
         match self.name_of(&created.path) {
@@ -73,6 +93,13 @@ impl Queue {
         priority: u16,
         items: Vec<Bytes>,
     ) -> Result<Vec<ItemName>, PutError> {
+        let count = items.len();
+        let put = self.put_all(priority, items).await;
+        recipe_metrics::items_put(count, outcome_of(&put));
+        put
+    }
+
+    async fn put_all(&self, priority: u16, items: Vec<Bytes>) -> Result<Vec<ItemName>, PutError> {
         let path = self.path_to_put(priority)?;
         if items.is_empty() {
             return Ok(Vec::new());

@@ -24,6 +24,7 @@ use crate::acl::Acls;
 use crate::client::Client;
 use crate::error::Error;
 use crate::site::{random, site};
+use crate::telemetry::recipe_metrics::TakeMeter;
 
 /// A queue at a path, of items that are taken in the order in which they were put; made by
 /// [`Client::queue`].
@@ -96,8 +97,10 @@ impl Queue {
     /// [`TakeError::Unknown`] with the item if it is gone, and the reply to its deletion was lost: this
     /// client has taken it, or another one. The other errors are of what waiting does not repair.
     pub async fn take(&self) -> Result<QueueItem, TakeError> {
+        let meter = TakeMeter::start("take");
         loop {
-            if let Some(item) = self.take_once(WhenEmpty::Wait).await? {
+            let taken = self.take_once(WhenEmpty::Wait).await;
+            if let Some(item) = metered(&meter, WhenEmpty::Wait, taken)? {
                 return Ok(item);
             }
         }
@@ -112,7 +115,8 @@ impl Queue {
     ///
     /// Those of [`Queue::take`].
     pub async fn try_take(&self) -> Result<Option<QueueItem>, TakeError> {
-        self.take_once(WhenEmpty::GiveUp).await
+        let meter = TakeMeter::start("take");
+        metered(&meter, WhenEmpty::GiveUp, self.take_once(WhenEmpty::GiveUp).await)
     }
 
     /// Takes the first item, waiting for one until the deadline has passed: then `None`.
@@ -145,8 +149,10 @@ impl Queue {
     ///
     /// Those of [`Queue::take`], but never [`TakeError::Unknown`].
     pub async fn claim(&self) -> Result<Claimed, TakeError> {
+        let meter = TakeMeter::start("claim");
         loop {
-            if let Some(claimed) = self.claim_once(WhenEmpty::Wait).await? {
+            let claimed = self.claim_once(WhenEmpty::Wait).await;
+            if let Some(claimed) = metered(&meter, WhenEmpty::Wait, claimed)? {
                 return Ok(claimed);
             }
         }
@@ -160,7 +166,8 @@ impl Queue {
     ///
     /// Those of [`Queue::claim`].
     pub async fn try_claim(&self) -> Result<Option<Claimed>, TakeError> {
-        self.claim_once(WhenEmpty::GiveUp).await
+        let meter = TakeMeter::start("claim");
+        metered(&meter, WhenEmpty::GiveUp, self.claim_once(WhenEmpty::GiveUp).await)
     }
 
     /// Claims the first item, has it done, and deletes it then: at least once, as [`Queue::claim`].
@@ -266,6 +273,22 @@ impl Queue {
         let options = TakerOptions { format: self.format, purpose, when_empty };
         Ok(Taking::begin(&self.client, site, (id, options), &self.kept))
     }
+}
+
+/// Counts what a take has come to; one that waits goes on where it has found nothing.
+fn metered<T>(
+    meter: &TakeMeter,
+    when_empty: WhenEmpty,
+    taken: Result<Option<T>, TakeError>,
+) -> Result<Option<T>, TakeError> {
+    match (&taken, when_empty) {
+        (Ok(Some(_)), _) => meter.got(),
+        (Ok(None), WhenEmpty::GiveUp) => meter.ended("empty"),
+        (Ok(None), WhenEmpty::Wait) => {}
+        (Err(TakeError::Unknown(_)), _) => meter.ended("unknown"),
+        (Err(_), _) => meter.ended("failed"),
+    }
+    taken
 }
 
 impl fmt::Debug for Queue {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use zk_jute::records::EventType;
 use zk_jute::{Frame, OpCode};
 
-use super::Outcome;
+use super::{Outcome, recipe_metrics};
 use crate::lock::LockLost;
 
 const REQUESTS: &str = "zk_client_requests_total";
@@ -57,6 +57,7 @@ pub fn describe_metrics() {
         (GIVEN_UP, Unit::Count, "Locks and permits that were not got"),
         (LOCK_LOST, Unit::Count, "Locks and permits that are held no longer"),
     ];
+    recipe_metrics::describe();
     for (name, unit, description) in counters {
         metrics::describe_counter!(name, unit, description);
     }

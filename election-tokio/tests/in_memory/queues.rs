@@ -125,6 +125,40 @@ async fn the_lowest_priority_goes_first() {
     assert_eq!(kazoo.put(100, "x").await.unwrap().to_string(), "entry-100-0000000000");
 }
 
+/// A look at the node in place of a list, while none has come.
+#[tokio::test(start_paused = true)]
+async fn a_priority_queue_is_listed_when_an_item_has_come() {
+    let server = Server::new();
+    let (client, other) = (server.client().await, server.client().await);
+    let queue = client.priority_queue(QUEUE);
+    for (priority, data) in [(50, "c"), (7, "a"), (60, "e"), (9, "b"), (50, "d"), (70, "f")] {
+        queue.put(priority, data).await.unwrap();
+    }
+    let take = async |expected: &str| {
+        let before = server.requested().len();
+        assert_eq!(text(&queue.take().await.unwrap()), expected);
+        server.requested()[before..].to_vec()
+    };
+    let (look, list) = (OpCode::EXISTS, OpCode::GET_CHILDREN);
+    let (read, delete) = (OpCode::GET_DATA, OpCode::DELETE);
+    assert_eq!(take("a").await, [list, read, delete]);
+    assert_eq!(take("b").await, [look, list, read, delete], "of the first list it is not known");
+    for expected in ["c", "d"] {
+        assert_eq!(take(expected).await, [look, read, delete]);
+    }
+    other.priority_queue(QUEUE).put(0, "first").await.unwrap();
+    assert_eq!(take("first").await, [look, list, read, delete]);
+    let others = other.priority_queue(QUEUE).take().await.unwrap();
+    assert_eq!(text(&others), "e");
+    let asked = take("f").await;
+    assert!(
+        asked.starts_with(&[look, read]),
+        "the one that is gone is no item that has come: {asked:?}"
+    );
+    assert!(queue.try_take().await.unwrap().is_none());
+    is_at_rest(&server, &"empty").await;
+}
+
 /// Of 100,000 items a taker lists all, and remembers some; the next thousand takes list no more.
 #[tokio::test(start_paused = true)]
 async fn a_long_queue_is_listed_seldom() {
