@@ -1,6 +1,7 @@
 //! The queue and the priority queue: a taker that takes one item, or claims one until it is done.
 
 mod format;
+mod listing;
 mod machine;
 mod sibling;
 mod stage;

@@ -6,22 +6,20 @@ use core::mem;
 use heapless::String;
 
 use super::format::Key;
-use super::sibling::{SiblingQueue, Siblings};
 use super::stage::{
     Earlier, NO_CHILDREN_FOR_EPHEMERALS, NO_NODE, NODE_EXISTS, NOT_EMPTY, Parting, Session, Stage,
 };
-use super::window::{Extent, Origin};
+use super::window::Extent;
 use super::{
     Competition, Item, Known, Link, Lists, Purpose, Taker, TakerEnd, TakerFailure, TakerNotice,
     Target, WhenEmpty, Will,
 };
-use crate::children::Children;
 use crate::command::{Command, Output, Watch};
-use crate::event::{Event, Failure, Reply, Stat};
+use crate::event::{Event, Failure, Reply};
 use crate::id::SessionId;
 use crate::ticket::Ticket;
 
-type Told<D> = Option<TakerNotice<D>>;
+pub(super) type Told<D> = Option<TakerNotice<D>>;
 
 impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
     pub(super) fn take_in(&mut self, event: Event<'_>) -> Told<D> {
@@ -161,58 +159,6 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         }
     }
 
-    fn listed(
-        &mut self,
-        watch: Watch,
-        ticket: Ticket,
-        result: Result<Reply<'_>, Failure>,
-    ) -> Told<D> {
-        match result {
-            Ok(Reply::Children(names)) => {
-                self.watch = (watch != Watch::None).then_some(ticket);
-                self.fill(names)
-            }
-            Err(Failure::NoNode) if self.options.when_empty == WhenEmpty::Wait => {
-                self.stage = Stage::CreatingNode;
-                None
-            }
-            Err(Failure::NoNode) => self.end(TakerEnd::Empty),
-            result => self.refused(&result),
-        }
-    }
-
-    /// Whether what an earlier taker has left is as good as a list.
-    fn compared(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
-        let origin = match result {
-            Ok(Reply::Exists(Stat { token, arrivals, .. })) => Some(Origin { token, arrivals }),
-            Err(Failure::NoNode) => None,
-            result => return self.refused(&result),
-        };
-        if origin.is_none() || origin != self.window.origin() {
-            self.window.clear();
-        }
-        self.origin = origin.map_or(Known::Nothing, Known::Since);
-        None
-    }
-
-    fn fill(&mut self, names: Children<'_>) -> Told<D> {
-        let format = self.options.format;
-        let mut siblings = Siblings::default();
-        let origin = match self.origin {
-            Known::Since(origin) => Some(origin),
-            Known::NotYet | Known::Nothing => None,
-        };
-        let names = names.inspect(|name| siblings.take_in(format, name));
-        self.window.fill(format, names, origin);
-        self.origin = Known::Nothing;
-        (self.lists, self.competition) = (Lists::Some, Competition::Unnoticed);
-        siblings.found().and_then(|sibling| self.belongs_to(sibling))
-    }
-
-    fn belongs_to(&mut self, sibling: SiblingQueue) -> Told<D> {
-        self.end(TakerEnd::Failed(TakerFailure::Sibling(sibling)))
-    }
-
     fn read(&mut self, result: Result<Reply<'_>, Failure>) -> Told<D> {
         if let Some(sibling) = self.sibling_of(&result) {
             return self.belongs_to(sibling);
@@ -231,13 +177,6 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
             // It is for others.
             (Err(Failure::NoAuth), _) => None,
             (result, _) => self.refused(&result),
-        }
-    }
-
-    fn sibling_of(&self, result: &Result<Reply<'_>, Failure>) -> Option<SiblingQueue> {
-        match result {
-            Ok(Reply::Read { data, .. }) => SiblingQueue::of_data(self.options.format, data),
-            _ => None,
         }
     }
 
@@ -368,7 +307,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         self.end_with(unknown)
     }
 
-    fn refused(&mut self, result: &Result<Reply<'_>, Failure>) -> Told<D> {
+    pub(super) fn refused(&mut self, result: &Result<Reply<'_>, Failure>) -> Told<D> {
         self.end(TakerEnd::Failed(failure_of(result)))
     }
 
@@ -384,7 +323,7 @@ impl<D: for<'a> From<&'a [u8]>, const N: usize> Taker<D, N> {
         clippy::unnecessary_wraps,
         reason = "it is what its callers tell, and they may tell nothing"
     )]
-    fn end(&mut self, end: TakerEnd<D>) -> Told<D> {
+    pub(super) fn end(&mut self, end: TakerEnd<D>) -> Told<D> {
         (self.stage, self.watch) = (Stage::Over, None);
         // An item that is left where it is is the next one to be tried.
         if let TakerEnd::Withdrawn
