@@ -1,8 +1,7 @@
 //! An ensemble with one name in one group: the trees that it had, oldest first.
 
 use election_core::{
-    ExpectedVersion, Failure, NewZnode, Op, Payload, SessionId, Stat, Token, Version, Watch,
-    Znode as Place,
+    ExpectedVersion, Failure, NewZnode, Op, Payload, SessionId, Stat, Token, Watch, Znode as Place,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
