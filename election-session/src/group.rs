@@ -22,7 +22,7 @@ use zk_jute::records::EventType;
 pub use format::GroupFormat;
 use pin::Pin;
 pub use read::GroupRead;
-use slots::{Fresh, Slots};
+use slots::{Fresh, Slots, Touch};
 pub use view::{Continuity, GroupMember, GroupSnapshot, GroupView, MemberData};
 
 /// Keeps a view of the children of a znode, whose requests a driver makes.
@@ -259,17 +259,22 @@ impl GroupTracker {
             return;
         }
         let is_listing = matches!(self.listing, Listing::InFlight(_) | Listing::Outdated(_));
-        if is_listing {
-            self.slots.touch(child);
-        }
         match (self.watching, kind) {
             (GroupWatching::Persistent, EventType::NODE_DELETED) => {
+                if is_listing {
+                    self.slots.touch(child, Touch::Went);
+                }
                 self.slots.remove(child);
                 if self.pin.as_ref().is_some_and(|pin| pin.waits_for(child)) {
                     self.unpin();
                 }
             }
-            (GroupWatching::Persistent, EventType::NODE_CREATED) => self.slots.due(child),
+            (GroupWatching::Persistent, EventType::NODE_CREATED) => {
+                if is_listing {
+                    self.slots.touch(child, Touch::Came);
+                }
+                self.slots.due(child);
+            }
             // One-shot watches on members alone say nothing of the list, which has its own.
             _ => self.slots.due_if_known(child),
         }
@@ -336,7 +341,7 @@ impl GroupTracker {
                 self.pin_if_free(self.zxid);
             }
             pin.into_members()
-        } else if is_known && self.failures > PATIENCE {
+        } else if is_known && self.failures > PATIENCE && self.slots.names_are_certain() {
             self.pin = None;
             self.slots.members(Fresh::is_clean)
         } else {

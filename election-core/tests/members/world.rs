@@ -270,6 +270,7 @@ impl World {
         client.session_lives = true;
         client.session = SessionId::new(client.session.get() + 1);
         client.feed(Event::SessionExpired);
+        assert!(client.joined.is_none(), "it is not told that its session has expired: {self:?}");
     }
 
     fn bound_the_lag(&mut self) {

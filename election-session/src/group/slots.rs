@@ -15,8 +15,17 @@ pub(super) struct Slots {
     due: BTreeSet<Arc<str>>,
     /// How many are not clean.
     unclean: usize,
-    /// Names that an event came of while a list was on its way.
-    touched: BTreeSet<Arc<str>>,
+    /// Those that came or went while a list was on its way, by the last event of each.
+    touched: BTreeMap<Arc<str>, Touch>,
+    /// Those of a list that may have gone before it came in: a read has to tell.
+    in_doubt: BTreeSet<Arc<str>>,
+}
+
+/// What an event has said of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Touch {
+    Came,
+    Went,
 }
 
 #[derive(Debug)]
@@ -47,7 +56,8 @@ impl Slots {
             by_name: BTreeMap::new(),
             due: BTreeSet::new(),
             unclean: 0,
-            touched: BTreeSet::new(),
+            touched: BTreeMap::new(),
+            in_doubt: BTreeSet::new(),
         }
     }
 
@@ -90,7 +100,13 @@ impl Slots {
             self.by_name.insert(Arc::from(name), slot);
             self.unclean += 1;
         }
+        self.in_doubt.remove(name);
         self.set(name, Fresh::Due);
+    }
+
+    /// Whether each of them exists, as far as events have told.
+    pub(super) fn names_are_certain(&self) -> bool {
+        self.in_doubt.is_empty()
     }
 
     pub(super) fn due_if_known(&mut self, name: &str) {
@@ -101,30 +117,31 @@ impl Slots {
         if let Some(slot) = self.by_name.remove(name) {
             self.unclean -= usize::from(!slot.fresh.is_clean());
             self.due.remove(name);
+            self.in_doubt.remove(name);
         }
     }
 
-    pub(super) fn touch(&mut self, name: &str) {
-        self.touched.insert(Arc::from(name));
+    pub(super) fn touch(&mut self, name: &str, touch: Touch) {
+        self.touched.insert(Arc::from(name), touch);
     }
 
-    /// These are all names of the list. What an event was heard of meanwhile may have changed before
-    /// it or after it: a read has to tell.
+    /// These are all names of the list. One that came or went while it was on its way may have done so
+    /// before it or after it.
     pub(super) fn list<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         let touched = core::mem::take(&mut self.touched);
         let listed: BTreeSet<&str> = names.collect();
-        let gone = self.by_name.keys().filter(|name| !listed.contains(&***name));
+        let has_come = |name: &str| touched.get(name) == Some(&Touch::Came);
+        let gone = self.by_name.keys().filter(|name| !listed.contains(&***name) && !has_come(name));
         let gone: alloc::vec::Vec<_> = gone.cloned().collect();
         for name in gone {
-            if touched.contains(&name) {
-                self.set(&name, Fresh::Due);
-            } else {
-                self.remove(&name);
-            }
+            self.remove(&name);
         }
         for name in listed {
-            if !self.by_name.contains_key(name) || touched.contains(name) {
+            if !self.by_name.contains_key(name) {
                 self.due(name);
+            }
+            if let Some((name, Touch::Went)) = touched.get_key_value(name) {
+                self.in_doubt.insert(Arc::clone(name));
             }
         }
     }
@@ -142,6 +159,7 @@ impl Slots {
         match GroupMember::read(read) {
             Some(member) => {
                 slot.value = Some(member);
+                self.in_doubt.remove(name);
                 self.set(name, Fresh::Clean);
             }
             None => self.remove(name),

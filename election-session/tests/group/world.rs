@@ -24,9 +24,9 @@ pub(crate) enum Churn {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Member {
-    czxid: i64,
-    mzxid: i64,
+pub(crate) struct Member {
+    pub(crate) czxid: i64,
+    pub(crate) mzxid: i64,
 }
 
 type State = BTreeMap<String, Member>;
@@ -115,14 +115,14 @@ impl World {
                 17..18 => self.tracker.look(),
                 _ => self.proceed(),
             },
-            Churn::Constant if dice < 10 => self.commit(),
-            Churn::Hot if dice < 30 => {
+            Churn::Constant if dice < 25 => self.commit(),
+            Churn::Hot if dice < 60 => {
                 let mut state = self.history[self.tip()].clone();
                 let zxid = i64::try_from(self.tip() + 1).expect("small");
                 state.entry("a".into()).or_insert(Member { czxid: zxid, mzxid: zxid }).mzxid = zxid;
                 self.history.push(state);
             }
-            Churn::Hot if dice < 31 => self.commit(),
+            Churn::Hot if dice < 61 => self.commit(),
             Churn::Constant | Churn::Hot => self.proceed(),
         }
     }
@@ -419,7 +419,7 @@ impl World {
     }
 }
 
-const fn stat(member: Member) -> Stat {
+pub(crate) const fn stat(member: Member) -> Stat {
     Stat {
         czxid: Zxid::new(member.czxid),
         mzxid: Zxid::new(member.mzxid),

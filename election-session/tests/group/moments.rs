@@ -1,0 +1,98 @@
+//! Views of members that change while they are read.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use election_session::{
+    GroupFormat, GroupQuestion, GroupRead, GroupRequest, GroupSnapshot, GroupTracker,
+    GroupWatching, MemberData,
+};
+use zk_jute::Zxid;
+use zk_jute::records::EventType;
+
+use super::world::{Member, stat};
+
+struct Bench {
+    tracker: GroupTracker,
+    asked: Vec<GroupRequest>,
+}
+
+impl Bench {
+    /// The list was answered at this zxid.
+    fn listed(names: &[&str], zxid: i64) -> Self {
+        let tracker = GroupTracker::new("/g".into(), GroupFormat::Plain, GroupWatching::Persistent);
+        let mut bench = Self { tracker, asked: Vec::new() };
+        let watch = bench.tracker.poll_request().expect("a watch");
+        bench.tracker.handle_watch_added(watch.ticket);
+        let list = bench.tracker.poll_request().expect("a list");
+        bench.tracker.handle_list(list.ticket, names.iter().copied(), Zxid::new(zxid));
+        bench.ask();
+        bench
+    }
+
+    fn ask(&mut self) {
+        while let Some(request) = self.tracker.poll_request() {
+            self.asked.push(request);
+        }
+    }
+
+    /// The oldest read of this member is answered.
+    fn answer(&mut self, name: &str, mzxid: i64, zxid: i64) -> Option<GroupSnapshot> {
+        let is_of = |request: &GroupRequest| request.question == GroupQuestion::Read(name.into());
+        let place = self.asked.iter().position(is_of).expect("it was asked for");
+        let ticket = self.asked.remove(place).ticket;
+        let read = GroupRead::Data(Bytes::new(), stat(Member { czxid: 1, mzxid }));
+        self.tracker.handle_read(ticket, name, read, Zxid::new(zxid));
+        let snapshot = self.tracker.poll_snapshot();
+        self.ask();
+        snapshot
+    }
+
+    fn changed(&mut self, name: &str) {
+        self.tracker.handle_change(&format!("/g/{name}"), EventType::NODE_DATA_CHANGED);
+        self.ask();
+    }
+}
+
+fn mzxid(snapshot: &GroupSnapshot, name: &str) -> Option<i64> {
+    Some(snapshot.members().get(name)?.stat?.mzxid.get())
+}
+
+/// The first member changes while the second is read: what they were at the moment of the list is told.
+#[test]
+fn a_moment_is_told_although_members_have_changed_since() {
+    let mut bench = Bench::listed(&["a", "b"], 10);
+    assert!(bench.answer("a", 5, 10).is_none());
+    bench.changed("a");
+    let told = bench.answer("b", 6, 11).expect("the view of 10");
+    assert_eq!((mzxid(&told, "a"), mzxid(&told, "b")), (Some(5), Some(6)));
+    let told = bench.answer("a", 11, 12).expect("the view of 12");
+    assert_eq!((mzxid(&told, "a"), mzxid(&told, "b")), (Some(11), Some(6)));
+}
+
+/// What has changed since is no part of the moment: the next one is.
+#[test]
+fn what_has_changed_since_a_moment_is_no_part_of_it() {
+    let mut bench = Bench::listed(&["a", "b"], 10);
+    bench.answer("a", 5, 10);
+    bench.changed("a");
+    assert!(bench.answer("b", 11, 12).is_none(), "a is older than 11, or not");
+    assert!(bench.answer("a", 12, 12).is_some());
+}
+
+/// One member changes before each read of it is answered; the other joins, and is shown.
+#[test]
+fn a_view_leaves_out_what_changes_before_it_is_read() {
+    let mut bench = Bench::listed(&["a", "b"], 10);
+    bench.answer("b", 6, 10);
+    let mut told = None;
+    for zxid in (11..100).step_by(2) {
+        bench.changed("a");
+        told = told.or(bench.answer("a", zxid, zxid));
+    }
+    let told: GroupSnapshot = told.expect("a view");
+    assert_eq!(told.members().len(), 2);
+    assert_eq!(told.members().get("a").map(|a| a.data.clone()), Some(MemberData::Changing));
+    assert_eq!(mzxid(&told, "b"), Some(6));
+    assert!(told.members().contains_key(&Arc::<str>::from("b")));
+}
