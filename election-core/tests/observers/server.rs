@@ -1,8 +1,8 @@
 //! What an observer asks for, and what a tree answers.
 
 use election_core::{
-    Children, Event, Failure, Format, Op, Reply, SessionId, Stat, Subject, Ticket, Token, Version,
-    Watch, Znode as Place,
+    Children, Event, Failure, Format, Op, Reply, Stat, Subject, Ticket, Token, Watch,
+    Znode as Place,
 };
 
 /// A candidate, or the mark.
@@ -95,11 +95,7 @@ pub fn name(subject: Subject, znode: &Znode) -> String {
 
 /// Hands an answer to `feed`, with data that is the znode's version.
 pub fn with_reply<X>(ticket: Ticket, answer: &Answer, feed: impl FnOnce(Event<'_>) -> X) -> X {
-    let stat = |token, version| Stat {
-        owner: Some(SessionId::new(9)),
-        token,
-        version: Version::new(version),
-    };
+    let stat = |token: Token, version| Stat::new(9, token.get(), version);
     match answer {
         Answer::Passed => feed(Event::Reply { ticket, result: Ok(Reply::BarrierPassed) }),
         Answer::Names(names) => {
