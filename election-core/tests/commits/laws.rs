@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use election_core::{
     BeginEnd, CommitChild, CommitEnd, CommitSiteNotice, CommitState, CommitTask, Decision,
-    NomineeId, SiteState,
+    NomineeId, SiteName, SiteState,
 };
 
 use super::client::{Client, Course, Errand, Told};
@@ -70,7 +70,7 @@ impl Laws {
     }
 
     /// A commit: the tree before it, and the tree after it.
-    pub fn committed(&mut self, before: &Tree, after: &Tree) {
+    pub fn committed(&mut self, author: Option<&SiteName>, before: &Tree, after: &Tree) {
         let (was, is) = (standing(before), standing(after));
         for (meant, was_absent) in self.meant.values_mut() {
             *was_absent |= is.map(|(_, id)| id) != Some(*meant);
@@ -112,8 +112,11 @@ impl Laws {
                     self.voted.insert((id, site.clone()));
                 }
                 if had_voted && !has_voted {
-                    if decision.is_none() {
+                    if was.is_some_and(|(state, _)| state == CommitState::Open) {
                         self.break_with(format!("{site} takes back its vote"));
+                    }
+                    if author.map(SiteName::as_str) != Some(&site) {
+                        self.break_with(format!("the vote of {site} is removed by another party"));
                     }
                     self.acknowledged.insert((id, site));
                 }

@@ -14,6 +14,7 @@ use super::step::{Budget, Step};
 /// What is left of a process that was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghost {
+    site: Option<SiteName>,
     session: SessionId,
     writes: VecDeque<Request>,
 }
@@ -171,12 +172,15 @@ impl World {
                 self.end_session(ghost.session);
             }
             Step::ApplyGhost(k) => {
-                let request = self.ghosts[k].writes.pop_front().expect("a write");
-                self.commit(&request);
+                let ghost = &mut self.ghosts[k];
+                let request = ghost.writes.pop_front().expect("a write");
+                let site = ghost.site.clone();
+                self.commit(site.as_ref(), &request);
             }
             Step::ApplyInDoubt(i) => {
                 let request = self.clients[i].in_doubt.pop_front().expect("a write");
-                self.commit(&request);
+                let site = self.clients[i].site.clone();
+                self.commit(site.as_ref(), &request);
             }
             fault => self.suffer(fault),
         }
@@ -203,7 +207,7 @@ impl World {
                 let client = &mut self.clients[i];
                 client.lose_link();
                 let (session, writes) = (client.session, core::mem::take(&mut client.in_doubt));
-                self.ghosts.push(Ghost { session, writes });
+                self.ghosts.push(Ghost { site: client.site.clone(), session, writes });
                 client.link = Link::New;
                 client.session = SessionId::new(session.get() + 1);
                 client.begin();
@@ -319,17 +323,18 @@ impl World {
         }
         // It is executed behind what the session sent before.
         client.in_doubt.clear();
-        let answer = self.commit(&request);
+        let site = client.site.clone();
+        let answer = self.commit(site.as_ref(), &request);
         let end = self.server.end();
         self.clients[i].due = Some((end, actor, ticket, answer));
         self.deliver_due(i);
     }
 
-    fn commit(&mut self, request: &Request) -> Answer {
+    fn commit(&mut self, author: Option<&SiteName>, request: &Request) -> Answer {
         let before = self.server.tip().clone();
         let answer = self.server.write(request);
         if before != *self.server.tip() {
-            self.laws.committed(&before, self.server.tip());
+            self.laws.committed(author, &before, self.server.tip());
         }
         answer
     }
@@ -364,7 +369,7 @@ impl World {
     fn end_session(&mut self, session: SessionId) {
         let owned = self.server.tip().iter().filter(|(_, owner)| **owner == Some(session));
         let deletes: Vec<_> = owned.map(|(name, _)| Change::Delete(name.clone())).collect();
-        self.commit(&Request::Multi(deletes));
+        self.commit(None, &Request::Multi(deletes));
     }
 
     fn learn_expiry(&mut self, i: usize) {

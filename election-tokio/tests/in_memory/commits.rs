@@ -24,6 +24,11 @@ async fn waits<T>(waiting: &mut (impl Future<Output = T> + Unpin)) -> bool {
     timeout(Duration::from_millis(10), waiting).await.is_err()
 }
 
+/// Waits for what comes, and fails where it does not.
+async fn soon<T>(awaited: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(600), awaited).await.expect("it goes on")
+}
+
 async fn begun(client: &Client) -> CommitCoordinator {
     tx(client).begin("content", ["a", "b"]).await.unwrap()
 }
@@ -68,14 +73,14 @@ async fn goes_through(server: &Server, client: &Client, context: &dyn Debug) -> 
                 Err(error) => panic!("{error}: {context:?}"),
             }
         }
-        let decided = coordinator.decided().await.unwrap();
+        let decided = soon(coordinator.decided()).await.unwrap();
         for participant in sites {
-            assert_eq!(participant.decision().await, Ok(decided), "{context:?}");
+            assert_eq!(soon(participant.decision()).await, Ok(decided), "{context:?}");
             participant.acknowledge().await.unwrap();
         }
         decided
     };
-    assert_eq!(coordinator.finish().await, Ok(()), "{context:?}");
+    assert_eq!(soon(coordinator.finish()).await, Ok(()), "{context:?}");
     is_clean(server, context).await;
     Some(decided)
 }
@@ -95,8 +100,8 @@ async fn all_vote_to_commit_and_all_learn_it() {
     let mut learning = Box::pin(a.decision());
     assert!(waits(&mut learning).await);
     assert_eq!(b.vote_commit().await, Ok(None));
-    assert_eq!(deciding.await, Ok(Decision::Commit));
-    assert_eq!(learning.await, Ok(Decision::Commit));
+    assert_eq!(soon(deciding).await, Ok(Decision::Commit));
+    assert_eq!(soon(learning).await, Ok(Decision::Commit));
     assert_eq!(coordinator.abort().await, Ok(Decision::Commit), "too late");
     assert_eq!(a.vote_abort().await, Ok(Decision::Commit), "too late");
     assert_eq!(a.acknowledge().await, Ok(()));
@@ -104,8 +109,8 @@ async fn all_vote_to_commit_and_all_learn_it() {
     assert!(waits(&mut finishing).await, "one has not acknowledged");
     assert_eq!(b.decision().await, Ok(Decision::Commit));
     assert_eq!(b.acknowledge().await, Ok(()));
-    assert_eq!(finishing.await, Ok(()));
-    assert_eq!(coordinator.finish().await, Ok(()), "again");
+    assert_eq!(soon(finishing).await, Ok(()));
+    assert_eq!(soon(coordinator.finish()).await, Ok(()), "again");
     is_clean(&server, &"committed").await;
 }
 
@@ -121,14 +126,14 @@ async fn one_vote_to_abort_decides_at_once() {
     assert_eq!(a.vote_abort().await, Err(bound), "it is bound");
     assert!(waits(&mut deciding).await);
     assert_eq!(b.vote_abort().await, Ok(Decision::Abort));
-    assert_eq!(deciding.await, Ok(Decision::Abort));
+    assert_eq!(soon(deciding).await, Ok(Decision::Abort));
     let status = coordinator.status().await.unwrap();
     assert_eq!(status.state, CommitState::Aborted);
     assert_eq!(status.sites[1].state, SiteState::VotedAbort);
-    assert_eq!(a.decision().await, Ok(Decision::Abort));
+    assert_eq!(soon(a.decision()).await, Ok(Decision::Abort));
     assert_eq!(a.acknowledge().await, Ok(()));
     drop(b);
-    assert_eq!(coordinator.finish().await, Ok(()), "the other one is not bound");
+    assert_eq!(soon(coordinator.finish()).await, Ok(()), "the other one is not bound");
     is_clean(&server, &"aborted").await;
 }
 
@@ -157,11 +162,11 @@ async fn a_transaction_that_is_blocked_shows_for_whom_it_waits() {
     let line = status.to_string();
     assert!(line.starts_with("open since "), "{line}");
     assert!(line.ends_with("a has voted to commit and is gone, b has not voted and is gone"));
-    assert_eq!(coordinator.decided().await, Ok(Decision::Abort), "b is gone");
+    assert_eq!(soon(coordinator.decided()).await, Ok(Decision::Abort), "b is gone");
     let a = tx(&client).join("a").await.unwrap();
     assert_eq!(a.vote_commit().await, Ok(Some(Decision::Abort)));
     a.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     is_clean(&server, &"blocked").await;
 }
 
@@ -181,13 +186,13 @@ async fn a_site_whose_session_ends_is_bound_by_its_vote_alone() {
     let status = coordinator.status().await.unwrap();
     assert_eq!(status.gone().count(), 0, "both have come back: {status}");
     b.vote_commit().await.unwrap();
-    assert_eq!(coordinator.decided().await, Ok(Decision::Commit));
+    assert_eq!(soon(coordinator.decided()).await, Ok(Decision::Commit));
     drop((a, b));
     let (a, b) = joined(&one).await;
-    assert_eq!(a.decision().await, Ok(Decision::Commit));
+    assert_eq!(soon(a.decision()).await, Ok(Decision::Commit));
     a.acknowledge().await.unwrap();
     b.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     is_clean(&server, &"voted").await;
 
     let coordinator = begun(&one).await;
@@ -196,9 +201,9 @@ async fn a_site_whose_session_ends_is_bound_by_its_vote_alone() {
     let mut deciding = Box::pin(coordinator.decided());
     assert!(waits(&mut deciding).await);
     drop(b);
-    assert_eq!(deciding.await, Ok(Decision::Abort));
+    assert_eq!(soon(deciding).await, Ok(Decision::Abort));
     a.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     is_clean(&server, &"not voted").await;
 }
 
@@ -215,11 +220,11 @@ async fn any_party_takes_over_from_a_coordinator_that_is_gone() {
     assert!(waits(&mut learning).await, "no party decides");
     let coordinator = tx(&other).recover().await.unwrap();
     assert_eq!(coordinator.id(), id);
-    assert_eq!(coordinator.decided().await, Ok(Decision::Commit));
-    assert_eq!(learning.await, Ok(Decision::Commit));
+    assert_eq!(soon(coordinator.decided()).await, Ok(Decision::Commit));
+    assert_eq!(soon(learning).await, Ok(Decision::Commit));
     a.acknowledge().await.unwrap();
     b.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     is_clean(&server, &"recovered").await;
 }
 
@@ -237,7 +242,7 @@ async fn sites_decide_without_a_coordinator() {
     assert_eq!(decided, (Ok(Decision::Commit), Ok(Decision::Commit)));
     a.acknowledge().await.unwrap();
     b.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     is_clean(&server, &"each watches").await;
 }
 
@@ -253,15 +258,15 @@ async fn a_party_of_an_earlier_transaction_takes_no_part_in_the_next() {
     b.acknowledge().await.unwrap();
     let path = server.children(TX).into_iter().find(|name| name.starts_with("live-a")).unwrap();
     client.delete(&format!("{TX}/{path}"), Version::ANY).await.unwrap();
-    coordinator.finish().await.unwrap();
-    assert_eq!(a.decision().await, Err(CommitError::NotFound { path: TX.into() }));
+    soon(coordinator.finish()).await.unwrap();
+    assert_eq!(soon(a.decision()).await, Err(CommitError::NotFound { path: TX.into() }));
     let next = begun(&client).await;
     let replaced = CommitError::Replaced { path: TX.into() };
     assert!(replaced.is_not_found());
     assert_eq!(a.vote_commit().await, Err(replaced.clone()));
     assert_eq!(coordinator.abort().await, Err(replaced.clone()));
     assert_eq!(coordinator.status().await, Err(replaced));
-    assert_eq!(coordinator.finish().await, Ok(()), "of the earlier one nothing is left");
+    assert_eq!(soon(coordinator.finish()).await, Ok(()), "of the earlier one nothing is left");
     assert_eq!(next.status().await.unwrap().state, CommitState::Open);
     drop(a);
     next.abort().await.unwrap();
@@ -301,18 +306,18 @@ async fn what_is_wrong_with_a_two_phase_commit_has_an_error_of_its_own() {
     let stranger = tx(&client).join("c").await.unwrap_err();
     assert_eq!(stranger, CommitError::NoSuchSite { path: path(), site: "c".into() });
     let undecided = CommitError::Undecided { path: path() };
-    assert_eq!(coordinator.finish().await, Err(undecided.clone()));
+    assert_eq!(soon(coordinator.finish()).await, Err(undecided.clone()));
     let a = tx(&client).join("a").await.unwrap();
     assert_eq!(a.acknowledge().await, Err(undecided));
     assert_eq!(coordinator.abort().await, Ok(Decision::Abort));
     client.create(&format!("{TX}/stray"), "", CreateMode::Persistent).await.unwrap();
-    assert_eq!(coordinator.finish().await, Err(failed(CommitFailure::ForeignChildren)));
+    assert_eq!(soon(coordinator.finish()).await, Err(failed(CommitFailure::ForeignChildren)));
     client.delete(&format!("{TX}/stray"), Version::ANY).await.unwrap();
-    assert_eq!(coordinator.finish().await, Ok(()));
+    assert_eq!(soon(coordinator.finish()).await, Ok(()));
     is_clean(&server, &"errors").await;
     client.clone().close().await.unwrap();
     let closed = CommitError::ClientClosed(SessionEnd::Closed);
-    assert_eq!(coordinator.decided().await, Err(closed));
+    assert_eq!(soon(coordinator.decided()).await, Err(closed));
 }
 
 /// With and without a lost connection at that moment.
@@ -412,7 +417,7 @@ async fn a_joining_that_is_dropped_anywhere_leaves_no_one_there() {
             let is_there = server.children(TX).iter().any(|name| name.starts_with("live-"));
             assert!(!is_there, "{end:?}: {:?}", server.children(TX));
             coordinator.abort().await.unwrap();
-            assert_eq!(coordinator.finish().await, Ok(()));
+            assert_eq!(soon(coordinator.finish()).await, Ok(()));
             is_clean(&server, &(end, is_cut)).await;
             a.is_some()
         })
@@ -431,11 +436,11 @@ async fn an_end_that_is_dropped_anywhere_goes_on_with_another_call() {
             let (a, b) = joined(&client).await;
             a.vote_commit().await.unwrap();
             b.vote_commit().await.unwrap();
-            assert_eq!(coordinator.decided().await, Ok(Decision::Commit));
+            assert_eq!(soon(coordinator.decided()).await, Ok(Decision::Commit));
             let ended = run_until(&server, end, async {
                 a.acknowledge().await.unwrap();
                 b.acknowledge().await.unwrap();
-                coordinator.finish().await.unwrap();
+                soon(coordinator.finish()).await.unwrap();
             })
             .await;
             if is_cut {
@@ -483,7 +488,7 @@ async fn what_a_two_phase_commit_costs() {
     assert_eq!(asked(), [LIST, WRITE, WATCHED, WRITE, LIST], "a vote, the decision, and its news");
     a.acknowledge().await.unwrap();
     b.acknowledge().await.unwrap();
-    coordinator.finish().await.unwrap();
+    soon(coordinator.finish()).await.unwrap();
     settle().await;
     let mut ends = asked();
     ends.sort_unstable();
@@ -509,7 +514,7 @@ async fn requests_for(count: usize, each_watches: bool) -> usize {
     let mut parties = tokio::task::JoinSet::new();
     if !each_watches {
         let coordinator = coordinator.clone();
-        parties.spawn(async move { coordinator.decided().await });
+        parties.spawn(async move { soon(coordinator.decided()).await });
     }
     for (before, site) in (0..).zip(sites) {
         parties.spawn(async move {
