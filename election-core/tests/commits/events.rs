@@ -180,13 +180,17 @@ proptest! {
         let party = TwoPhaseCommit::new(task, knows.then_some(ID));
         let is_end = |told: &CommitSiteNotice| matches!(told, CommitSiteNotice::Ended(_));
         let mut bench = Bench::new(party, is_end);
-        inputs.into_iter().for_each(|input| bench.feed(input));
+        for input in inputs {
+            bench.feed(input);
+        }
     }
 
     #[test]
     fn a_beginner_takes_whatever_comes(inputs in prop::collection::vec(any_input(), 0..80)) {
         let sites = ["a", "b"].map(|site| SiteName::new(site).expect("a name"));
         let mut bench = Bench::new(TwoPhaseBegin::new(ID, sites).expect("two"), |_| true);
-        inputs.into_iter().for_each(|input| bench.feed(input));
+        for input in inputs {
+            bench.feed(input);
+        }
     }
 }

@@ -98,20 +98,20 @@ impl Laws {
                 }
                 _ => {}
             }
-            let stands = |site: &String| {
+            let is_there = |site: &String| {
                 use SiteState::{Invited, Joined, VotedCommit};
                 [Invited, Joined, VotedCommit].iter().any(|state| has(after, *state, site))
             };
-            if state == CommitState::Open && !sites.iter().all(stands) {
+            if state == CommitState::Open && !sites.iter().all(is_there) {
                 self.break_with(format!("{id} is open, and a site of it is gone"));
             }
             for site in sites {
-                let [had_voted, has_voted] =
+                let [was_cast, stands] =
                     [before, after].map(|tree| has(tree, SiteState::VotedCommit, &site));
-                if has_voted {
+                if stands {
                     self.voted.insert((id, site.clone()));
                 }
-                if had_voted && !has_voted {
+                if was_cast && !stands {
                     if was.is_some_and(|(state, _)| state == CommitState::Open) {
                         self.break_with(format!("{site} takes back its vote"));
                     }

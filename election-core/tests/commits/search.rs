@@ -20,7 +20,7 @@ pub fn explore(name: &str, start: World) {
     while let Some(world) = queue.pop_front() {
         let state = calm.len();
         let steps = world.steps();
-        let is_at_rest = !steps.iter().any(|step| world.is_calm(*step));
+        let is_at_rest = !steps.iter().any(|step| World::is_calm(*step));
         rests += usize::from(is_at_rest);
         let at_rest = || if is_at_rest { world.check_rest() } else { Ok(()) };
         if let Err(fault) = world.check().and_then(|()| at_rest()) {
@@ -36,7 +36,7 @@ pub fn explore(name: &str, start: World) {
                 ways.push((state, Some(step)));
                 queue.push_back(next);
             }
-            if world.is_calm(step) {
+            if World::is_calm(step) {
                 calm_ones.push(at);
             }
         }

@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    pub fn is_calm(&self, step: Step) -> bool {
+    pub const fn is_calm(step: Step) -> bool {
         matches!(
             step,
             Step::Connect(_)
