@@ -110,7 +110,7 @@ fn round_trips(case: Case) -> impl Iterator<Item = Duration> {
     let steps =
         (1..).map(|step| TIMEOUT * step / 500).take_while(move |&round_trip| round_trip <= end);
     let (bound, step) = (longest(case), TIMEOUT / 2000);
-    steps.chain([bound - step, bound + step])
+    steps.chain([bound.saturating_sub(step), bound + step])
 }
 
 /// The bound, as the documentation has it.
@@ -178,7 +178,7 @@ fn a_lease_that_is_called_secure_does_not_lapse_while_answers_take_no_longer() {
 #[test]
 fn heartbeats_out_of_step_find_their_pace_again() {
     for case in CASES {
-        let round_trip = longest(case) - TIMEOUT / 2000;
+        let round_trip = longest(case).saturating_sub(TIMEOUT / 2000);
         for late in 0..=12 {
             for wanted_at in 0..32 {
                 let mut link = Link::connect(case, round_trip);
