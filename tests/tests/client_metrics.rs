@@ -245,9 +245,8 @@ async fn barriers_queues_and_counters_are_counted(server: ServerKind) -> TestRes
     queue.claim().await?.give_back().await?;
     drop(queue.claim().await?);
     assert!(client.queue("/empty").try_take().await?.is_none());
-    let counter = client.counter("/counter");
-    counter.add(1).await?;
-    counter.compare_and_set(7, 8).await?;
+    client.counter("/counter").add(1).await?;
+    client.counter("/counter").compare_and_set(7, 8).await?;
     Figures::of(&recorder.snapshotter()).assert(&[
         ("zk_barrier_operations_total{kind=set,outcome=done}", 1.0),
         ("zk_barrier_operations_total{kind=wait,outcome=given_up}", 1.0),

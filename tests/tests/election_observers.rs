@@ -24,9 +24,9 @@ on_both_servers! {
 }
 
 async fn sees(observer: &mut Observer, token: Token) -> Result<ObservedLeader, TestFailure> {
-    let sees = |seen: &Observation| seen.leader().is_some_and(|leader| leader.token == token);
-    let seen = soon("the leader is seen", observer.wait_for(sees)).await??;
-    Ok(seen.leader().cloned().expect("it has a leader"))
+    let is_it = |seen: &Observation| seen.leader().is_some_and(|leader| leader.token == token);
+    let observation = soon("the leader is seen", observer.wait_for(is_it)).await??;
+    Ok(observation.leader().cloned().expect("it has a leader"))
 }
 
 /// In each format, also in those whose names recur.
@@ -116,7 +116,7 @@ async fn nominees_that_join_wake_no_observer(server: ServerKind) -> TestResult {
     };
     assert_eq!(lists(&after), lists(&before));
     end(leadership).await?;
-    let next = leads(&mut others[0]).await?;
+    let next = leads(others.first_mut().expect("four stand")).await?;
     sees(&mut observer, next.token()).await?;
     let last = proxy.counters();
     assert_eq!(last.notifications(), after.notifications() + 1);

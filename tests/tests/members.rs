@@ -9,8 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use election_tokio::{
     Client, ConfigError, ConfigSet, ConfigWatch, Configured, Continuity, CreateIfMissing,
-    CreateMode, GroupView, GroupWatch, MemberData, Membership, MembershipError, MembershipState,
-    NameOwner, RegisterError, Version, WhenEvicted, WhenTaken,
+    CreateMode, GroupMember, GroupView, GroupWatch, MemberData, Membership, MembershipError,
+    MembershipState, NameOwner, RegisterError, SessionId, Version, WhenEvicted, WhenTaken,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -63,7 +63,7 @@ async fn view_of(watch: &mut GroupWatch, names: &[&str]) -> Result<GroupView, Te
 }
 
 fn shown(view: &GroupView) -> BTreeSet<String> {
-    view.members.keys().map(|name| name.to_string()).collect()
+    view.members.keys().map(ToString::to_string).collect()
 }
 
 fn data(view: &GroupView, name: &str) -> Option<Bytes> {
@@ -93,8 +93,8 @@ async fn members_come_and_go_and_change_their_data(server: ServerKind) -> TestRe
     let first = view_of(&mut watch, &["a"]).await?;
     assert_eq!((first.joined.len(), first.left.len(), first.changed.len()), (1, 0, 0));
     assert_eq!(data(&first, "a"), Some(Bytes::from("1")));
-    let session = first.members["a"].session().map(election_session_id);
-    assert_eq!(session, one.session_id().map(|session| session.get()));
+    let session = first.members.get("a").and_then(GroupMember::session).map(election_session_id);
+    assert_eq!(session, one.session_id().map(SessionId::get));
     let b = soon("it joins", other.group(GROUP).join_as("b", "2")).await??;
     view_of(&mut watch, &["a", "b"]).await?;
     soon("it is written", a.set_data("3")).await??;
@@ -345,7 +345,7 @@ async fn a_name_has_one_registrar(server: ServerKind) -> TestResult {
     let Err(RegisterError::NameTaken { owner: NameOwner::Session(owner) }) = refused else {
         return Err(unexpected("two have it"));
     };
-    assert_eq!(Some(owner.get()), one.session_id().map(|session| session.get()));
+    assert_eq!(Some(owner.get()), one.session_id().map(SessionId::get));
     let resolved = other.names(NAMES).resolve("db").await?;
     assert_eq!(resolved.map(|(data, _)| data), Some(Bytes::from("10.0.0.5")));
     let mut watch = other.names(NAMES).watch_name("db");

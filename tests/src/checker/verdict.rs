@@ -160,7 +160,9 @@ mod tests {
 
     fn tally(reports: &[Report]) -> Tally {
         let mut versions = Versions::default();
-        reports.iter().for_each(|report| versions.note(Duration::ZERO, report));
+        for report in reports {
+            versions.note(Duration::ZERO, report);
+        }
         versions.into_tally()
     }
 
