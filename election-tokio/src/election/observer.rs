@@ -23,7 +23,7 @@ use crate::updates::{NoMoreUpdates, Updates};
 /// It has the latest observation, not each: a leader that led for a moment only may be passed over. What
 /// it has seen was so at one moment, and never goes back, whatever servers and sessions come and go: the
 /// tokens of the leaders that it sees grow. Without a connection the last observation stays; how the
-/// connection is, [`Client::connection`] says.
+/// connection is, [`Client::connection_state`] says.
 ///
 /// A [`Stream`] of the changes from now on.
 #[must_use = "an observer that is dropped observes nothing"]
