@@ -10,6 +10,7 @@
 
 mod args;
 mod barrier;
+mod cells;
 mod connection;
 mod console;
 #[cfg(target_os = "linux")]
