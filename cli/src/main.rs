@@ -22,7 +22,6 @@ mod data;
 mod demo;
 #[cfg(target_os = "linux")]
 mod diagnosis;
-#[cfg(target_os = "linux")]
 mod errand;
 #[cfg(target_os = "linux")]
 mod event;
