@@ -1,7 +1,8 @@
-//! What to do when something has gone wrong with a barrier, a queue or a counter.
+//! What to do when something has gone wrong with a barrier, a queue, a counter or a group.
 
 use election_tokio::{
-    BarrierError, BarrierFailure, CounterError, CounterFailure, PutError, TakeError,
+    BarrierError, BarrierFailure, CounterError, CounterFailure, MembershipError, NameOwner,
+    PutError, TakeError,
 };
 
 use super::Failure;
@@ -43,6 +44,19 @@ impl Failure {
             }
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => {
                 "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
+            }
+            Self::Membership(MembershipError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /app/workers, and --name without a slash"
+            }
+            Self::Membership(MembershipError::NameTaken { owner: NameOwner::Persistent }) => {
+                "its znode is not ephemeral, and goes with no session: take another --name, or delete it"
+            }
+            Self::Membership(MembershipError::NameTaken { .. }) => {
+                "take another --name, or wait with --wait: the name of a member that was killed is free \
+                 when its session has timed out; `zkelect members list` shows the session"
+            }
+            Self::Membership(MembershipError::Evicted) => {
+                "find out who deleted it, and why; start zkelect again to join again"
             }
             _ => return None,
         })
