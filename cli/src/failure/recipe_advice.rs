@@ -2,7 +2,7 @@
 
 use election_tokio::{
     BarrierError, BarrierFailure, CounterError, CounterFailure, MembershipError, NameOwner,
-    PutError, TakeError,
+    PutError, SiblingQueue, TakeError, TakerFailure,
 };
 
 use super::Failure;
@@ -28,6 +28,9 @@ impl Failure {
             Self::Take(TakeError::Unknown(_)) => {
                 "it was printed: make sure that no other taker has done it, or do it again where twice \
                  does no harm"
+            }
+            Self::Take(TakeError::Failed(TakerFailure::Sibling(sibling))) => {
+                sibling_advice(*sibling)
             }
             Self::OtherItems { .. } => "give --format with the format that the items have",
             Self::Unprinted { .. } => {
@@ -65,3 +68,13 @@ impl Failure {
 
 const PUT_IN_DOUBT: &str = "the item may be in the queue: look with `zkelect list`, and put it again where \
      twice does no harm";
+
+const fn sibling_advice(sibling: SiblingQueue) -> &'static str {
+    match sibling {
+        SiblingQueue::Guide => "give --format guide, which the items have",
+        SiblingQueue::GuideWithPriority => "give --format guide-priority, which the items have",
+        SiblingQueue::DistributedQueue => "give --format distributed-queue, which the items have",
+        SiblingQueue::Kazoo => "give --format kazoo, which the items have",
+        _ => "zkelect has no --format for them: take them by what put them, or use another PATH",
+    }
+}
