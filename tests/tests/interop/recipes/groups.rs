@@ -9,11 +9,10 @@ use zk_tests::raw::RawClient;
 use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually};
 
-use super::pair::{Fate, Pair, QUIET, Side};
+use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use super::participant::Order;
 use crate::programs::Library;
 use crate::relay::SESSION_TIMEOUT;
-use crate::wanted_turns;
 
 /// How often a participant is asked for the members that cannot tell of a change.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -61,12 +60,12 @@ pub(crate) fn groups(server: ServerKind, library: Library) -> TestResult {
         let watch = pair.ours.begin(&recipe.order("watch", ""))?;
         let (members, history) = (Vec::new(), vec![String::new()]);
         let mut group = Group { recipe: *recipe, watch, members, history, written: 0 };
-        let turns = wanted_turns()?;
-        for turn in 0..turns {
+        let turns = wanted_turns(server)?;
+        for turn in turns.clone() {
             group.is_joined_and_left(pair, turn)?;
         }
         group.views_are_what_it_was(pair);
-        pair.tell(&format!("{recipe:?}"), turns);
+        pair.tell(&format!("{recipe:?}"), turns.len());
     }
     if library == Library::Curator {
         one_name_has_one_member(pair)?;
