@@ -290,7 +290,7 @@ fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
 }
 
 fn wanted_turns() -> Result<usize, TestFailure> {
-    Ok(turns_asked_for()?.unwrap_or(10))
+    Ok(turns_asked_for()?.unwrap_or(6))
 }
 
 fn turns_asked_for() -> Result<Option<usize>, TestFailure> {
