@@ -8,11 +8,13 @@ mod counter;
 mod demo;
 mod exit_codes;
 mod format;
+mod group_format;
 #[cfg(target_os = "linux")]
 mod internal;
 mod items;
 mod list;
 mod lock;
+mod members;
 mod node;
 mod patience;
 mod queue;
@@ -43,6 +45,9 @@ pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use items::ForItem;
 pub(crate) use list::{ListArgs, Reading};
 pub(crate) use lock::LockArgs;
+pub(crate) use members::{
+    MembersAction, MembersArgs, MembersJoinArgs, MembersListArgs, MembersWatchArgs,
+};
 pub(crate) use node::NodeArgs;
 pub(crate) use patience::{PatienceArgs, Terms, WhenBusy};
 pub(crate) use queue::{
@@ -103,6 +108,7 @@ pub(crate) enum Subcommand {
     Barrier(BarrierArgs),
     Queue(QueueArgs),
     Counter(CounterArgs),
+    Members(MembersArgs),
     List(ListArgs),
     Demo(DemoArgs),
     Server(ServerArgs),

@@ -48,10 +48,19 @@ pub(crate) enum Done<T> {
 }
 
 impl Errand {
-    /// Reaches a server.
+    /// Reaches a server, for what holds nothing.
     pub(crate) async fn begin(servers: &ServersArgs, reach: Reach) -> Result<Done<Self>, Failure> {
+        Self::begin_with(servers, reach, SESSION_TIMEOUT).await
+    }
+
+    /// Reaches a server.
+    pub(crate) async fn begin_with(
+        servers: &ServersArgs,
+        reach: Reach,
+        session_timeout: Duration,
+    ) -> Result<Done<Self>, Failure> {
         let mut signals = Signals::new().map_err(Failure::system("signals cannot be handled"))?;
-        let builder = servers.client()?.session_timeout(SESSION_TIMEOUT);
+        let builder = servers.client()?.session_timeout(session_timeout);
         let connected = async {
             let bound = match reach {
                 Reach::Within(bound) => {
@@ -60,7 +69,7 @@ impl Errand {
                 Reach::Patient { bound } => bound,
             };
             let client = builder.start()?;
-            tokio::spawn(connection::report(client.connection_updates(), SESSION_TIMEOUT));
+            tokio::spawn(connection::report(client.connection_updates(), session_timeout));
             let checked = connection::check_chroot(&client, &servers.servers);
             match bound {
                 Some(bound) => within(bound, checked).await?,

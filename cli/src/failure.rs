@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use election_tokio::{
     BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
     EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
-    NominationError, PutError, SessionEnd, TakeError, TakerFailure,
+    MemberFailure, MembershipError, NominationError, PutError, SessionEnd, TakeError, TakerFailure,
 };
 
 use crate::args::{LockFormat, QueueFormatName};
@@ -51,6 +51,8 @@ pub(crate) enum Failure {
     Unprinted { item: ItemName, error: io::Error },
     #[error("{0}")]
     Counter(#[from] CounterError),
+    #[error("{0}")]
+    Membership(#[from] MembershipError),
     #[error("no answer within {}: {what}", humantime::format_duration(*bound))]
     InDoubt { bound: Duration, what: &'static str },
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
@@ -97,6 +99,7 @@ impl Failure {
             | Self::Lock(LockError::Randomness(_))
             | Self::Barrier(BarrierError::Randomness(_))
             | Self::Take(TakeError::Randomness(_))
+            | Self::Membership(MembershipError::Randomness(_))
             | Self::Unprinted { .. }
             | Self::System { .. }
             | Self::OutOfReach
@@ -104,7 +107,9 @@ impl Failure {
             | Self::Listen { .. } => Exit::System,
             Self::InDoubt { .. }
             | Self::Take(TakeError::Unknown(_))
-            | Self::Counter(CounterError::Unknown { .. }) => Exit::InDoubt,
+            | Self::Counter(CounterError::Unknown { .. })
+            | Self::Membership(MembershipError::Evicted) => Exit::InDoubt,
+            Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
             Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
             _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
             _ if self.session_end().is_some() => Exit::Internal,
@@ -114,7 +119,8 @@ impl Failure {
             | Self::Lock(LockError::Failed(_))
             | Self::Barrier(BarrierError::Failed(_))
             | Self::Take(TakeError::Failed(_))
-            | Self::Counter(CounterError::Failed(_)) => match self.refusal() {
+            | Self::Counter(CounterError::Failed(_))
+            | Self::Membership(MembershipError::Failed(_)) => match self.refusal() {
                 Some(code) if is_permission(code) => Exit::NoPermission,
                 _ => Exit::WrongSetUp,
             },
@@ -124,6 +130,7 @@ impl Failure {
             | Self::Barrier(_)
             | Self::Take(_)
             | Self::Counter(_)
+            | Self::Membership(_)
             | Self::Put(PutError::Priority(_))
             | Self::NotShared(_)
             | Self::TerminalInput => Exit::Usage,
@@ -147,7 +154,8 @@ impl Failure {
             | Self::Lock(LockError::ClientClosed(end))
             | Self::Barrier(BarrierError::ClientClosed(end))
             | Self::Take(TakeError::ClientClosed(end))
-            | Self::Counter(CounterError::ClientClosed(end)) => Some(*end),
+            | Self::Counter(CounterError::ClientClosed(end))
+            | Self::Membership(MembershipError::ClientClosed(end)) => Some(*end),
             _ => None,
         }
     }
@@ -159,7 +167,8 @@ impl Failure {
             | Self::Lock(LockError::Failed(LockFailure::Rejected(code)))
             | Self::Barrier(BarrierError::Failed(BarrierFailure::Rejected(code)))
             | Self::Take(TakeError::Failed(TakerFailure::Rejected(code)))
-            | Self::Counter(CounterError::Failed(CounterFailure::Rejected(code))) => {
+            | Self::Counter(CounterError::Failed(CounterFailure::Rejected(code)))
+            | Self::Membership(MembershipError::Failed(MemberFailure::Rejected(code))) => {
                 Some(ErrorCode::new(*code))
             }
             _ => None,

@@ -10,6 +10,7 @@
 
 mod args;
 mod barrier;
+mod cells;
 mod connection;
 mod console;
 #[cfg(target_os = "linux")]
@@ -21,7 +22,6 @@ mod data;
 mod demo;
 #[cfg(target_os = "linux")]
 mod diagnosis;
-#[cfg(target_os = "linux")]
 mod errand;
 #[cfg(target_os = "linux")]
 mod event;
@@ -39,6 +39,7 @@ mod identity;
 mod list;
 #[cfg(target_os = "linux")]
 mod lock;
+mod members;
 mod outlet;
 mod queue;
 #[cfg(target_os = "linux")]
@@ -93,6 +94,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Barrier(args) => on_runtime(barrier::barrier(args)),
         Subcommand::Queue(args) => on_runtime(queue::queue(args)),
         Subcommand::Counter(args) => on_runtime(counter::counter(args)),
+        Subcommand::Members(args) => on_runtime(members::members(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),

@@ -60,13 +60,53 @@ struct ProjectReadme;
 
 /// And those of the pages about recipes.
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/barrier.md")]
+struct BarrierPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/configuration.md")]
+struct ConfigurationPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/counter.md")]
+struct CounterPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/double-barrier.md")]
+struct DoubleBarrierPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/group-membership.md")]
+struct GroupMembershipPage;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/lock.md")]
 struct LockPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/names.md")]
+struct NamesPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/operating.md")]
+struct OperatingPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/queue.md")]
+struct QueuePage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/revocable-lock.md")]
+struct RevocableLockPage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/semaphore.md")]
+struct SemaphorePage;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/shared-lock.md")]
 struct SharedLockPage;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/semaphore.md")]
-struct SemaphorePage;
+#[doc = include_str!("../../docs/two-phase-commit.md")]
+struct TwoPhaseCommitPage;

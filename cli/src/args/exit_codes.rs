@@ -17,10 +17,12 @@ Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
   127  COMMAND was not found
   128 + N  signal N ended zkelect before COMMAND was started
 
-Exit codes of `list`, `demo`, `barrier`, `queue` and `counter`: 0, those above, and
-    1  `barrier wait`: set still; `queue take`, `peek`: no item; `counter set --if`: another number
+Exit codes of `list`, `demo`, `barrier`, `queue`, `counter` and `members`: 0, those above, and
+    1  `barrier wait`: set still; `queue take`, `peek`: no item; `counter set --if`: another number;
+       `members join`: the name is taken
    69  no server granted a session, or answered, in time
-   75  the reply was lost, and what was asked for may be done; `queue take`: the item was printed";
+   75  the reply was lost, and what was asked for may be done; `queue take`: the item was printed;
+       `members join`: another client deleted the member's znode";
 
 pub(super) const SERVER_EXIT_CODES: &str = "\
 Exit codes of `server`:

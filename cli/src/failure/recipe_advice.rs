@@ -1,7 +1,8 @@
-//! What to do when something has gone wrong with a barrier, a queue or a counter.
+//! What to do when something has gone wrong with a barrier, a queue, a counter or a group.
 
 use election_tokio::{
-    BarrierError, BarrierFailure, CounterError, CounterFailure, PutError, TakeError,
+    BarrierError, BarrierFailure, CounterError, CounterFailure, MembershipError, NameOwner,
+    PutError, SiblingQueue, TakeError, TakerFailure,
 };
 
 use super::Failure;
@@ -28,6 +29,9 @@ impl Failure {
                 "it was printed: make sure that no other taker has done it, or do it again where twice \
                  does no harm"
             }
+            Self::Take(TakeError::Failed(TakerFailure::Sibling(sibling))) => {
+                sibling_advice(*sibling)
+            }
             Self::OtherItems { .. } => "give --format with the format that the items have",
             Self::Unprinted { .. } => {
                 "put it again if it is known what it was; `zkelect queue claim` loses no item so"
@@ -44,6 +48,19 @@ impl Failure {
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => {
                 "give a smaller number: 64 bits are all that --format decimal has, and 32 those of curator"
             }
+            Self::Membership(MembershipError::InvalidPath { .. }) => {
+                "write PATH as an absolute path, such as /app/workers, and --name without a slash"
+            }
+            Self::Membership(MembershipError::NameTaken { owner: NameOwner::Persistent }) => {
+                "its znode is not ephemeral, and goes with no session: take another --name, or delete it"
+            }
+            Self::Membership(MembershipError::NameTaken { .. }) => {
+                "take another --name, or wait with --wait: the name of a member that was killed is free \
+                 when its session has timed out; `zkelect members list` shows the session"
+            }
+            Self::Membership(MembershipError::Evicted) => {
+                "find out who deleted it, and why; start zkelect again to join again"
+            }
             _ => return None,
         })
     }
@@ -51,3 +68,13 @@ impl Failure {
 
 const PUT_IN_DOUBT: &str = "the item may be in the queue: look with `zkelect list`, and put it again where \
      twice does no harm";
+
+const fn sibling_advice(sibling: SiblingQueue) -> &'static str {
+    match sibling {
+        SiblingQueue::Guide => "give --format guide, which the items have",
+        SiblingQueue::GuideWithPriority => "give --format guide-priority, which the items have",
+        SiblingQueue::DistributedQueue => "give --format distributed-queue, which the items have",
+        SiblingQueue::Kazoo => "give --format kazoo, which the items have",
+        _ => "zkelect has no --format for them: take them by what put them, or use another PATH",
+    }
+}

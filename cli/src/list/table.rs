@@ -1,8 +1,7 @@
 //! How rows are shown: as a table, or as JSON while they come.
 
-use election_tokio::error::Escaped;
-
 use super::row::{Role, Row};
+use crate::cells::{self, cut};
 use crate::console;
 use crate::data::Data;
 use crate::failure::Failure;
@@ -119,23 +118,9 @@ impl Table {
     }
 
     fn text(&self) -> String {
-        let header: Vec<String> =
-            self.columns.iter().map(|column| column.title().to_owned()).collect();
-        let mut widths = vec![0; header.len()];
-        let lines = || core::iter::once(&header).chain(&self.lines);
-        for line in lines() {
-            for (width, cell) in widths.iter_mut().zip(line) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        let mut text = self.title.as_ref().map_or_else(String::new, |title| format!("{title}\n"));
-        for line in lines() {
-            let cells: Vec<String> =
-                line.iter().zip(&widths).map(|(cell, width)| padded(cell, *width)).collect();
-            text.push_str(cells.join("  ").trim_end());
-            text.push('\n');
-        }
-        text
+        let header = self.columns.iter().map(|column| column.title().to_owned()).collect();
+        let title = self.title.as_ref().map_or_else(String::new, |title| format!("{title}\n"));
+        title + &cells::aligned(&header, &self.lines)
     }
 }
 
@@ -181,40 +166,10 @@ fn none() -> String {
     "-".to_owned()
 }
 
-/// The most characters of a cell. The names of candidates by other clients are at most as long.
-const CELL: usize = 64;
-
-/// What others wrote, on one line and cut: `--json` has all of it.
-fn cut(text: &str) -> String {
-    let mut shown = String::new();
-    let mut length = 0;
-    // Where the mark goes if there is more than fits.
-    let mut cut_at = 0;
-    for c in text.chars() {
-        let c = Escaped(c).to_string();
-        length += c.chars().count();
-        if length > CELL {
-            shown.truncate(cut_at);
-            shown.push('…');
-            break;
-        }
-        shown.push_str(&c);
-        if length < CELL {
-            cut_at = shown.len();
-        }
-    }
-    shown
-}
-
-/// Formatting has a bound on widths, this has none.
-fn padded(cell: &str, width: usize) -> String {
-    let missing = width.saturating_sub(cell.chars().count());
-    format!("{cell}{}", " ".repeat(missing))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::CELL;
     use crate::list::row::tests::row;
     use crate::list::row::{AccessName, Behind};
 

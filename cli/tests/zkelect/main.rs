@@ -39,6 +39,8 @@ mod lock_doubt;
 #[cfg(test)]
 mod lock_hand_over;
 #[cfg(test)]
+mod members;
+#[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
 mod other_users;

@@ -1,4 +1,4 @@
-//! Uses barriers, queues and counters as a process of its own, as it is told on standard input.
+//! Uses barriers, queues, counters and groups as a process of its own, as it is told on standard input.
 //!
 //! `participant SERVERS SESSION_TIMEOUT_MS`. It prints `ready` once it has a session. Each line of standard
 //! input is an order, `ID RECIPE VERB PATH [ARGUMENT...]`, and is carried out beside those before it. What
@@ -11,10 +11,12 @@
 //! | `double_barrier` | `enter COUNT`, `leave` |
 //! | `queue`, `qn`, `kazoo` | `put DATA [PRIORITY]`, `fill COUNT PREFIX`, `take`, `drain`, `claim`, `done` |
 //! | `counter`, `curator_counter` | `count COUNT`, `get` |
+//! | `group`, `party`, `shallow_party` | `join NAME DATA`, `set DATA`, `leave`, `members`, `watch` |
 //!
 //! `fill` puts many, `drain` takes until there is nothing, and `count` adds 1 so often; each item is printed
 //! once it is known to be put, taken or counted. An item that may have been taken by this one or by another
-//! is printed with a `?` before it.
+//! is printed with a `?` before it. `members` tells all members in alphabetical order, `NAME=DATA` of a group,
+//! the data of a party, and the names of a shallow one; `watch` gives an item for each view, without end.
 //!
 //! Those of other libraries, which are in `tests/interop/peers`, take the same orders.
 
@@ -26,7 +28,8 @@ use std::thread;
 use std::time::Duration;
 
 use election_tokio::{
-    Claimed, Client, Counter, CounterError, CounterFormat, Entered, Queue, QueueFormat, TakeError,
+    Claimed, Client, Counter, CounterError, CounterFormat, Entered, GroupFormat, GroupView,
+    MemberData, Membership, Queue, QueueFormat, TakeError,
 };
 use tokio::sync::mpsc;
 
@@ -37,6 +40,7 @@ type Failure = Box<dyn core::error::Error + Send + Sync>;
 struct Kept {
     entered: Arc<Mutex<HashMap<String, Entered>>>,
     claimed: Arc<Mutex<HashMap<String, Claimed>>>,
+    joined: Arc<Mutex<HashMap<String, Arc<Membership>>>>,
 }
 
 /// An order.
@@ -115,6 +119,9 @@ impl Order {
             "curator_counter" => {
                 self.count(&client.counter(&self.path).format(CounterFormat::BigEndian)).await
             }
+            "group" => self.group(client, GroupFormat::Plain, kept).await,
+            "party" => self.group(client, GroupFormat::Party, kept).await,
+            "shallow_party" => self.group(client, GroupFormat::ShallowParty, kept).await,
             _ => Err(self.unknown()),
         }
     }
@@ -206,6 +213,41 @@ impl Order {
         }
     }
 
+    async fn group(
+        &self,
+        client: &Client,
+        format: GroupFormat,
+        kept: &Kept,
+    ) -> Result<String, Failure> {
+        let group = client.group(&self.path).format(format);
+        let joined = || kept.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.verb.as_str() {
+            "join" => {
+                let data = self.argument(1)?.to_owned();
+                let member = group.join_as(self.argument(0)?, data).await?;
+                joined().insert(self.path.clone(), Arc::new(member));
+            }
+            "set" => {
+                let member = joined().get(&self.path).cloned().ok_or("it has not joined")?;
+                member.set_data(self.argument(0)?.to_owned()).await?;
+            }
+            "leave" => {
+                let member = joined().remove(&self.path).ok_or("it has not joined")?;
+                let member = Arc::try_unwrap(member).map_err(|_| "its data is being set")?;
+                member.leave().await?;
+            }
+            "members" => return members(format, &group.members().await?),
+            "watch" => {
+                let mut watch = group.watch();
+                while let Some(view) = watch.next().await {
+                    self.item(&members(format, &view?)?);
+                }
+            }
+            _ => return Err(self.unknown()),
+        }
+        Ok(String::new())
+    }
+
     async fn count(&self, counter: &Counter) -> Result<String, Failure> {
         match self.verb.as_str() {
             "count" => {
@@ -223,6 +265,25 @@ impl Order {
             _ => Err(self.unknown()),
         }
     }
+}
+
+/// All members, in an order that does not depend on the names of their znodes.
+fn members(format: GroupFormat, view: &GroupView) -> Result<String, Failure> {
+    let mut members = Vec::new();
+    for (znode, member) in &*view.members {
+        let data = match &member.data {
+            MemberData::Is(data) => text(data)?,
+            MemberData::Unreadable | MemberData::Changing => "?".to_owned(),
+        };
+        let name = format.name_of(znode);
+        members.push(match format {
+            GroupFormat::Plain => format!("{name}={data}"),
+            GroupFormat::Party => data,
+            GroupFormat::ShallowParty => name.to_owned(),
+        });
+    }
+    members.sort();
+    Ok(members.join(" "))
 }
 
 fn text(data: &[u8]) -> Result<String, Failure> {

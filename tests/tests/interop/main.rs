@@ -1,7 +1,7 @@
 //! Contenders of this library and of others in one election or lock: each is a process, and what
 //! they held is in one ledger, by one clock. Holders let go or are killed in turn.
 //!
-//! And participants of both in one barrier, queue or counter, which are told what to do, and killed in the
+//! And participants of both in one barrier, queue, counter or group, which are told what to do, and killed in the
 //! middle of it: `recipes`.
 //!
 //! `INTEROP_TURNS` is how many turns each pair goes on for; see README.md for the long form.
@@ -45,7 +45,9 @@ on_both_servers! {
     curators_queues_that_do_not_mix,
     kazoos_queues_that_do_not_mix,
     curators_counters,
-    kazoos_counters;
+    kazoos_counters,
+    curators_groups,
+    kazoos_parties;
 }
 
 fn curator(server: ServerKind) -> TestResult {
@@ -102,6 +104,14 @@ fn curators_counters(server: ServerKind) -> TestResult {
 
 fn kazoos_counters(server: ServerKind) -> TestResult {
     recipes::counters(server, Library::Kazoo)
+}
+
+fn curators_groups(server: ServerKind) -> TestResult {
+    recipes::groups(server, Library::Curator)
+}
+
+fn kazoos_parties(server: ServerKind) -> TestResult {
+    recipes::groups(server, Library::Kazoo)
 }
 
 /// Whichever library asks, and whichever holds.
@@ -280,8 +290,12 @@ fn share(relay: &mut Relay, one: Program, other: Program) -> TestResult {
 }
 
 fn wanted_turns() -> Result<usize, TestFailure> {
+    Ok(turns_asked_for()?.unwrap_or(6))
+}
+
+fn turns_asked_for() -> Result<Option<usize>, TestFailure> {
     Ok(match env::var("INTEROP_TURNS") {
-        Ok(turns) => turns.parse()?,
-        Err(_) => 10,
+        Ok(turns) => Some(turns.parse()?),
+        Err(_) => None,
     })
 }

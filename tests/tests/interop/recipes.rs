@@ -1,8 +1,9 @@
-//! Barriers, queues and counters that this library shares with others.
+//! Barriers, queues, counters and groups that this library shares with others.
 
 mod barriers;
 mod counters;
 mod double_barriers;
+mod groups;
 mod pair;
 mod participant;
 mod queues;
@@ -11,5 +12,6 @@ mod siblings;
 pub(super) use self::barriers::barriers;
 pub(super) use self::counters::counters;
 pub(super) use self::double_barriers::double_barriers;
+pub(super) use self::groups::groups;
 pub(super) use self::queues::queues;
 pub(super) use self::siblings::queues_that_do_not_mix;

@@ -2,12 +2,14 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.queue.DistributedPriorityQueue;
 import org.apache.curator.framework.recipes.queue.DistributedQueue;
 import org.apache.curator.framework.recipes.queue.QueueBuilder;
@@ -22,7 +24,7 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Uses the barriers, queues and counters of Curator, and ZooKeeper's own queue: {@code Participant
+ * Uses the barriers, queues, counters and groups of Curator, and ZooKeeper's own queue: {@code Participant
  * SERVERS SESSION_TIMEOUT_MS}. Takes orders and reports as the binary {@code participant} of zk-tests
  * does, which says how. Its queues are {@code simple}, {@code distributed} and {@code priority} of
  * Curator's, and {@code zookeeper}.
@@ -32,6 +34,8 @@ public final class Participant {
   private static final int BOUND_MS = 30_000;
 
   private static final Map<String, DistributedDoubleBarrier> ENTERED = new ConcurrentHashMap<>();
+
+  private static final Map<String, GroupMember> JOINED = new ConcurrentHashMap<>();
 
   private static CuratorFramework client;
 
@@ -95,6 +99,7 @@ public final class Participant {
               case "distributed" -> distributed();
               case "priority" -> priority();
               case "curator_counter" -> count();
+              case "group" -> group();
               default -> throw new IllegalArgumentException(words[1]);
             };
         say((words[0] + " ok " + value).strip());
@@ -221,6 +226,30 @@ public final class Participant {
         queue.start();
         queue.put(argument(0), Integer.parseInt(argument(1)));
         queue.flushPuts(BOUND_MS, TimeUnit.MILLISECONDS);
+      }
+      return "";
+    }
+
+    private String group() throws Exception {
+      switch (words[2]) {
+        case "join" -> {
+          byte[] data = argument(1).getBytes(StandardCharsets.UTF_8);
+          GroupMember member = new GroupMember(client, path(), argument(0), data);
+          JOINED.put(path(), member);
+          member.start();
+        }
+        case "set" -> JOINED.get(path()).setThisData(argument(0).getBytes(StandardCharsets.UTF_8));
+        case "leave" -> JOINED.remove(path()).close();
+        case "members" -> {
+          StringBuilder members = new StringBuilder();
+          new TreeMap<>(JOINED.get(path()).getCurrentMembers())
+              .forEach(
+                  (name, data) ->
+                      members.append(
+                          " " + name + "=" + new String(data, StandardCharsets.UTF_8)));
+          return members.toString().strip();
+        }
+        default -> unknown();
       }
       return "";
     }

@@ -1,4 +1,4 @@
-"""Uses kazoo's barriers, queues and counters.
+"""Uses kazoo's barriers, queues, counters and parties.
 
     participant.py SERVERS SESSION_TIMEOUT_MS
 
@@ -21,6 +21,8 @@ entered = {}
 """The double barriers that it is in, by path."""
 claimed = {}
 """The locking queues that it has an item of, by path."""
+joined = {}
+"""The parties that it is in, by path."""
 
 
 def say(line):
@@ -114,7 +116,36 @@ def curator_counter(*arguments):
     return counter(*arguments, support_curator=True)
 
 
-RECIPES = [barrier, double_barrier, queue, locking, counter, curator_counter]
+def gather(make, verb, path, identifier=None):
+    match verb:
+        case "join":
+            joined[path] = make(path, identifier)
+            joined[path].join()
+        case "leave":
+            if not joined.pop(path).leave():
+                raise RuntimeError("its znode is gone")
+        case "members":
+            return " ".join(sorted(make(path)))
+
+
+def party(client, item, verb, path, name=None, data=None):
+    return gather(client.Party, verb, path, data)
+
+
+def shallow_party(client, item, verb, path, name=None, data=None):
+    return gather(client.ShallowParty, verb, path, name)
+
+
+RECIPES = [
+    barrier,
+    double_barrier,
+    queue,
+    locking,
+    counter,
+    curator_counter,
+    party,
+    shallow_party,
+]
 
 
 def carry_out(client, number, name, *arguments):

@@ -3,19 +3,18 @@
 use zk_tests::failure::TestResult;
 use zk_tests::server::ServerKind;
 
-use super::pair::{Fate, Pair, QUIET, Side};
+use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use crate::programs::Library;
-use crate::wanted_turns;
 
 const PATH: &str = "/gate";
 
 pub(crate) fn barriers(server: ServerKind, library: Library) -> TestResult {
     let pair = &mut Pair::start(server, library)?;
-    let turns = wanted_turns()?;
-    for turn in 0..turns {
+    let turns = wanted_turns(server)?;
+    for turn in turns.clone() {
         pass(pair, turn)?;
     }
-    pair.tell("barriers", turns);
+    pair.tell("barriers", turns.len());
     if library == Library::Curator {
         assert_eq!(pair.stuck, 0, "Curator's waiters survive the loss of a connection");
     }

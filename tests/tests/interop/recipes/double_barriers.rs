@@ -8,10 +8,9 @@ use zk_tests::raw::RawClient;
 use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually};
 
-use super::pair::{Fate, Pair, QUIET, Side};
+use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use crate::programs::Library;
 use crate::relay::SESSION_TIMEOUT;
-use crate::wanted_turns;
 
 const PATH: &str = "/step";
 const ENTER: &str = "double_barrier enter /step 2";
@@ -19,8 +18,8 @@ const LEAVE: &str = "double_barrier leave /step";
 
 pub(crate) fn double_barriers(server: ServerKind, library: Library) -> TestResult {
     let pair = &mut Pair::start(server, library)?;
-    let turns = wanted_turns()?;
-    for turn in 0..turns {
+    let turns = wanted_turns(server)?;
+    for turn in turns.clone() {
         let first = Side::of_turn(turn);
         match Fate::of_turn(turn) {
             Fate::Spared => begin_and_end_together(pair, first)?,
@@ -30,7 +29,7 @@ pub(crate) fn double_barriers(server: ServerKind, library: Library) -> TestResul
             Fate::CutOff => theirs_is_cut_off(pair)?,
         }
     }
-    pair.tell("double barriers", turns);
+    pair.tell("double barriers", turns.len());
     Ok(())
 }
 

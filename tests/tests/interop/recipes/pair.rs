@@ -1,5 +1,6 @@
 //! A participant of this library beside one of another, and what is done with both.
 
+use core::ops::Range;
 use core::time::Duration;
 
 use zk_tests::failure::{TestFailure, TestResult};
@@ -9,6 +10,7 @@ use zk_tests::server::{ServerKind, TestServer};
 use super::participant::{Order, Participant};
 use crate::programs::Library;
 use crate::relay::SESSION_TIMEOUT;
+use crate::turns_asked_for;
 
 /// How long none must go on that is to wait.
 pub(super) const QUIET: Duration = Duration::from_millis(60);
@@ -45,6 +47,15 @@ pub(super) enum Fate {
     Killed(Side),
     /// The connections of both are lost.
     CutOff,
+}
+
+/// The turns that a recipe goes on for. Ten are all that there are; in CI's form each server has half.
+pub(super) fn wanted_turns(server: ServerKind) -> Result<Range<usize>, TestFailure> {
+    Ok(match (turns_asked_for()?, server) {
+        (Some(turns), _) => 0..turns,
+        (None, ServerKind::Apache) => 0..5,
+        (None, ServerKind::Embedded) => 5..10,
+    })
 }
 
 impl Side {

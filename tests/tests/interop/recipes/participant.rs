@@ -156,6 +156,22 @@ impl Participant {
         Ok(())
     }
 
+    /// Waits until the last item that an order has given is this one.
+    pub(super) fn gives_last(&mut self, order: Order, wanted: &str) -> Result<(), TestFailure> {
+        let until = Instant::now() + SOON;
+        loop {
+            let Progress { order, items, end } = self.progress_of(order).clone();
+            let is_it = items.last().is_some_and(|last| last == wanted);
+            if is_it && end.is_none() {
+                return Ok(());
+            }
+            if end.is_some() || !self.hear(until) {
+                let why = format!("not {wanted:?}, but {:?} in the end, {end:?}", items.last());
+                return Err(self.failure(&order, why).into());
+            }
+        }
+    }
+
     /// The items that an order has given so far.
     pub(super) fn items(&mut self, order: Order) -> Vec<String> {
         self.progress_of(order).items.clone()

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::server::ServerKind;
 
-use super::pair::{Fate, Pair, QUIET, Side};
+use super::pair::{Fate, Pair, QUIET, Side, wanted_turns};
 use crate::programs::Library;
-use crate::wanted_turns;
 
 /// What is put by each in a turn.
 const ITEMS: usize = 20;
@@ -43,14 +42,14 @@ pub(crate) fn queues(server: ServerKind, library: Library) -> TestResult {
         Library::Kazoo => &KAZOO,
         Library::Curator | Library::Ours => &CURATOR,
     };
-    let turns = wanted_turns()?;
+    let turns = wanted_turns(server)?;
     for recipes in recipes {
         let mut counts = Counts::default();
-        for turn in 0..turns {
+        for turn in turns.clone() {
             is_woken(pair, *recipes, Side::of_turn(turn))?;
             put_and_take(pair, *recipes, turn, &mut counts)?;
         }
-        pair.tell(&format!("{} ({counts:?})", recipes.peer), turns);
+        pair.tell(&format!("{} ({counts:?})", recipes.peer), turns.len());
     }
     Ok(())
 }

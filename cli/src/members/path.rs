@@ -1,0 +1,11 @@
+//! The path of a group.
+
+use election_tokio::MembershipError;
+
+use crate::connection;
+
+/// Fails before anything is sent.
+pub(super) fn check(path: &str) -> Result<(), MembershipError> {
+    connection::check_path(path)
+        .map_err(|error| MembershipError::InvalidPath { path: path.to_owned(), error })
+}
