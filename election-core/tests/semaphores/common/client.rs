@@ -123,7 +123,8 @@ impl Request {
             Op::List { parent: Znode::Child(child), watch } => {
                 Self::List { home: Home::called(child), watch: watches(watch) }
             }
-            Op::Read { znode, watch } => {
+            // What a foreign child is looked at by: only arbitrary replies make one.
+            Op::Read { znode, watch } | Op::Exists { znode, watch } => {
                 let (home, name) = place(znode);
                 Self::Read { home, name, watch: watches(watch) }
             }
