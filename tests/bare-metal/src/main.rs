@@ -15,7 +15,7 @@ use core::panic::PanicInfo;
 use election_core::{
     Change, Children, Command, Create, CreateMode, Delete, Departure, End, Event, NewZnode,
     Nominee, NomineeId, Notice, Op, Output, Payload, Policy, Recipe, Reply, SessionId, Stat,
-    Ticket, Token, Version, Watch, Znode,
+    Ticket, Token, Watch, Znode,
 };
 
 const SESSION: SessionId = SessionId::new(1);
@@ -139,6 +139,6 @@ fn reply(ticket: Ticket, reply: Reply<'_>) -> Event<'_> {
     Event::Reply { ticket, result: Ok(reply) }
 }
 
-fn stat(token: Token) -> Stat {
-    Stat { owner: Some(SESSION), token, version: Version::new(0) }
+const fn stat(token: Token) -> Stat {
+    Stat::new(SESSION.get(), token.get(), 0)
 }
