@@ -1,4 +1,4 @@
-//! Views of a group: who its members are, and their data, as it was at one moment.
+//! Views of a group: its members and their data, as they were at one moment.
 //!
 //! A server answers the requests of one connection in order, and sends what watches see in that order,
 //! too: what was read, and not reported as changed since, is still so when a later reply comes. So a view

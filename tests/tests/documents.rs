@@ -115,8 +115,8 @@ fn links_between_pages_lead_somewhere() -> io::Result<()> {
             if !anchor.is_empty() {
                 let target = fs::read_to_string(path)?;
                 let is_anchor = |line: &str| {
-                    let heading = line.trim_start_matches('#').trim();
-                    line.starts_with('#') && heading.to_lowercase().replace(' ', "-") == anchor
+                    let heading = line.trim_start_matches('#').trim().to_lowercase();
+                    line.starts_with('#') && heading.replace('`', "").replace(' ', "-") == anchor
                 };
                 assert!(target.lines().any(is_anchor), "{page}: {link}");
             }

@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::hub::{Face, Seat, Unlocked};
 use crate::updates::{NoMoreUpdates, Updates};
 
-/// Sees who leads an election, and takes no part in it; made by [`Election::observe`]. Dropping it takes
+/// Sees which candidate leads an election, and takes no part in it; made by [`Election::observe`]. Dropping it takes
 /// its watches down.
 ///
 /// It has the latest observation, not each: a leader that led for a moment only may be passed over. What
@@ -34,7 +34,7 @@ pub struct Observer {
 }
 
 impl Election {
-    /// Observes who leads, without standing: for clients that are to find the leader.
+    /// Observes which candidate leads, without standing: for clients that are to find the leader.
     ///
     /// It watches the znode of the leader, which changes with the leader alone. A nominee that joins or
     /// withdraws wakes no observer; the end of a leader wakes each once, and each lists the candidates

@@ -24,7 +24,7 @@ const SUFFIX: &str = ".step-down";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepDownRequested {
-    /// Who asks, as it calls itself.
+    /// The client that asks, as it calls itself.
     pub by: String,
     /// Why.
     pub reason: String,
@@ -45,7 +45,7 @@ pub enum StepDownRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepDownRequestError {
-    /// It is not known who leads.
+    /// Which candidate leads is not known.
     #[error(transparent)]
     Leader(#[from] VerifyError),
     /// The request could not be written.
