@@ -1,13 +1,15 @@
 //! `zkelect barrier set`, `lift` and `wait`.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use election_tokio::Client;
 use rustix::process::{Pid, Signal, kill_process};
+use zk_tests::opcode::Opcode;
 
 use crate::served::Served;
-use crate::support::{BARRIER, finished, output, servers, spawned, text};
+use crate::support::{
+    BARRIER, finished, observed, output, servers, spawned, text, wait_for_replies,
+};
 
 fn barrier(servers: &str, action: &str, options: &[&str]) -> (Option<i32>, String) {
     let line = ["barrier", action, "--servers", servers, BARRIER];
@@ -31,9 +33,10 @@ async fn those_that_wait_go_on_once_it_is_lifted() {
             assert_eq!(code, Some(1), "{wait}: {said}");
             assert!(said.contains("`zkelect barrier lift` lifts it"), "{said}");
         }
-        let line = ["barrier", "wait", "--servers", &servers, BARRIER];
+        let (proxy, by_proxy) = observed(&servers);
+        let line = ["barrier", "wait", "--servers", &by_proxy, BARRIER];
         let mut waiters = [(); 2].map(|()| spawned(&line, Stdio::null()));
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for_replies(&proxy, &[Opcode::EXISTS], 2);
         for waiter in &mut waiters {
             assert!(waiter.try_wait().expect("it is asked").is_none(), "it waits");
         }
@@ -52,9 +55,10 @@ async fn those_that_wait_go_on_once_it_is_lifted() {
 fn a_wait_that_is_told_to_end_does() {
     let server = Served::start("barrier-signal", &[]);
     assert_eq!(barrier(server.address(), "set", &[]).0, Some(0));
-    let line = ["barrier", "wait", "--servers", server.address(), BARRIER];
+    let (proxy, by_proxy) = observed(server.address());
+    let line = ["barrier", "wait", "--servers", &by_proxy, BARRIER];
     let waiter = spawned(&line, Stdio::null());
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_replies(&proxy, &[Opcode::EXISTS], 1);
     kill_process(Pid::from_child(&waiter), Signal::TERM).expect("it runs");
     assert_eq!(finished(waiter).status.code(), Some(128 + 15));
 }

@@ -8,7 +8,10 @@ use zk_tests::proxy::Proxy;
 
 use crate::lock::{HOLDING, stand};
 use crate::served::Served;
-use crate::support::{BARRIER, BEATING, Folder, Plan, Run, at, output, servers, text};
+use crate::support::{
+    BARRIER, BEATING, Folder, LISTS, Plan, Run, at, observed, output, servers, text,
+    wait_for_replies,
+};
 
 fn plan<'a>(servers: &'a str, id: &'a str, script: &'a str) -> Plan<'a> {
     Plan { servers, id, options: &["--session-timeout", "4s", "--grace", "1s"], script }
@@ -17,6 +20,12 @@ fn plan<'a>(servers: &'a str, id: &'a str, script: &'a str) -> Plan<'a> {
 /// Works until the file of this name is there, and tells so.
 const UNTIL_TOLD: &str = r#"echo "up $ZKELECT_ID" >>"$LOG"
     until grep -q "go $ZKELECT_ID" "$LOG"; do sleep 0.02; done; echo "done $ZKELECT_ID" >>"$LOG"; exit 4"#;
+
+/// How many lists were answered on this way.
+fn lists(proxy: &Proxy) -> u64 {
+    let counters = proxy.counters();
+    LISTS.iter().map(|of| counters.replies(*of)).sum()
+}
 
 fn tell(folder: &Folder, text: &str) {
     let line = format!("echo '{text}' >>'{}'", folder.file("log").display());
@@ -29,16 +38,17 @@ async fn they_begin_together_and_end_together() {
     let served = Served::start("enter", &[]);
     for (label, servers) in [("own", served.address().to_owned()), ("real", servers("enter"))] {
         let folder = Folder::new(&format!("enter-{label}"));
-        let mut first = Run::enter(&folder, &plan(&servers, "a", UNTIL_TOLD));
+        let (proxy, by_proxy) = observed(&servers);
+        let mut first = Run::enter(&folder, &plan(&by_proxy, "a", UNTIL_TOLD));
         stand(&servers, BARRIER, 1).await;
         assert_eq!(first.names(), Vec::<String>::new(), "one is too few");
         let mut second = Run::enter(&folder, &plan(&servers, "b", UNTIL_TOLD));
         first.wait_for_log("up a");
         first.wait_for_log("up b");
+        let lists = lists(&proxy);
         tell(&folder, "go a");
-        first.wait_for_log("done a");
-        // It waits for the other one.
-        std::thread::sleep(Duration::from_millis(300));
+        // It leaves, and waits for the other one.
+        wait_for_replies(&proxy, LISTS, lists + 1);
         assert_eq!(first.names(), ["acquired"]);
         tell(&folder, "go b");
         assert_eq!(first.ended().code(), Some(4), "{}", first.said());
@@ -108,12 +118,14 @@ async fn one_that_is_told_to_end_does_not_wait_for_the_others() {
 async fn one_that_waits_for_the_others_to_leave_is_told_to_end() {
     let server = Served::start("enter-leaving", &[]);
     let folder = Folder::new("enter-leaving-runs");
-    let mut leaving =
-        Run::enter(&folder, &plan(server.address(), "a", r#"echo over >>"$LOG"; exit 5"#));
+    let (proxy, by_proxy) = observed(server.address());
+    let mut leaving = Run::enter(&folder, &plan(&by_proxy, "a", UNTIL_TOLD));
     let other = Run::enter(&folder, &plan(server.address(), "b", UNTIL_TOLD));
     other.wait_for_log("up b");
-    leaving.wait_for_log("over");
-    std::thread::sleep(Duration::from_millis(300));
+    leaving.wait_for_log("up a");
+    let lists = lists(&proxy);
+    tell(&folder, "go a");
+    wait_for_replies(&proxy, LISTS, lists + 1);
     leaving.signal(Signal::INT);
     assert_eq!(leaving.ended().code(), Some(128 + 2), "{}", leaving.said());
     stand(server.address(), BARRIER, 2).await;

@@ -4,16 +4,18 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
 
 use election_tokio::{Client, CreateMode, Version};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::wait::{SOON, eventually};
 
 use crate::served::Served;
-use crate::support::{finished, is_alive, output, servers, spawned, text};
+use crate::support::{
+    finished, is_alive, observed, output, servers, spawned, text, wait_for_replies,
+};
 use crate::terminal::is_fit;
 
 const GROUP: &str = "/app/workers";
@@ -195,8 +197,9 @@ fn a_watch_that_is_not_read_can_be_ended() {
     let data = "x".repeat(100_000);
     let (_member, _) = Process::join(servers, &["--data", &data]);
     // The line of JSON is longer than a pipe holds.
-    let watch = spawned(&line(servers, "watch", &["--json"]), Stdio::null());
-    thread::sleep(Duration::from_secs(1));
+    let (proxy, by_proxy) = observed(servers);
+    let watch = spawned(&line(&by_proxy, "watch", &["--json"]), Stdio::null());
+    wait_for_replies(&proxy, &[Opcode::GET_DATA], 1);
     kill_process(Pid::from_child(&watch), Signal::TERM).expect("it runs");
     let waited = Pid::from_child(&watch).as_raw_pid().to_string();
     eventually(SOON, "it ends", || !is_alive(&waited)).expect("it ends");

@@ -10,7 +10,9 @@ use zk_tests::proxy::{Cut, Proxy};
 
 use crate::lock::stand;
 use crate::served::Served;
-use crate::support::{QUEUE, finished, output, output_of, servers, spawned, text};
+use crate::support::{
+    LISTS, QUEUE, finished, observed, output, output_of, servers, spawned, text, wait_for_replies,
+};
 
 fn line<'a>(servers: &'a str, action: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["queue", action, "--servers", servers], options, &[QUEUE]].concat()
@@ -119,9 +121,10 @@ async fn formats_are_those_of_the_library() {
 async fn a_take_that_waits_gets_what_is_put() {
     let server = Served::start("queue-wait", &[]);
     let servers = server.address();
-    let patient = taker(servers, &["--wait"]);
-    let bounded = taker(servers, &["--wait=1m"]);
-    std::thread::sleep(Duration::from_millis(500));
+    let (proxy, by_proxy) = observed(servers);
+    let patient = taker(&by_proxy, &["--wait"]);
+    let bounded = taker(&by_proxy, &["--wait=1m"]);
+    wait_for_replies(&proxy, LISTS, 4);
     put(servers, "one");
     put(servers, "two");
     let mut taken = [ended(patient), ended(bounded)];
@@ -129,8 +132,9 @@ async fn a_take_that_waits_gets_what_is_put() {
     assert_eq!(taken, [(Some(0), "one".to_owned()), (Some(0), "two".to_owned())]);
     assert_is(&queue(servers, "take", &["--wait=300ms"]), 1, "");
     assert_is(&queue(servers, "take", &["--wait=0s"]), 1, "");
-    let told = taker(servers, &["--wait"]);
-    std::thread::sleep(Duration::from_millis(500));
+    let (proxy, by_proxy) = observed(servers);
+    let told = taker(&by_proxy, &["--wait"]);
+    wait_for_replies(&proxy, LISTS, 2);
     kill_process(Pid::from_child(&told), Signal::TERM).expect("it runs");
     assert_eq!(ended(told), (Some(128 + 15), String::new()));
     put(servers, "three");
@@ -141,9 +145,9 @@ async fn a_take_that_waits_gets_what_is_put() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_loses_no_item_that_is_being_taken() {
     let server = Served::start("queue-signal", &[]);
-    let proxy = Proxy::to(server.address().parse().expect("an address")).expect("a proxy");
-    let taker = taker(&proxy.connect_string(), &["--wait"]);
-    std::thread::sleep(Duration::from_millis(500));
+    let (proxy, by_proxy) = observed(server.address());
+    let taker = taker(&by_proxy, &["--wait"]);
+    wait_for_replies(&proxy, LISTS, 2);
     proxy.delay(Duration::from_millis(700));
     put(server.address(), "held on to");
     // Its deletion is answered only after the signal.

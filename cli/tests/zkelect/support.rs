@@ -8,6 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use zk_tests::opcode::Opcode;
+use zk_tests::proxy::{Counters, Proxy};
 use zk_tests::wait::{SOON, eventually};
 use zk_tests::zookeeper::{shared, unique_path};
 
@@ -21,6 +23,23 @@ pub(crate) fn servers(label: &str) -> String {
     let chroot = server.fresh_chroot(label).expect("a chroot");
     format!("{}{chroot}", server.connect_string())
 }
+
+/// A way to these servers by which it is seen what a process asks for; and its connect string.
+pub(crate) fn observed(servers: &str) -> (Proxy, String) {
+    let (address, chroot) = servers.find('/').map_or((servers, ""), |at| servers.split_at(at));
+    let proxy = Proxy::to(address.parse().expect("an address")).expect("a proxy");
+    let by_proxy = format!("{}{chroot}", proxy.connect_string());
+    (proxy, by_proxy)
+}
+
+/// Waits until so many requests with these opcodes were answered on this way.
+pub(crate) fn wait_for_replies(proxy: &Proxy, opcodes: &[Opcode], count: u64) {
+    let replies = |counters: &Counters| opcodes.iter().map(|of| counters.replies(*of)).sum::<u64>();
+    proxy.wait_for(SOON, "it has asked", |counters| replies(counters) >= count).expect("it asks");
+}
+
+/// How servers are asked for children.
+pub(crate) const LISTS: &[Opcode] = &[Opcode::GET_CHILDREN, Opcode::GET_CHILDREN2];
 
 /// Runs `zkelect` to its end.
 pub(crate) fn output(arguments: &[&str]) -> Output {

@@ -11,6 +11,7 @@
 mod client;
 mod events;
 mod laws;
+#[path = "../barriers/search.rs"]
 mod search;
 mod server;
 mod step;
