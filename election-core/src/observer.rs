@@ -230,7 +230,7 @@ impl<D: for<'a> From<&'a [u8]>> Observer<D> {
     }
 }
 
-/// A candidate whose name cannot be kept.
+/// A candidate with a name that cannot be kept.
 struct TooLong;
 
 /// The candidate that leads by this list.

@@ -20,7 +20,7 @@ Examples:
 
 /// Reads and changes a number that machines share.
 ///
-/// A counter whose znode does not exist, or has no data, is at 0; its first change creates it.
+/// Without a znode, or without data in it, the counter is at 0; its first change creates the znode.
 #[derive(Debug, Args)]
 #[command(after_help = COUNTER_HELP, after_long_help = format!("{COUNTER_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct CounterArgs {

@@ -96,7 +96,7 @@ Examples:
 
 /// Lists the members, by name: all that were there at one moment.
 ///
-/// It is what a server knows, which may lag behind. A group whose node does not exist has none.
+/// It is what a server knows, which may lag behind. There is none where the group's node does not exist.
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP, after_long_help = format!("{LIST_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct MembersListArgs {

@@ -123,7 +123,7 @@ Examples:
 
 /// Prints how many items a queue has, those that are claimed included.
 ///
-/// A queue whose node does not exist has none.
+/// There is none where the node does not exist.
 #[derive(Debug, Args)]
 #[command(after_help = LEN_HELP, after_long_help = format!("{LEN_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct QueueLenArgs {

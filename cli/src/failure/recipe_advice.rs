@@ -59,7 +59,7 @@ impl Failure {
                  when its session has timed out; `zkelect members list` shows the session"
             }
             Self::Membership(MembershipError::Evicted) => {
-                "find out who deleted it, and why; start zkelect again to join again"
+                "an operator or another program has deleted it: find out which, and why; start zkelect again to join again"
             }
             _ => return None,
         })

@@ -31,13 +31,13 @@ pub(super) struct Joining {
 pub(super) enum Join {
     Create,
     CreateNode,
-    /// A znode has the name, or the reply to the create does not tell whose it is.
+    /// A znode has the name, or the reply to the create does not tell its owner.
     Look,
     /// Of an earlier session.
     DeleteGhost,
 }
 
-/// Whether a create of this session may have been executed whose reply is not known.
+/// Says whether this session has sent a create that may have been executed, and lost the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Trace {
     None,

@@ -94,7 +94,7 @@ impl Contest {
         }
     }
 
-    /// A candidate whose name cannot be kept.
+    /// A candidate with a name that cannot be kept.
     fn obstacle(self, name: &str) -> Obstacle {
         self.rival(name).map_or(Obstacle::OwnName, Obstacle::LongName)
     }

@@ -12,7 +12,7 @@ use crate::ticket::Ticket;
 pub enum Subject {
     /// The candidate that leads, among those of this format.
     Leader(Format),
-    /// The sibling of the election node whose name has this suffix.
+    /// The sibling of the election node with this suffix in its name.
     Mark(&'static str),
 }
 

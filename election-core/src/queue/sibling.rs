@@ -1,4 +1,4 @@
-//! Queues of other formats and libraries, whose items do not mix with those of a taker.
+//! Queues of other formats and libraries: their items do not mix with those of a taker.
 
 use thiserror::Error;
 

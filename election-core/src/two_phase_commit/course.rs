@@ -30,7 +30,7 @@ pub(super) enum Next {
     Act(Plan, Then),
     /// Look at this child, and wait for its end.
     Look(CommitState, NomineeId),
-    /// Look whose the site's own presence is.
+    /// Look at the owner of the site's own presence.
     LookAtOwn(SitePresence),
     /// The watch on the list tells.
     Wait,

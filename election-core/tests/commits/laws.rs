@@ -16,7 +16,7 @@ use super::world::World;
 pub struct Laws {
     /// The first that was broken.
     pub fault: Option<String>,
-    /// Who takes part in each transaction.
+    /// The sites that take part in each transaction.
     pub sites: BTreeMap<NomineeId, Vec<String>>,
     begun: BTreeSet<NomineeId>,
     removed: BTreeSet<NomineeId>,

@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// In the place of a client: its name does not tell whose it is.
+/// In the place of a client: its name does not tell its owner.
 pub const UNTOLD: usize = 99;
 /// The owner of a znode that is not ephemeral.
 pub const PERSISTENT: SessionId = SessionId::new(0);

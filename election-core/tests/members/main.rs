@@ -69,8 +69,8 @@ fn comes_to_rest(mut world: World) {
     panic!("it does not come to rest: {world:?}");
 }
 
-/// One member, whose connection is lost, whose session expires, truly or by the word of a server that
-/// errs, and which is withdrawn anywhere.
+/// One member loses its connection and its session, truly or by the word of a server that errs, and is
+/// withdrawn anywhere.
 #[test]
 fn one_member_joins_again_and_leaves_nothing() {
     for options in [GIVEN, RANDOM, UNIQUE] {

@@ -42,7 +42,7 @@ pub enum Step {
     Apply(usize),
     ApplyInDoubt(usize),
     LearnExpiry(usize),
-    /// A session expires whose client has gone on to another.
+    /// A session expires after its client has gone on to another.
     Bury(usize),
     NeededLook(usize),
     Disconnect(usize),

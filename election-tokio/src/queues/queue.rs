@@ -218,7 +218,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::get_children`]. A queue whose node does not exist is empty.
+    /// Those of [`Client::get_children`]. Without a queue node the queue is empty.
     pub async fn len(&self) -> Result<usize, Error> {
         match self.client.get_children(&self.path).await {
             Ok(names) => Ok(names.iter().filter(|name| self.format.item(name).is_some()).count()),

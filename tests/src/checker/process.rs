@@ -17,10 +17,6 @@ use crate::proxy::{Directions, Proxy};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockRate(pub(super) u16);
 
-impl ClockRate {
-    pub(super) const TRUE: Self = Self(1000);
-}
-
 /// A writer, over all the processes that it is in turn.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -28,7 +24,6 @@ pub(super) struct Writer {
     /// One a member of the ensemble.
     ways: Vec<Proxy>,
     process: Option<Child>,
-    pub(super) rate: ClockRate,
 }
 
 /// How a writer's process is started.
@@ -46,7 +41,7 @@ pub(super) struct Launch {
 impl Writer {
     pub(super) fn new(name: String, members: &[SocketAddr]) -> io::Result<Self> {
         let ways = members.iter().map(|member| Proxy::to(*member)).collect::<Result<_, _>>()?;
-        Ok(Self { name, ways, process: None, rate: ClockRate::TRUE })
+        Ok(Self { name, ways, process: None })
     }
 
     /// Starts its process. It dies with the thread that started it, on Linux.
@@ -64,13 +59,11 @@ impl Writer {
             .arg(launch.registers.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
-        self.rate = ClockRate::TRUE;
         if let Some(library) = &launch.clock {
             let ClockRate(thousandths) = rate;
             command.env("LD_PRELOAD", library);
             command
                 .env("FAKETIME", format!("+0 x{}.{:03}", thousandths / 1000, thousandths % 1000));
-            self.rate = rate;
         }
         let mut child = command.spawn()?;
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;

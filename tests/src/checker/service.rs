@@ -30,7 +30,6 @@ pub(super) struct Registers {
 #[derive(Debug)]
 pub(super) struct RegisterClient {
     stream: BufReader<TcpStream>,
-    guard: Guard,
 }
 
 impl Registers {
@@ -110,21 +109,26 @@ fn answer(
 }
 
 impl RegisterClient {
-    pub(super) fn connect(address: SocketAddr, guard: Guard) -> io::Result<Self> {
+    pub(super) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::new(stream), guard })
+        Ok(Self { stream: BufReader::new(stream) })
     }
 
-    /// The present version; `None` if the token is refused.
-    pub(super) fn read(&mut self, token: Token) -> io::Result<Option<u64>> {
-        let order = format!("read {} {}\n", self.guard, token.get());
+    /// The present version of this guard's register; `None` if the token is refused.
+    pub(super) fn read(&mut self, guard: Guard, token: Token) -> io::Result<Option<u64>> {
+        let order = format!("read {guard} {}\n", token.get());
         self.ask(&order)
     }
 
     /// Writes what was made of the version `base`; `None` if the token is refused.
-    pub(super) fn write(&mut self, token: Token, base: u64) -> io::Result<Option<u64>> {
-        let order = format!("write {} {} {base}\n", self.guard, token.get());
+    pub(super) fn write(
+        &mut self,
+        guard: Guard,
+        token: Token,
+        base: u64,
+    ) -> io::Result<Option<u64>> {
+        let order = format!("write {guard} {} {base}\n", token.get());
         self.ask(&order)
     }
 

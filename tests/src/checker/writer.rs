@@ -52,12 +52,12 @@ pub async fn write(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         let mut threads = Vec::new();
         for guard in [Guard::Nothing, Guard::IsValid, Guard::Token] {
             let (leadership, over) = (Arc::clone(&leadership), Arc::clone(&over));
-            let register = RegisterClient::connect(registers, guard)?;
+            let register = RegisterClient::connect(registers)?;
             threads.push(thread::spawn(move || lead(guard, register, &leadership, &over)));
         }
         let (asked, asks_until) = (Arc::clone(&leadership), Arc::clone(&over));
         let name = name.clone();
-        let clock = RegisterClient::connect(registers, Guard::Nothing)?;
+        let clock = RegisterClient::connect(registers)?;
         threads.push(thread::spawn(move || {
             // Without the checker, nothing is left to report to.
             let _ = report_validity(&name, clock, &asked, &asks_until);
@@ -84,12 +84,12 @@ fn lead(guard: Guard, mut register: RegisterClient, leadership: &Leadership, ove
     };
     while !over.load(Ordering::SeqCst) {
         let turn = || -> io::Result<()> {
-            let base = may_write().then(|| register.read(token)).transpose()?.flatten();
+            let base = may_write().then(|| register.read(guard, token)).transpose()?.flatten();
             work();
             if let Some(base) = base
                 && may_write()
             {
-                register.write(token, base)?;
+                register.write(guard, token, base)?;
             }
             Ok(())
         };
