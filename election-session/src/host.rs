@@ -12,7 +12,7 @@ use core::fmt;
 use core::time::Duration;
 
 use election_core::Recipe;
-use zk_jute::{SessionId, Zxid};
+use zk_jute::{OpCode, SessionId, Zxid};
 use zk_session::{Instant, LeaseOutlook, Limits, SessionEnd, SubmitError, TransportCommand};
 
 use crate::callers::Callers;
@@ -112,6 +112,11 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             events: VecDeque::new(),
             settings,
         })
+    }
+
+    /// Says that a server has answered this operation with `Unimplemented`: it is not sent any more.
+    pub fn is_unsupported(&self, operation: OpCode) -> bool {
+        self.session.is_unsupported(operation)
     }
 
     /// The session's id, once a server has granted it.

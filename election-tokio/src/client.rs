@@ -4,6 +4,7 @@ mod access;
 mod builder;
 mod chroot;
 mod create;
+mod create_before_3_5;
 mod delete_tree;
 mod ensemble;
 mod failure;

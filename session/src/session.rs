@@ -6,7 +6,7 @@ use core::fmt;
 use core::num::NonZeroUsize;
 
 use bytes::BytesMut;
-use zk_jute::{Frame, FrameSplitter, SessionId, Zxid};
+use zk_jute::{Frame, FrameSplitter, OpCode, SessionId, Zxid};
 
 use crate::config::Config;
 use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
@@ -289,6 +289,12 @@ impl<R, W: Clone> Session<R, W> {
     /// Whether requests can be sent right now.
     pub fn is_connected(&self) -> bool {
         matches!(self.state, State::Live(Live { closing: Closing::NotAsked, .. }))
+    }
+
+    /// Says that a server has answered this operation with `Unimplemented`: it is not sent any more, for
+    /// each attempt costs a connection.
+    pub fn is_unsupported(&self, operation: OpCode) -> bool {
+        self.requests.is_refused(operation)
     }
 
     /// Whether the next request would be refused with

@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 use election_tokio::{
-    Client, ConnectionState, CreateMode, EndReason, Error, ErrorKind, NominationError,
-    OperationOutcome, ServerVersion, SessionId, TransactionError, Version, watch::EventType,
+    Client, ConnectionState, CreateMode, Error, ErrorKind, OperationOutcome, ServerVersion,
+    SessionId, TransactionError, Version, watch::EventType,
 };
 use zk_tests::election::{ELECTION, LASTING, connect, leads, soon};
 use zk_tests::failure::{TestFailure, TestResult};
@@ -19,11 +19,8 @@ on_both_servers! {
     an_operation_is_there_or_named_with_its_release,
     what_came_with_3_4_goes_everywhere,
     one_shot_watches_go_everywhere,
-    a_nomination_leads_or_ends_at_once;
+    nominations_lead_everywhere;
 }
-
-/// With `create2`: a server that knows no other create than the first tells no `Stat`.
-const SINCE_ELECTIONS: ServerVersion = ServerVersion::new(3, 5, 0);
 
 async fn client(server: ServerKind, label: &str) -> Result<Client, TestFailure> {
     let server = server.shared()?;
@@ -68,10 +65,6 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
     let release = server.shared()?.release()?;
     let client = client(server, "since").await?;
     let before = session(&client);
-    came_with(ServerVersion::new(3, 5, 0), release, async || {
-        client.create("/plain", "", CreateMode::Persistent).await.map(drop)
-    })
-    .await?;
     came_with(ServerVersion::new(3, 5, 1), release, async || {
         client.create("/container", "", CreateMode::Container).await.map(drop)
     })
@@ -92,7 +85,8 @@ async fn an_operation_is_there_or_named_with_its_release(server: ServerKind) -> 
 
 async fn what_came_with_3_4_goes_everywhere(server: ServerKind) -> TestResult {
     let client = client(server, "everywhere").await?;
-    create(&client, "/a").await?;
+    let created = client.create("/a", "", CreateMode::Persistent).await?;
+    assert_eq!((&*created.path, client.exists("/a").await?), ("/a", Some(created.stat)));
     let stat = client.set_data("/a", "one", Version::new(0)).await?;
     let (data, read) = client.get_data("/a").await?;
     assert_eq!((&*data, read), (&b"one"[..], stat));
@@ -143,20 +137,15 @@ async fn one_shot_watches_go_everywhere(server: ServerKind) -> TestResult {
     Ok(())
 }
 
-async fn a_nomination_leads_or_ends_at_once(server: ServerKind) -> TestResult {
-    let release = server.shared()?.release()?;
+/// Before 3.5 by `create`, which tells no metadata: the token comes from a look.
+async fn nominations_lead_everywhere(server: ServerKind) -> TestResult {
     let client = client(server, "nomination").await?;
-    let mut nomination = client.election(ELECTION).nominate()?;
-    if release >= SINCE_ELECTIONS {
-        assert!(leads(&mut nomination).await?.is_valid());
-        return Ok(());
-    }
-    let unimplemented = NominationError::Rejected(-6);
-    let reason = soon("the nomination ends", nomination.elected()).await?;
-    assert_eq!(reason.err(), Some(EndReason::Failed(unimplemented)));
-    eventually_async(SOON, "nothing was created", async || {
-        client.exists(ELECTION).await.is_ok_and(|found| found.is_none())
-    })
-    .await?;
+    let mut first = client.election(ELECTION).nominate()?;
+    let leadership = leads(&mut first).await?;
+    let mut second = client.election(ELECTION).nominate()?;
+    leadership.transaction().create("/led", "", CreateMode::Persistent).commit().await?;
+    let token = leadership.token();
+    soon("it resigns", leadership.resign()).await??;
+    assert!(leads(&mut second).await?.token() > token);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Creating the chroot of a client.
 
-use zk_jute::records::{Acl, Create2Request, CreateMode, CreateRequest};
+use zk_jute::records::{Acl, CreateMode, CreateRequest};
 use zk_jute::{OpCode, Vector};
 
 use super::Client;
@@ -43,12 +43,8 @@ impl Client {
 
     /// Creates a znode at a path on the server.
     async fn create_plain(&self, server_path: &str, acl: &[Acl<'_>]) -> Result<(), Error> {
-        let request = Create2Request(CreateRequest {
-            path: server_path,
-            data: Some(b""),
-            acl: Vector::new(acl),
-            mode: CreateMode::PERSISTENT,
-        });
-        self.call(server_path, &request).await.map(drop)
+        let (acl, mode) = (Vector::new(acl), CreateMode::PERSISTENT);
+        let create = CreateRequest { path: server_path, data: Some(b""), acl, mode };
+        self.create_plainly(server_path, create).await.map(drop)
     }
 }

@@ -6,12 +6,14 @@ use zk_jute::records::{
     CreateRequest, CreateTtlRequest, Stat, TtlMode,
 };
 use zk_jute::{OpCode, Vector};
+use zk_session::Completion;
 
 use super::access::checked_acls;
 use super::operations::decoded_as;
 use super::{Client, Ttl};
 use crate::acl::Acls;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::hub::Hub;
 use crate::path;
 
 /// What kind of znode to create.
@@ -125,6 +127,9 @@ impl Client {
     /// the permission to create children of the parent;
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the server does not know the
     /// mode, or does not allow it.
+    ///
+    /// Before ZooKeeper 3.5 the metadata are read behind the creation: where another client has deleted
+    /// the znode by then, the error is `NoNode`, and its operation `exists`.
     pub async fn create(
         &self,
         path: &str,
@@ -163,13 +168,37 @@ impl Client {
         let operation = mode.operation();
         let server_path = self.checked_path(operation, path, mode.validate(path))?;
         let reply = match mode.record(&server_path, data, Vector::new(acl)) {
-            CreateRecord::Plain(create) => self.call(path, &Create2Request(create)).await?,
+            CreateRecord::Plain(create) => return self.create_plainly(path, create).await,
             CreateRecord::Container(create) => {
                 self.call(path, &CreateContainerRequest(create)).await?
             }
             CreateRecord::Ttl(create) => self.call(path, &create).await?,
         };
-        let response: Create2Response<'_> = decoded_as(operation, path, &reply)?;
+        self.created(operation, path, &reply)
+    }
+
+    /// By `create2`, and by `create` where the server does not know that.
+    pub(super) async fn create_plainly(
+        &self,
+        path: &str,
+        create: CreateRequest<'_>,
+    ) -> Result<Created, Error> {
+        let is_unsupported = |hub: &mut Hub, _| hub.host.is_unsupported(OpCode::CREATE2);
+        if self.shared().with(is_unsupported) {
+            return self.create_before_3_5(path, &create).await;
+        }
+        let connection = self.connection_updates();
+        match self.call(path, &Create2Request(create)).await {
+            Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                self.pass_refusal(connection).await;
+                self.create_before_3_5(path, &create).await
+            }
+            reply => self.created(OpCode::CREATE2, path, &reply?),
+        }
+    }
+
+    fn created(&self, operation: OpCode, path: &str, reply: &Completion) -> Result<Created, Error> {
+        let response: Create2Response<'_> = decoded_as(operation, path, reply)?;
         let created = self.shared().chroot.leave(response.path).to_owned();
         Ok(Created { path: created, stat: response.stat })
     }

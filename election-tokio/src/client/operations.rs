@@ -224,7 +224,10 @@ pub(super) fn decoded_as<'a, T: Decode<'a>>(
         .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableReply(error)))
 }
 
-fn existence(path: &str, outcome: Result<Completion, Error>) -> Result<Option<Stat>, Error> {
+pub(super) fn existence(
+    path: &str,
+    outcome: Result<Completion, Error>,
+) -> Result<Option<Stat>, Error> {
     match outcome {
         Ok(reply) => {
             let response: ExistsResponse = decoded::<ExistsRequest<'_>, _>(path, &reply)?;

@@ -1,8 +1,8 @@
 //! Creating a znode with the znodes above it.
 
 use bytes::Bytes;
-use zk_jute::ErrorCode;
 use zk_jute::records::Acl;
+use zk_jute::{ErrorCode, OpCode};
 
 use super::access::checked_acls;
 use super::{Client, CreateMode, Created, pipeline};
@@ -40,7 +40,7 @@ impl Client {
         loop {
             let missing = match self.create_checked(path, &data, mode, &acl).await {
                 Err(error) if error.kind() == ErrorKind::NoChroot => return Err(error),
-                Err(error) if error.is_no_node() => error,
+                Err(error) if error.is_no_node() && error.operation() != OpCode::EXISTS => error,
                 outcome => return outcome,
             };
             if let Some(obstacle) = obstacle {

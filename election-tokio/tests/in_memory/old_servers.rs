@@ -38,7 +38,6 @@ async fn is_refused(
 async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
     let ttl = CreateMode::PersistentWithTtl(Ttl::new(Duration::from_secs(1)).unwrap());
     let cases = [
-        (CreateMode::Persistent, OpCode::CREATE2, ServerVersion::new(3, 5, 0)),
         (CreateMode::Container, OpCode::CREATE_CONTAINER, ServerVersion::new(3, 5, 1)),
         (ttl, OpCode::CREATE_TTL, ServerVersion::new(3, 5, 3)),
     ];
@@ -48,6 +47,47 @@ async fn a_mode_of_creation_that_the_server_does_not_know_is_named() {
         })
         .await;
     }
+}
+
+/// Each znode once, with its metadata, and the connection is lost once.
+#[tokio::test(start_paused = true)]
+async fn servers_that_do_not_know_create2_are_asked_to_create() {
+    let server = Server::new();
+    let client = server.client().await;
+    server.lie_about(OpCode::CREATE2, Lie::TooNew);
+    for (mode, path, expected) in [
+        (CreateMode::Persistent, "/a", "/a"),
+        (CreateMode::Ephemeral, "/a/b", "/a/b"),
+        (CreateMode::PersistentSequential, "/a/c-", "/a/c-0000000001"),
+    ] {
+        let created = client.create(path, "data", mode).await.unwrap();
+        assert_eq!(created.path, expected);
+        assert_eq!(client.get_data(expected).await.unwrap(), ("data".into(), created.stat));
+    }
+    let error = client.create("/a", "", CreateMode::Persistent).await.unwrap_err();
+    assert_eq!((error.operation(), error.code()), (OpCode::CREATE, Some(ErrorCode::NODE_EXISTS)));
+    let acls = election_tokio::Acls::open();
+    let created = client.create_with_parents("/x/y/z", "", CreateMode::Persistent, &acls).await;
+    assert_eq!(created.unwrap().path, "/x/y/z");
+    assert_eq!(server.requests(OpCode::CREATE2), 1);
+    assert_eq!(server.state().accepted, 2);
+}
+
+/// A look that finds no znode is no lack of parents.
+#[tokio::test(start_paused = true)]
+async fn a_znode_that_is_deleted_before_its_metadata_are_read_is_created_once() {
+    let server = Server::new();
+    let client = server.client().await;
+    server.lie_about(OpCode::CREATE2, Lie::TooNew);
+    client.create("/a", "", CreateMode::Persistent).await.unwrap();
+    let acls = election_tokio::Acls::open();
+    let before = server.requests(OpCode::CREATE);
+    // To the look at the connection, and to that at the znode.
+    server.lie_about(OpCode::EXISTS, Lie::Code(ErrorCode::NO_NODE));
+    server.lie_about(OpCode::EXISTS, Lie::Code(ErrorCode::NO_NODE));
+    let error = client.create_with_parents("/a/b", "", CreateMode::Persistent, &acls).await;
+    assert_eq!(error.unwrap_err().to_string(), "exists /a/b: NoNode");
+    assert_eq!(server.requests(OpCode::CREATE), before + 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,60 @@
+//! Creating on servers before ZooKeeper 3.5: these do not know `create2`, and the reply to `create` tells
+//! the path alone.
+
+use core::time::Duration;
+
+use zk_jute::records::{CreateRequest, CreateResponse, ExistsRequest, Stat};
+use zk_jute::{ErrorCode, OpCode};
+
+use super::operations::{decoded_as, existence};
+use super::reconnected::Obstacle;
+use super::{Client, Created};
+use crate::error::{Error, ErrorKind};
+use crate::state::ConnectionState;
+use crate::updates::Updates;
+
+/// Servers end a connection at once behind a refusal.
+const END_OF_CONNECTION: Duration = Duration::from_secs(1);
+
+impl Client {
+    /// Creates a znode by `create`, and looks at it for its metadata.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::create`]; `NoNode` of the look if the znode has gone meanwhile.
+    pub(super) async fn create_before_3_5(
+        &self,
+        path: &str,
+        create: &CreateRequest<'_>,
+    ) -> Result<Created, Error> {
+        let reply = self.call(path, create).await?;
+        let response: CreateResponse<'_> = decoded_as(OpCode::CREATE, path, &reply)?;
+        let path = self.shared().chroot.leave(response.path).to_owned();
+        match self.look(&path, response.path).await? {
+            Some(stat) => Ok(Created { path, stat }),
+            None => Err(Error::new(OpCode::EXISTS, &path, ErrorKind::Refused(ErrorCode::NO_NODE))),
+        }
+    }
+
+    /// Waits for the connection after the one on which the server has refused `create2`: all known servers
+    /// end that one, and leave a `create` on it in doubt.
+    pub(super) async fn pass_refusal(&self, mut connection: Updates<ConnectionState>) {
+        let is_over = connection.changed();
+        let _ = tokio::time::timeout(END_OF_CONNECTION, is_over).await;
+        self.pass(Obstacle::NotConnected).await;
+    }
+
+    /// Looks at a znode, over as many connections as it takes.
+    async fn look(&self, path: &str, server_path: &str) -> Result<Option<Stat>, Error> {
+        let request = ExistsRequest { path: server_path, watch: false };
+        loop {
+            match existence(path, self.call(path, &request).await) {
+                Err(error) => match Obstacle::of(&error) {
+                    Some(obstacle) => self.pass(obstacle).await,
+                    None => return Err(error),
+                },
+                found => return found,
+            }
+        }
+    }
+}
