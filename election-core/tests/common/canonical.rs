@@ -26,6 +26,11 @@ impl World {
         }
         world.number(ranks.token(self.greatest_token));
         world.number(ranks.token(self.greatest_unshared));
+        core::mem::discriminant(&self.ending).hash(&mut world);
+        for name in self.names_to_end() {
+            world.number(ranks.name(*name));
+        }
+        (self.course, self.has_evicted_otherwise).hash(&mut world);
         if ranks.exact {
             self.server.next.hash(&mut world);
         }
@@ -63,6 +68,7 @@ impl Ranks {
         ranks.tokens.push(world.greatest_token);
         ranks.tokens.push(world.greatest_unshared);
         ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
+        ranks.sequences.extend(world.names_to_end().iter().map(|name| name.sequence));
         for (name, token) in &world.evicted {
             ranks.sequences.push(name.sequence);
             ranks.tokens.push(token.get());
@@ -142,7 +148,7 @@ impl Ranks {
     }
 
     fn tree(&self, tree: &Tree, mix: &mut Mix) {
-        mix.number(i64::from(tree.has_election_node));
+        (tree.has_election_node, tree.is_ended).hash(mix);
         for znode in &tree.znodes {
             mix.number(self.name(znode.name));
             mix.number(self.token(znode.token.get()));
@@ -163,6 +169,8 @@ impl Ranks {
             Entry::SessionClosed(_) => (13, 0),
             Entry::ElectionNodeCreated => (14, 0),
             Entry::ElectionNodeDeleted => (15, 0),
+            Entry::Ended => (19, 0),
+            Entry::Reopened => (20, 0),
         };
         mix.number(kind);
         mix.number(name);
@@ -292,8 +300,11 @@ impl Ranks {
             }
             Request::Exchange { writer, .. } => mix.number(self.name(writer)),
             Request::Create(attempt) if self.exact => mix.number(i64::from(attempt)),
-            Request::Create(_) | Request::CreateElectionNode | Request::Barrier | Request::List => {
-            }
+            Request::Create(_)
+            | Request::CreateElectionNode
+            | Request::Barrier
+            | Request::LookForEnd
+            | Request::List => {}
         }
     }
 
@@ -316,6 +327,7 @@ impl Ranks {
             Answer::Exchanged(reader) => mix.number(self.name(*reader)),
             Answer::Failed(failure) => failure.hash(mix),
             Answer::ElectionNodeCreated
+            | Answer::EndMark(_)
             | Answer::BarrierPassed
             | Answer::Children(..)
             | Answer::Deleted => {}

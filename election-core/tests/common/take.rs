@@ -66,6 +66,10 @@ impl World {
             | Step::OperatorDeletes(_)
             | Step::OperatorWrites(_)
             | Step::OperatorWipes => self.operate(step),
+            Step::OperatorEnds
+            | Step::OperatorGoesOn
+            | Step::OperatorIsKilled
+            | Step::OperatorReopens => self.end_the_election(step),
             Step::Deadline(_)
             | Step::Downgrade(_)
             | Step::RequestRevoke(_)
@@ -354,6 +358,9 @@ impl World {
         self.greatest_token = self.greatest_token.max(token.get());
         if kind != Kind::Read {
             self.greatest_unshared = self.greatest_unshared.max(token.get());
+        }
+        if stands && self.is_over() {
+            self.fault = Some(format!("{i}: elected after the end"));
         }
         let client = &mut self.clients[i];
         if client.withdrawn || client.nominee.is_lock() && client.has_held {

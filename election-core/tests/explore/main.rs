@@ -39,6 +39,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod downgrades;
+mod endings;
 mod formats;
 mod locks;
 mod long;
@@ -70,6 +71,9 @@ const NO_FAULTS: Budget = Budget {
     own_downgrades: 0,
     requests: 0,
     stragglers: 0,
+    ends: 0,
+    killed_operators: 0,
+    reopens: 0,
 };
 
 /// Connected, in their order, and at rest.
