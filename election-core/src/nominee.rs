@@ -9,8 +9,8 @@
 mod contest;
 mod crowd;
 mod ending;
-mod evicted;
 mod entering;
+mod evicted;
 mod exchange;
 mod foreign;
 mod home;

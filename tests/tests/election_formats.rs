@@ -93,7 +93,7 @@ async fn an_election_that_is_over_ends_its_nominations(server: ServerKind) -> Te
     eventually_async(SOON, "the other one stands", stands).await?;
     client.create(&format!("{ELECTION}/DONE"), "", CreateMode::Persistent).await?;
     soon("the leadership ends", leadership.lost()).await?;
-    let over = EndReason::Failed(NominationError::Concluded);
+    let over = EndReason::ElectionEnded;
     for nomination in [&mut first, &mut second] {
         let ended = soon("the nomination ends", nomination.elected()).await?;
         assert_eq!(ended.map(|leadership| leadership.token()), Err(over));

@@ -26,8 +26,7 @@ const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> La
     }
 }
 
-const CURATOR_LATCH: Layout =
-    Layout {
+const CURATOR_LATCH: Layout = Layout {
     labels: &[exclusive("latch-")],
     end_mark: Some("ended"),
     ..plain("_c_", IdInName::Uuid, "-")

@@ -22,8 +22,8 @@ pub mod step;
 mod take;
 
 use client::Client;
-use ending::{Course, Ending};
 use election_core::{Format, LockOptions, Notice, Policy, Role, Token};
+use ending::{Course, Ending};
 use machine::Wish;
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;

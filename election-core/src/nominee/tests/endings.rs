@@ -35,7 +35,10 @@ fn a_leader_whose_candidate_is_deleted_asks_whether_the_election_is_ended() {
             script.feed(Event::Look);
             script.answer(Err(Failure::NoNode));
             assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)), "at once");
-            assert_eq!((script.asked.as_str(), script.nominee.hold()), ("exists ended", Hold::None));
+            assert_eq!(
+                (script.asked.as_str(), script.nominee.hold()),
+                ("exists ended", Hold::None)
+            );
             script
         };
         let mut script = evicted();
@@ -45,7 +48,9 @@ fn a_leader_whose_candidate_is_deleted_asks_whether_the_election_is_ended() {
         let mut script = evicted();
         script.answer(Err(Failure::NoNode));
         match on_loss {
-            OnLoss::StandAgain => assert_eq!((script.asked.as_str(), script.notice), ("create", None)),
+            OnLoss::StandAgain => {
+                assert_eq!((script.asked.as_str(), script.notice), ("create", None))
+            }
             OnLoss::StandUntilElected | OnLoss::End => {
                 assert_eq!(script.notice, Some(Notice::Ended(End::Lost(Cause::Evicted))));
             }
