@@ -62,19 +62,12 @@ impl World {
                 self.tell(i, |client| client.deliver(Delivery::Changed(ticket, Change::Lost)));
             }
             Step::Look(i) => self.look(i),
-            Step::OperatorBars(_)
-            | Step::OperatorDeletes(_)
-            | Step::OperatorWrites(_)
-            | Step::OperatorWipes => self.operate(step),
-            Step::OperatorEnds
-            | Step::OperatorGoesOn
-            | Step::OperatorIsKilled
-            | Step::OperatorReopens => self.end_the_election(step),
             Step::Deadline(_)
             | Step::Downgrade(_)
             | Step::RequestRevoke(_)
             | Step::ForeignDowngrades(_)
             | Step::ForeignLeaves(_) => self.contend(step),
+            step => self.operate(step),
         }
         self.bound_the_lag();
     }
@@ -281,12 +274,13 @@ impl World {
                 spend(&mut self.budget.writes);
                 self.server.commit(Entry::Written(name));
             }
-            _ => {
+            Step::OperatorWipes => {
                 spend(&mut self.budget.wipes);
                 let all = self.server.tip.znodes.iter().map(|znode| (znode.name, znode.token));
                 self.evicted.extend(all);
                 self.server.wipe();
             }
+            step => self.end_the_election(step),
         }
     }
 

@@ -49,7 +49,7 @@ fn a_leader_whose_candidate_is_deleted_asks_whether_the_election_is_ended() {
         script.answer(Err(Failure::NoNode));
         match on_loss {
             OnLoss::StandAgain => {
-                assert_eq!((script.asked.as_str(), script.notice), ("create", None))
+                assert_eq!((script.asked.as_str(), script.notice), ("create", None));
             }
             OnLoss::StandUntilElected | OnLoss::End => {
                 assert_eq!(script.notice, Some(Notice::Ended(End::Lost(Cause::Evicted))));
