@@ -1,5 +1,6 @@
 //! Elections that are ended, reopened and deleted on real servers, while many join and processes are killed.
 #![forbid(unsafe_code)]
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 
@@ -13,7 +14,7 @@ use zk_tests::failure::{TestFailure, TestResult};
 use zk_tests::nominee::NomineeProcess;
 use zk_tests::on_both_servers;
 use zk_tests::server::ServerKind;
-use zk_tests::wait::{SOON, eventually_async};
+use zk_tests::wait::{NotInTime, SOON, eventually_async};
 
 on_both_servers! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,7 +35,7 @@ async fn client(arena: &Arena) -> Result<Client, TestFailure> {
     Ok(client.connect_timeout(SOON).connect().await?)
 }
 
-async fn is_told(mut nomination: Nomination) -> TestResult {
+async fn is_told(mut nomination: Nomination) -> Result<(), NotInTime> {
     let ended = soon("the nomination ends", async {
         // By the default policy one that was elected before may be elected, and lose that, first.
         loop {
@@ -101,8 +102,7 @@ async fn a_thousand_join_while_the_election_is_ended_and_deleted(server: ServerK
     let election = arena.election();
     let ending = tokio::spawn(async move { election.end().await });
     join(1)?;
-    let deleted = ending.await??;
-    assert!(deleted > 100, "{deleted}");
+    ending.await??;
     while let Some(outcome) = told.join_next().await {
         outcome??;
     }

@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, Format, NominationError, Role};
+use election_tokio::{Client, CreateMode, EndReason, Format, Role};
 use zk_tests::election::{Arena, ELECTION, soon};
 use zk_tests::failure::TestResult;
 use zk_tests::on_both_servers;
