@@ -7,10 +7,11 @@
 
 use core::hash::{Hash, Hasher};
 
-use election_core::{Role, SessionId, Stat, Ticket, Token};
+use election_core::{End, Role, SessionId, Stat, Ticket, Token};
 
 use super::World;
 use super::client::{Client, Delivery};
+use super::ending::Course;
 use super::fields::{Field, Fields, Mix};
 use super::server::{Answer, Entry, Name, Request, Tree, UNTOLD};
 
@@ -53,6 +54,8 @@ struct Ranks {
     tokens: Vec<i64>,
     /// Whether numbers of znodes come around again, so that their values matter.
     exact: bool,
+    /// Whether it matters how a nomination has ended.
+    tells_ends: bool,
 }
 
 impl Ranks {
@@ -61,6 +64,7 @@ impl Ranks {
             sequences: Vec::with_capacity(16),
             tokens: Vec::with_capacity(16),
             exact: world.numbers_matter,
+            tells_ends: world.course != Course::Open,
         };
         if ranks.exact {
             return ranks;
@@ -183,6 +187,9 @@ impl Ranks {
             mix.number(i64::from(client.nominee.attempts()));
         }
         self.property(world, client, mix);
+        if self.tells_ends {
+            client.end().map(|end| end == End::ElectionEnded).hash(mix);
+        }
         if client.is_idle_for_good() {
             mix.number(-2);
             return;

@@ -59,6 +59,9 @@ fn nominees_that_end_with_their_candidate_are_told_of_the_end() {
         let budget = Budget { losses: 1, ends: 1, throttles: 1, ..NO_FAULTS };
         let world = World::with_policy(2, budget, policy).lagging(2);
         explore("2 nominees that end, ended, 1 loss, 1 throttled", world);
+        // The mark and the deletion are all that a server may lack.
+        let world = World::with_policy(1, budget, policy).lagging(2);
+        explore("a nominee that ends, ended, 1 loss, 1 throttled", world);
     }
 }
 

@@ -164,8 +164,10 @@ fn one_nominee_two_hand_overs_a_handed_out_session() {
 /// A leader gives up what it has, at any moment, and stands again behind the others.
 #[test]
 fn three_settled_nominees_of_which_leaders_step_down() {
-    let budget = Budget { losses: 1, expiries: 1, deadlines: 2, ..NO_FAULTS };
-    explore("3 settled, 1 loss, 1 expiry, 2 step down", settled(3, budget).lagging(1));
+    let budget = Budget { losses: 1, deadlines: 2, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 2 step down", settled(3, budget).lagging(1));
+    let budget = Budget { losses: 1, expiries: 1, deadlines: 1, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 1 expiry, 1 steps down", settled(3, budget).lagging(1));
 }
 
 /// Its candidate is to go first, so that there is never a second one of the session.
