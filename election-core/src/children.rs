@@ -192,6 +192,14 @@ fn find<'a>(index: &'a dyn Index, own: &str) -> Option<&'a str> {
     index.name(order, place).filter(|name| *name == own)
 }
 
+/// Whether a child is called so.
+pub(crate) fn holds(index: &dyn Index, wanted: &str) -> bool {
+    let order = Order::ByName;
+    let start = first(index, order, |name| order.compare(name, wanted).is_lt());
+    let equal = |name: &&str| order.compare(name, wanted).is_eq();
+    (start..).map_while(|place| index.name(order, place).filter(equal)).any(|name| name == wanted)
+}
+
 /// Of those that count and have no higher sequence: the nearest, and the farthest.
 fn nearest_and_farthest(
     index: &dyn Index,

@@ -89,6 +89,15 @@ impl Format {
         }
     }
 
+    /// The child by which an election node says that its election is ended, in formats in which one can be: in
+    /// that of Curator's leader latch, which elections have, and in those of one's own that name a child.
+    ///
+    /// Curator's latches order children by what follows on `latch-`, so they have it behind all candidates. In
+    /// other formats participants fail at such a child, or take it for one of them.
+    pub const fn end_mark(self) -> Option<&'static str> {
+        self.0.end_mark
+    }
+
     /// Whether a contender can ask for this access.
     pub const fn offers(self, access: Access) -> bool {
         self.0.label(access).is_some()

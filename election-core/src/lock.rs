@@ -124,7 +124,8 @@ impl Lock {
             WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
         };
         let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
-        let contest = Contest { format, access, patience, ..Contest::ELECTION };
+        let end_mark = None;
+        let contest = Contest { format, access, patience, end_mark, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
         Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
     }

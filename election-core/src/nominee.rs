@@ -10,6 +10,7 @@ mod contest;
 mod crowd;
 mod ending;
 mod entering;
+mod evicted;
 mod exchange;
 mod foreign;
 mod home;
@@ -120,6 +121,7 @@ impl Nominee {
     #[must_use]
     pub const fn in_format(mut self, format: Format) -> Self {
         self.contest.format = format;
+        self.contest.end_mark = format.end_mark();
         self
     }
 
@@ -162,7 +164,9 @@ impl Nominee {
                     ),
                 ..
             }) => Role::Following { predecessor: &behind.predecessor, leader: behind.leader() },
-            Stage::Entering(_) | Stage::Standing(_) | Stage::Leaving(_) => Role::Standing,
+            Stage::Entering(_) | Stage::Standing(_) | Stage::Leaving(_) | Stage::Evicted(_) => {
+                Role::Standing
+            }
         }
     }
 
@@ -298,6 +302,7 @@ impl Nominee {
             Request::CreateElectionNode => self.election_node_answered(&result).into(),
             Request::CreateHome => self.home_answered(&result).into(),
             Request::Barrier => self.barrier_answered(&result).into(),
+            Request::BarrierBeforeEnd => self.barrier_before_end_answered(&result).into(),
             Request::Search => self.search_answered(session, result).into(),
             Request::InspectFound => self.unnamed_inspected(session, &result).into(),
             Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
@@ -314,6 +319,7 @@ impl Nominee {
                 self.predecessor_read_answered(session, ticket, &result).into()
             }
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
+            Request::LookForEnd => self.end_answered(&result).into(),
             // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
             // its own.
             Request::CleanUp | Request::OfLock => Reaction::default(),

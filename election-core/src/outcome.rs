@@ -69,7 +69,7 @@ pub enum Notice {
     Resumed(Token),
     /// Leadership is over. The nomination is not: by its policy it stands again or ends.
     Lost(Cause),
-    /// The candidate is gone that had not led; a new one will stand.
+    /// The candidate is gone that had not led; a new one will stand, unless the election was ended.
     CandidateLost(Cause),
     /// The nomination is over, and with it any leadership. Reported exactly once, and last.
     Ended(End),
@@ -125,6 +125,11 @@ pub enum End {
     Withdrawn(Departure),
     /// The candidate was lost, and the policy is [`OnLoss::End`](crate::OnLoss::End).
     Lost(Cause),
+    /// The election was ended for all: its node holds a znode that says so ([`Format::end_mark`], or `DONE` in
+    /// go-leaderelection's format). A candidate that still stands is deleted, as after a failure.
+    ///
+    /// [`Format::end_mark`]: crate::Format::end_mark
+    ElectionEnded,
     /// Something that standing again does not repair.
     Failed(NominationError),
 }
@@ -168,10 +173,6 @@ pub enum NominationError {
          at a fresh election node, or delete this one and create it again once it is empty"
     )]
     SequenceExhausted,
-    /// The election is over for good: its node holds the znode by which its format says so. A leader
-    /// leads no longer, and its candidate is deleted.
-    #[error("the election was concluded: its node holds a znode that says so (`DONE`)")]
-    Concluded,
     /// The server named the created znode otherwise than it was asked to.
     #[error("the server gave the candidate znode a name that was not asked for")]
     UnexpectedName,

@@ -87,6 +87,7 @@ impl Semaphore {
             format: Format::curator_lock(),
             patience,
             home: Home::Child(Self::LOCKS),
+            end_mark: None,
             ..Contest::ELECTION
         };
         let room = Contest {

@@ -152,6 +152,9 @@ pub enum EndReason {
     /// Its candidate was lost, and it was not to stand again.
     #[error("{0}")]
     Lost(LostReason),
+    /// The election was ended, for all that stood in it. None stands in it until it is reopened.
+    #[error("the election was ended")]
+    ElectionEnded,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),
@@ -167,6 +170,7 @@ impl EndReason {
             End::Resigned(departure) => Self::Resigned(departure),
             End::Withdrawn(departure) => Self::Withdrawn(departure),
             End::Lost(cause) => Self::Lost(LostReason::of_cause(cause)),
+            End::ElectionEnded => Self::ElectionEnded,
             End::Failed(error) => Self::Failed(error),
         }
     }
@@ -192,6 +196,11 @@ pub enum LostReason {
     /// The leader stepped down, to stand again behind the others.
     #[error("stepped down")]
     SteppedDown,
+    /// The election was ended for good, by `DONE` in go-leaderelection's format. In the format of elections a
+    /// leader whose election is ended hears [`Evicted`](Self::Evicted), and its nomination then ends with
+    /// [`EndReason::ElectionEnded`].
+    #[error("the election was ended")]
+    ElectionEnded,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),
@@ -221,6 +230,9 @@ impl Step<Notice> {
             (GrantEnd::Host(end), _) => LostReason::ClientClosed(end),
             (GrantEnd::Recipe, Some(Notice::Lost(cause) | Notice::Ended(End::Lost(cause)))) => {
                 LostReason::of_cause(cause)
+            }
+            (GrantEnd::Recipe, Some(Notice::Ended(End::ElectionEnded))) => {
+                LostReason::ElectionEnded
             }
             (GrantEnd::Recipe, Some(Notice::Ended(End::Failed(error)))) => {
                 LostReason::Failed(error)

@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod candidates;
+mod ending;
 mod epoch;
 mod eviction;
 mod face;
@@ -23,6 +24,7 @@ use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
 pub use candidates::{Candidate, Candidates};
+pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
 pub use inner::WithdrawError;
 pub use leadership::Leadership;

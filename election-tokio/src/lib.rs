@@ -53,10 +53,10 @@ pub use config::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndReason, Epoch, Follow,
-    Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position, Role,
-    Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict, VerifyError,
-    WithdrawError,
+    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndError, EndReason, Epoch,
+    Follow, Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position,
+    Reopening, Role, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict,
+    VerifyError, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

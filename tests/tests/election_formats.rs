@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, Format, NominationError, Role};
+use election_tokio::{Client, CreateMode, EndReason, Format, Role};
 use zk_tests::election::{Arena, ELECTION, soon};
 use zk_tests::failure::TestResult;
 use zk_tests::on_both_servers;
@@ -93,7 +93,7 @@ async fn an_election_that_is_over_ends_its_nominations(server: ServerKind) -> Te
     eventually_async(SOON, "the other one stands", stands).await?;
     client.create(&format!("{ELECTION}/DONE"), "", CreateMode::Persistent).await?;
     soon("the leadership ends", leadership.lost()).await?;
-    let over = EndReason::Failed(NominationError::Concluded);
+    let over = EndReason::ElectionEnded;
     for nomination in [&mut first, &mut second] {
         let ended = soon("the nomination ends", nomination.elected()).await?;
         assert_eq!(ended.map(|leadership| leadership.token()), Err(over));

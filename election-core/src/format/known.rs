@@ -22,11 +22,15 @@ const fn plain(start: &'static str, id: IdInName, separator: &'static str) -> La
         revocation: Revocation::None,
         data: None,
         tombstone: None,
+        end_mark: None,
     }
 }
 
-const CURATOR_LATCH: Layout =
-    Layout { labels: &[exclusive("latch-")], ..plain("_c_", IdInName::Uuid, "-") };
+const CURATOR_LATCH: Layout = Layout {
+    labels: &[exclusive("latch-")],
+    end_mark: Some("ended"),
+    ..plain("_c_", IdInName::Uuid, "-")
+};
 
 const CURATOR_LOCK: Layout = Layout {
     labels: &[exclusive("lock-")],

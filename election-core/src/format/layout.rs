@@ -31,6 +31,9 @@ pub struct Layout {
     pub data: Option<&'static [u8]>,
     /// A child with this in its name ends the contest for good.
     pub tombstone: Option<&'static str>,
+    /// The child by which an election node says that its election is ended until it is reopened. It must not
+    /// end in ten digits, nor be taken for a contender by any participant.
+    pub end_mark: Option<&'static str>,
 }
 
 /// The part of a name before its number.

@@ -165,6 +165,7 @@ impl LockEnd {
             End::Resigned(departure) => Self::Released(departure),
             End::Withdrawn(departure) => Self::NotAcquired(gives_up, departure),
             End::Lost(cause) => Self::Lost(cause),
+            End::ElectionEnded => Self::Failed(LockFailure::Concluded),
             End::Failed(error) => Self::Failed(LockFailure::of(error)),
         }
     }
@@ -175,7 +176,6 @@ impl LockFailure {
         match error {
             NominationError::NoElectionNode => Self::NoNode,
             NominationError::SequenceExhausted => Self::SequenceExhausted,
-            NominationError::Concluded => Self::Concluded,
             NominationError::UnexpectedName => Self::UnexpectedName,
             NominationError::Rejected(code) => Self::Rejected(code),
             NominationError::UnreadableReply => Self::UnreadableReply,

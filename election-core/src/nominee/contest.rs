@@ -20,6 +20,8 @@ pub(crate) struct Contest {
     pub(crate) patience: Patience,
     pub(crate) home: Home,
     pub(crate) rule: Rule,
+    /// The child of what the contenders are below that says that the contest is ended, if it can be.
+    pub(crate) end_mark: Option<&'static str>,
     /// The part of its recipe that a contender is: its tickets bear it.
     pub(crate) part: Part,
 }
@@ -47,6 +49,7 @@ impl Contest {
         patience: Patience::Waits,
         home: Home::Node,
         rule: Rule::Turn,
+        end_mark: Format::curator_latch().end_mark(),
         part: Part::First,
     };
 

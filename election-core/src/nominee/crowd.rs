@@ -10,7 +10,7 @@ use super::stage::{Afterwards, Leaving, ListWatch, Look, Position, Stage, Standi
 use super::{Nominee, Patience};
 use crate::children::Children;
 use crate::name::ChildName;
-use crate::outcome::{Cause, Notice};
+use crate::outcome::Notice;
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -29,7 +29,7 @@ impl Nominee {
         *look = Look::NotDue;
         let crowd = Crowd::of(children, own.as_str(), |name| contest.format.owns(id, name));
         if crowd.own == Presence::Missing {
-            return self.lose(Cause::Evicted);
+            return self.evict();
         }
         if let Some(name) = crowd.ghost.and_then(ChildName::new) {
             *position = Position::Haunted(Suspect::Found { name });

@@ -55,6 +55,7 @@ impl Nominee {
                 *afterwards = Afterwards::Withdrawn;
                 None
             }
+            Stage::Evicted(_) => Some(self.end(End::Withdrawn(Departure::Deleted))),
             Stage::Leaving(_) | Stage::Ended(_) => None,
         }
     }
@@ -112,7 +113,10 @@ impl Nominee {
                 let notice = match &self.stage {
                     Stage::Leading(_) => Some(Notice::Lost(cause)),
                     Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
-                    Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+                    Stage::Entering(_)
+                    | Stage::Leaving(_)
+                    | Stage::Evicted(_)
+                    | Stage::Ended(_) => None,
                 };
                 self.stand_again();
                 notice
@@ -127,13 +131,15 @@ impl Nominee {
     }
 
     pub(super) fn fail_owing(&mut self, error: NominationError, cleanup: Cleanup) -> Notice {
-        let end = End::Failed(error);
-        self.stage = Stage::Ended(Ended { end, cleanup });
-        Notice::Ended(end)
+        self.end_owing(End::Failed(error), cleanup)
     }
 
     pub(super) fn end(&mut self, end: End) -> Notice {
-        self.stage = Stage::Ended(Ended { end, cleanup: Cleanup::Nothing });
+        self.end_owing(end, Cleanup::Nothing)
+    }
+
+    pub(super) fn end_owing(&mut self, end: End, cleanup: Cleanup) -> Notice {
+        self.stage = Stage::Ended(Ended { end, cleanup });
         Notice::Ended(end)
     }
 

@@ -251,7 +251,9 @@ impl Nominee {
             Stage::Standing(standing) => {
                 standing.position = Position::Obstructed(Obstacle::OwnName);
             }
-            Stage::Leading(_) | Stage::Leaving(_) | Stage::Ended(_) => return None,
+            Stage::Leading(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => {
+                return None;
+            }
         }
         Some(Notice::Obstructed(Obstacle::OwnName))
     }

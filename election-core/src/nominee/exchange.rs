@@ -21,7 +21,7 @@ impl Nominee {
                 matches!(own_watch, OwnWatch::Armed { ticket: own, .. } if *own == ticket)
             }
             Stage::Leading(Leading { watch, .. }) => *watch == LeaderWatch::Armed(ticket),
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => false,
         }
     }
 

@@ -101,6 +101,10 @@ impl TombstoneWatch {
 impl<'a> Others<'a> {
     /// Takes in a name of the list. `passed` was looked at, and those before it.
     pub(super) fn take_in(&mut self, contest: Contest, passed: Option<&str>, name: &'a str) {
+        if contest.end_mark == Some(name) {
+            self.is_over = true;
+            return;
+        }
         let is_before = |known: Option<&str>| known.is_none_or(|known| name < known);
         match contest.format.child(name) {
             Child::Tombstone => self.is_over = true,

@@ -52,6 +52,10 @@ impl Nominee {
                 }
             }
             Stage::Leaving(_) => None,
+            Stage::Evicted(evicted) => {
+                evicted.begin_anew();
+                None
+            }
             Stage::Ended(ended) => {
                 ended.cleanup.look_again();
                 None
@@ -74,6 +78,10 @@ impl Nominee {
             Stage::Leaving(Leaving { afterwards, .. }) => {
                 let afterwards = *afterwards;
                 self.departed(afterwards, Departure::WithSession)
+            }
+            Stage::Evicted(evicted) => {
+                evicted.begin_anew();
+                None
             }
             Stage::Ended(ended) => {
                 ended.cleanup = Cleanup::Nothing;

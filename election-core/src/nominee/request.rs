@@ -24,6 +24,9 @@ pub(super) enum Request {
     LookForTombstone,
     ReadPredecessor,
     DeleteOwn,
+    BarrierBeforeEnd,
+    /// Of one whose znode another client has deleted.
+    LookForEnd,
     CleanUp,
     /// What the lock asks for that it contends for.
     OfLock,

@@ -1,6 +1,7 @@
 //! The states of a nomination. Each holds what it needs and nothing else, and says what it asks
 //! for: the command is a function of the state, so a retry is entering the state again.
 
+use super::evicted::Evicted;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::home::Home;
 use super::request::Request;
@@ -21,6 +22,8 @@ pub(super) enum Stage {
     Leading(Leading),
     /// The own znode is to be deleted.
     Leaving(Leaving),
+    /// Another client has deleted the own znode, maybe to end the election.
+    Evicted(Evicted),
     /// Nothing more is asked for.
     Ended(Ended),
 }
@@ -267,6 +270,7 @@ impl Stage {
             Self::Leaving(Leaving { own, .. }) => {
                 Some((Request::DeleteOwn, home.delete(own.as_str(), ExpectedVersion::Any)))
             }
+            Self::Evicted(evicted) => Some(evicted.demand(home)),
             Self::Ended(Ended { cleanup, .. }) => cleanup.demand(home),
         }
     }
@@ -277,7 +281,7 @@ impl Stage {
             Self::Standing(Standing { own, .. })
             | Self::Leading(Leading { own, .. })
             | Self::Leaving(Leaving { own, .. }) => Some(own),
-            Self::Entering(_) | Self::Ended(_) => None,
+            Self::Entering(_) | Self::Evicted(_) | Self::Ended(_) => None,
         }
     }
 
@@ -295,7 +299,11 @@ impl Stage {
                 Position::Crowded(_) => true,
                 _ => false,
             },
-            Self::Standing(_) | Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
+            Self::Standing(_)
+            | Self::Entering(_)
+            | Self::Leaving(_)
+            | Self::Evicted(_)
+            | Self::Ended(_) => false,
         }
     }
 
@@ -318,7 +326,7 @@ impl Stage {
                 Cleanup::Delete(ChildName::from(own))
             }
             // The deletion of a leaving candidate is what failed.
-            Self::Leaving(_) | Self::Ended(_) => Cleanup::Nothing,
+            Self::Leaving(_) | Self::Evicted(_) | Self::Ended(_) => Cleanup::Nothing,
         }
     }
 
@@ -338,7 +346,7 @@ impl Stage {
             Self::Leading(Leading { watch, tombstone, .. }) => {
                 *watch == LeaderWatch::Armed(ticket) || tombstone.is_armed(ticket)
             }
-            Self::Entering(_) | Self::Leaving(_) | Self::Ended(_) => false,
+            Self::Entering(_) | Self::Leaving(_) | Self::Evicted(_) | Self::Ended(_) => false,
         }
     }
 }

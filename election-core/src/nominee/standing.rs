@@ -13,7 +13,7 @@ use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
 use crate::name::ChildName;
-use crate::outcome::{Cause, Notice};
+use crate::outcome::{End, Notice};
 use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
@@ -45,7 +45,7 @@ impl Nominee {
             Ok(Reply::Read { stat, .. }) if is_owned(stat, session) && self.is_same_znode(stat) => {
                 self.verified(stat.token, ticket)
             }
-            Ok(Reply::Read { .. }) | Err(Failure::NoNode) => self.lose(Cause::Evicted),
+            Ok(Reply::Read { .. }) | Err(Failure::NoNode) => self.evict(),
             _ => Some(self.fail(mismatch(result))),
         }
     }
@@ -60,7 +60,7 @@ impl Nominee {
                 | OwnWatch::Armed { token, .. } => *token == stat.token,
             },
             Stage::Leading(Leading { token, .. }) => *token == stat.token,
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => false,
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => false,
         }
     }
 
@@ -86,7 +86,7 @@ impl Nominee {
                     Tenure::Suspended => Some(Notice::Resumed(token)),
                 }
             }
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => None,
         }
     }
 
@@ -102,7 +102,7 @@ impl Nominee {
                 self.take_room(children, most, watch)
             }
             // Without the election node there is no candidate in it.
-            (Err(Failure::NoNode), _) => self.lose(Cause::Evicted),
+            (Err(Failure::NoNode), _) => self.evict(),
             (other, _) => Some(self.fail(mismatch(&other))),
         }
     }
@@ -126,7 +126,10 @@ impl Nominee {
             return Some(self.conclude());
         }
         match found {
-            Place::Missing => self.lose(Cause::Evicted),
+            Place::Missing if others.is_over && contest.end_mark.is_some() => {
+                Some(self.end(End::ElectionEnded))
+            }
+            Place::Missing => self.evict(),
             Place::Free => match others.next {
                 None => {
                     *position = Position::First;
@@ -284,7 +287,11 @@ impl Nominee {
                 *step = Entry::Barrier;
             }
             Stage::Ended(ended) => ended.cleanup.look_again(),
-            Stage::Standing(_) | Stage::Entering(_) | Stage::Leading(_) | Stage::Leaving(_) => {}
+            Stage::Standing(_)
+            | Stage::Entering(_)
+            | Stage::Leading(_)
+            | Stage::Leaving(_)
+            | Stage::Evicted(_) => {}
         }
     }
 
@@ -292,7 +299,7 @@ impl Nominee {
         match &mut self.stage {
             Stage::Standing(standing) => match &standing.own_watch {
                 OwnWatch::Armed { token, ticket: own } if *own == ticket => match change {
-                    Change::Deleted => self.lose(Cause::Evicted),
+                    Change::Deleted => self.evict(),
                     Change::Created | Change::Data | Change::Children | Change::Lost => {
                         standing.own_watch = OwnWatch::Due { token: *token };
                         None
@@ -301,7 +308,7 @@ impl Nominee {
                 _ => self.predecessor_changed(ticket, change),
             },
             Stage::Leading(_) => self.leader_changed(ticket, change),
-            Stage::Entering(_) | Stage::Leaving(_) | Stage::Ended(_) => None,
+            Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => None,
         }
     }
 

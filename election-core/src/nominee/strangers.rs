@@ -6,7 +6,7 @@ use super::{Nominee, Patience, is_owned, mismatch};
 use crate::event::{Change, Failure, Reply};
 use crate::id::SessionId;
 use crate::name::ChildName;
-use crate::outcome::{Cause, NominationError, Notice, Obstacle};
+use crate::outcome::{End, Notice, Obstacle};
 use crate::ticket::Ticket;
 
 impl Nominee {
@@ -98,7 +98,8 @@ impl Nominee {
 
     /// The election is over for all: a leader leads no longer, and its znode goes.
     pub(super) fn conclude(&mut self) -> Notice {
-        self.fail(NominationError::Concluded)
+        let cleanup = self.stage.leftover();
+        self.end_owing(End::ElectionEnded, cleanup)
     }
 
     /// What the watches of a leader tell.
@@ -108,7 +109,7 @@ impl Nominee {
         };
         if *watch == LeaderWatch::Armed(ticket) {
             return match change {
-                Change::Deleted => self.lose(Cause::Evicted),
+                Change::Deleted => self.evict(),
                 Change::Created | Change::Data | Change::Children | Change::Lost => {
                     *watch = LeaderWatch::Due;
                     None

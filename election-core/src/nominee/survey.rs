@@ -3,7 +3,7 @@
 use super::Contest;
 use super::foreign::{ForeignChild, ForeignWatch, Others, Strangers};
 use super::stage::{Ahead, Behind, Position, PredecessorWatch, Standing};
-use crate::children::{Children, count_before};
+use crate::children::{Children, count_before, holds};
 use crate::id::NomineeId;
 use crate::name::Sequence;
 use crate::outcome::Obstacle;
@@ -52,6 +52,9 @@ impl Standing {
             (all, found)
         {
             Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
+        }
+        if let (Some(index), Some(mark)) = (all, contest.end_mark) {
+            others.is_over |= holds(index, mark);
         }
         Survey { found, ghost, others, ahead }
     }

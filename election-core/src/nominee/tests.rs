@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 mod blocked;
 mod cleaning_up;
 mod driven;
+mod endings;
 mod formats;
 mod looking;
 mod watching;
@@ -308,6 +309,8 @@ fn a_leader_is_evicted_by_another_znode_of_its_name() {
     script.feed(Event::Connected { session: SESSION });
     script.answer(Ok(read(SESSION, 51)));
     assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
+    assert_eq!(script.asked, "exists ended");
+    script.answer(Err(Failure::NoNode));
     assert_eq!(script.asked, "create");
     assert_eq!(script.nominee.incarnation().get(), 1);
 }

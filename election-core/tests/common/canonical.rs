@@ -7,10 +7,11 @@
 
 use core::hash::{Hash, Hasher};
 
-use election_core::{Role, SessionId, Stat, Ticket, Token};
+use election_core::{End, Role, SessionId, Stat, Ticket, Token};
 
 use super::World;
 use super::client::{Client, Delivery};
+use super::ending::Course;
 use super::fields::{Field, Fields, Mix};
 use super::server::{Answer, Entry, Name, Request, Tree, UNTOLD};
 
@@ -26,6 +27,11 @@ impl World {
         }
         world.number(ranks.token(self.greatest_token));
         world.number(ranks.token(self.greatest_unshared));
+        core::mem::discriminant(&self.ending).hash(&mut world);
+        for name in self.names_to_end() {
+            world.number(ranks.name(*name));
+        }
+        (self.course, self.has_evicted_otherwise).hash(&mut world);
         if ranks.exact {
             self.server.next.hash(&mut world);
         }
@@ -48,6 +54,8 @@ struct Ranks {
     tokens: Vec<i64>,
     /// Whether numbers of znodes come around again, so that their values matter.
     exact: bool,
+    /// Whether it matters how a nomination has ended.
+    tells_ends: bool,
 }
 
 impl Ranks {
@@ -56,6 +64,7 @@ impl Ranks {
             sequences: Vec::with_capacity(16),
             tokens: Vec::with_capacity(16),
             exact: world.numbers_matter,
+            tells_ends: world.course != Course::Open,
         };
         if ranks.exact {
             return ranks;
@@ -63,6 +72,7 @@ impl Ranks {
         ranks.tokens.push(world.greatest_token);
         ranks.tokens.push(world.greatest_unshared);
         ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
+        ranks.sequences.extend(world.names_to_end().iter().map(|name| name.sequence));
         for (name, token) in &world.evicted {
             ranks.sequences.push(name.sequence);
             ranks.tokens.push(token.get());
@@ -142,7 +152,7 @@ impl Ranks {
     }
 
     fn tree(&self, tree: &Tree, mix: &mut Mix) {
-        mix.number(i64::from(tree.has_election_node));
+        (tree.has_election_node, tree.is_ended).hash(mix);
         for znode in &tree.znodes {
             mix.number(self.name(znode.name));
             mix.number(self.token(znode.token.get()));
@@ -163,6 +173,8 @@ impl Ranks {
             Entry::SessionClosed(_) => (13, 0),
             Entry::ElectionNodeCreated => (14, 0),
             Entry::ElectionNodeDeleted => (15, 0),
+            Entry::Ended => (19, 0),
+            Entry::Reopened => (20, 0),
         };
         mix.number(kind);
         mix.number(name);
@@ -175,6 +187,9 @@ impl Ranks {
             mix.number(i64::from(client.nominee.attempts()));
         }
         self.property(world, client, mix);
+        if self.tells_ends {
+            client.end().map(|end| end == End::ElectionEnded).hash(mix);
+        }
         if client.is_idle_for_good() {
             mix.number(-2);
             return;
@@ -292,8 +307,11 @@ impl Ranks {
             }
             Request::Exchange { writer, .. } => mix.number(self.name(writer)),
             Request::Create(attempt) if self.exact => mix.number(i64::from(attempt)),
-            Request::Create(_) | Request::CreateElectionNode | Request::Barrier | Request::List => {
-            }
+            Request::Create(_)
+            | Request::CreateElectionNode
+            | Request::Barrier
+            | Request::LookForEnd
+            | Request::List => {}
         }
     }
 
@@ -316,6 +334,7 @@ impl Ranks {
             Answer::Exchanged(reader) => mix.number(self.name(*reader)),
             Answer::Failed(failure) => failure.hash(mix),
             Answer::ElectionNodeCreated
+            | Answer::EndMark(_)
             | Answer::BarrierPassed
             | Answer::Children(..)
             | Answer::Deleted => {}

@@ -26,6 +26,7 @@ impl World {
     /// What must hold besides where nothing happens any more unless something goes wrong: exactly
     /// one leads, everybody else follows, and the queue holds nothing but their candidates.
     pub fn check_rest(&self) -> Result<(), String> {
+        self.check_end_at_rest()?;
         let contenders: Vec<&Client> =
             self.clients.iter().filter(|client| !client.is_ended()).collect();
         if contenders.is_empty() {
@@ -130,6 +131,7 @@ impl World {
     }
 
     fn check_client(&self, client: &Client, leads: bool) -> Result<(), String> {
+        self.check_ending_of(client)?;
         let znodes = &self.server.tip.znodes;
         let is_own = |znode: &&Znode| znode.owner == client.session;
         let own = znodes.iter().filter(is_own).count();

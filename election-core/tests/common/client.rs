@@ -344,7 +344,9 @@ impl Client {
                 let parts = [Applied::Created { name: &name }, Applied::Deleted];
                 self.reply(ticket, Ok(Reply::Committed(&mut parts.iter().copied())))
             }
-            Answer::Exists(_, stat) => self.reply(ticket, Ok(Reply::Exists(stat))),
+            Answer::Exists(_, stat) | Answer::EndMark(stat) => {
+                self.reply(ticket, Ok(Reply::Exists(stat)))
+            }
             Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
             Answer::Failed(failure) => self.reply(ticket, Err(failure)),
         }

@@ -246,10 +246,10 @@ fn end_of(end: LockEnd) -> election_core::End {
         LockEnd::Released(departure) => End::Resigned(departure),
         LockEnd::NotAcquired(_, departure) => End::Withdrawn(departure),
         LockEnd::Lost(cause) => End::Lost(cause),
+        LockEnd::Failed(LockFailure::Concluded) => End::ElectionEnded,
         LockEnd::Failed(failure) => End::Failed(match failure {
             LockFailure::NoNode => NominationError::NoElectionNode,
             LockFailure::SequenceExhausted => NominationError::SequenceExhausted,
-            LockFailure::Concluded => NominationError::Concluded,
             LockFailure::UnexpectedName => NominationError::UnexpectedName,
             LockFailure::Rejected(code) => NominationError::Rejected(code),
             LockFailure::UnreadableReply => NominationError::UnreadableReply,

@@ -13,6 +13,7 @@
 pub mod canonical;
 pub mod check;
 pub mod client;
+pub mod ending;
 mod fields;
 mod lag;
 pub mod machine;
@@ -22,6 +23,7 @@ mod take;
 
 use client::Client;
 use election_core::{Format, LockOptions, Notice, Policy, Role, Token};
+use ending::{Course, Ending};
 use machine::Wish;
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
@@ -71,6 +73,12 @@ pub struct Budget {
     pub requests: u8,
     /// Replies and changes of a lost connection that are delivered long after it.
     pub stragglers: u8,
+    /// Times that an operator ends the election.
+    pub ends: u8,
+    /// Operators that are killed while they end it.
+    pub killed_operators: u8,
+    /// Times that an operator reopens it.
+    pub reopens: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -92,6 +100,11 @@ pub struct World {
     pub greatest_token: i64,
     /// The same, of those that share with none.
     pub greatest_unshared: i64,
+    /// The operator that ends the election.
+    pub ending: Ending,
+    pub course: Course,
+    /// Whether an operator may have deleted candidates for another reason.
+    pub has_evicted_otherwise: bool,
 }
 
 impl World {
@@ -128,6 +141,9 @@ impl World {
             fault: None,
             greatest_token: 0,
             greatest_unshared: 0,
+            ending: Ending::None,
+            course: Course::Open,
+            has_evicted_otherwise: budget.deletions + budget.wipes + budget.reopens > 0,
         }
     }
 
@@ -156,6 +172,7 @@ impl World {
         self.budget = budget;
         self.numbers_matter |= budget.wipes > 0;
         self.may_fail |= budget.bars + budget.refusals > 0;
+        self.has_evicted_otherwise |= budget.deletions + budget.wipes + budget.reopens > 0;
         for client in &mut self.clients {
             client.log = None;
         }

@@ -64,6 +64,9 @@ impl Kind {
     }
 }
 
+/// The child that says that the election is ended.
+pub const END_MARK: &str = "ended";
+
 /// In the place of a client: its name does not tell its owner.
 pub const UNTOLD: usize = 99;
 /// The owner of a znode that is not ephemeral.
@@ -188,6 +191,8 @@ pub enum Request {
     Exists(Name),
     /// The same without a watch.
     LookAt(Name),
+    /// Of one whose candidate was deleted: whether the mark stands.
+    LookForEnd,
     /// Which version, or any.
     Delete(Name, Option<Version>),
     /// A writer's znode for a reader's.
@@ -217,6 +222,9 @@ impl Request {
             }
             Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::Other } => {
                 Self::Exists(Name::parse(name))
+            }
+            Op::Exists { znode: election_core::Znode::Child(END_MARK), watch: Watch::None } => {
+                Self::LookForEnd
             }
             Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::None } => {
                 Self::LookAt(Name::parse(name))
@@ -285,6 +293,7 @@ pub enum Answer {
     Children(Vec<Name>, &'static [&'static str]),
     Read(Name, Stat, Data),
     Exists(Name, Stat),
+    EndMark(Stat),
     Deleted,
     /// The reader's name.
     Exchanged(Name),
@@ -307,6 +316,9 @@ pub enum Entry {
     SessionClosed(SessionId),
     ElectionNodeCreated,
     ElectionNodeDeleted,
+    /// An operator has created the mark.
+    Ended,
+    Reopened,
 }
 
 impl Entry {
@@ -331,6 +343,8 @@ impl Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
     pub has_election_node: bool,
+    /// Whether the mark stands in it by which the election is ended.
+    pub is_ended: bool,
     pub znodes: Vec<Znode>,
 }
 
@@ -363,7 +377,11 @@ impl Tree {
             }
             Entry::SessionClosed(_) => {}
             Entry::ElectionNodeCreated => self.has_election_node = true,
-            Entry::ElectionNodeDeleted => self.has_election_node = false,
+            Entry::ElectionNodeDeleted => {
+                (self.has_election_node, self.is_ended) = (false, false);
+            }
+            Entry::Ended => self.is_ended = true,
+            Entry::Reopened => self.is_ended = false,
         }
     }
 }
@@ -391,7 +409,7 @@ pub struct Server {
 
 impl Server {
     pub fn new() -> Self {
-        let empty = Tree { has_election_node: true, znodes: Vec::new() };
+        let empty = Tree { has_election_node: true, is_ended: false, znodes: Vec::new() };
         Self {
             base: empty.clone(),
             log: Vec::new(),
@@ -407,7 +425,7 @@ impl Server {
 
     /// One in which nobody created the election node yet.
     pub fn without_election_node() -> Self {
-        let nothing = Tree { has_election_node: false, znodes: Vec::new() };
+        let nothing = Tree { has_election_node: false, is_ended: false, znodes: Vec::new() };
         Self { base: nothing.clone(), tip: nothing, ..Self::new() }
     }
 
@@ -458,10 +476,19 @@ impl Server {
         let found = match request {
             Request::List if tree.has_election_node => {
                 let names = tree.znodes.iter().map(|znode| znode.name).collect();
-                return Answer::Children(names, self.foreign);
+                let marked: &[_] = if tree.is_ended { &[END_MARK] } else { self.foreign };
+                return Answer::Children(names, marked);
             }
             Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
                 tree.find(name)
+            }
+            Request::LookForEnd => {
+                let stat = Stat::new(0, 1, 0);
+                return if tree.is_ended {
+                    Answer::EndMark(stat)
+                } else {
+                    Answer::Failed(Failure::NoNode)
+                };
             }
             Request::Exists(name) | Request::LookAt(name) => {
                 return tree.find(name).map_or(Answer::Failed(Failure::NoNode), |znode| {
@@ -509,6 +536,7 @@ impl Server {
             | Request::ReadUnwatched(_)
             | Request::Exists(_)
             | Request::LookAt(_)
+            | Request::LookForEnd
             | Request::Inspect(_) => Answer::BarrierPassed,
         }
     }

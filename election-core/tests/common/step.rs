@@ -58,6 +58,12 @@ pub enum Step {
     OperatorDeletes(Name),
     OperatorWrites(Name),
     OperatorWipes,
+    /// An operator begins to end the election.
+    OperatorEnds,
+    /// It lists, or deletes the next candidate.
+    OperatorGoesOn,
+    OperatorIsKilled,
+    OperatorReopens,
 }
 
 impl Step {
@@ -71,6 +77,7 @@ impl Step {
             | Self::ApplyInDoubt(..)
             | Self::DropInDoubt(_)
             | Self::ForeignLeaves(_)
+            | Self::OperatorGoesOn
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
             Self::Look(i) => world.has_missed_something(&world.clients[i]),
@@ -90,7 +97,10 @@ impl Step {
             | Self::OperatorBars(_)
             | Self::OperatorDeletes(_)
             | Self::OperatorWrites(_)
-            | Self::OperatorWipes => false,
+            | Self::OperatorWipes
+            | Self::OperatorEnds
+            | Self::OperatorIsKilled
+            | Self::OperatorReopens => false,
         }
     }
 }
@@ -139,6 +149,7 @@ impl World {
         if self.budget.wipes > 0 && self.server.tip.has_election_node {
             steps.push(Step::OperatorWipes);
         }
+        self.steps_of_the_ending(&mut steps);
         steps
     }
 

@@ -62,15 +62,12 @@ impl World {
                 self.tell(i, |client| client.deliver(Delivery::Changed(ticket, Change::Lost)));
             }
             Step::Look(i) => self.look(i),
-            Step::OperatorBars(_)
-            | Step::OperatorDeletes(_)
-            | Step::OperatorWrites(_)
-            | Step::OperatorWipes => self.operate(step),
             Step::Deadline(_)
             | Step::Downgrade(_)
             | Step::RequestRevoke(_)
             | Step::ForeignDowngrades(_)
             | Step::ForeignLeaves(_) => self.contend(step),
+            step => self.operate(step),
         }
         self.bound_the_lag();
     }
@@ -277,12 +274,13 @@ impl World {
                 spend(&mut self.budget.writes);
                 self.server.commit(Entry::Written(name));
             }
-            _ => {
+            Step::OperatorWipes => {
                 spend(&mut self.budget.wipes);
                 let all = self.server.tip.znodes.iter().map(|znode| (znode.name, znode.token));
                 self.evicted.extend(all);
                 self.server.wipe();
             }
+            step => self.end_the_election(step),
         }
     }
 
@@ -354,6 +352,9 @@ impl World {
         self.greatest_token = self.greatest_token.max(token.get());
         if kind != Kind::Read {
             self.greatest_unshared = self.greatest_unshared.max(token.get());
+        }
+        if stands && self.is_over() {
+            self.fault = Some(format!("{i}: elected after the end"));
         }
         let client = &mut self.clients[i];
         if client.withdrawn || client.nominee.is_lock() && client.has_held {

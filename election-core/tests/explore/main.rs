@@ -39,6 +39,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod downgrades;
+mod endings;
 mod formats;
 mod locks;
 mod long;
@@ -70,6 +71,9 @@ const NO_FAULTS: Budget = Budget {
     own_downgrades: 0,
     requests: 0,
     stragglers: 0,
+    ends: 0,
+    killed_operators: 0,
+    reopens: 0,
 };
 
 /// Connected, in their order, and at rest.
@@ -160,8 +164,10 @@ fn one_nominee_two_hand_overs_a_handed_out_session() {
 /// A leader gives up what it has, at any moment, and stands again behind the others.
 #[test]
 fn three_settled_nominees_of_which_leaders_step_down() {
-    let budget = Budget { losses: 1, expiries: 1, deadlines: 2, ..NO_FAULTS };
-    explore("3 settled, 1 loss, 1 expiry, 2 step down", settled(3, budget).lagging(1));
+    let budget = Budget { losses: 1, deadlines: 2, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 2 step down", settled(3, budget).lagging(1));
+    let budget = Budget { losses: 1, expiries: 1, deadlines: 1, ..NO_FAULTS };
+    explore("3 settled, 1 loss, 1 expiry, 1 steps down", settled(3, budget).lagging(1));
 }
 
 /// Its candidate is to go first, so that there is never a second one of the session.

@@ -98,6 +98,10 @@ impl Search {
         for step in steps {
             let mut next = world.clone();
             next.take(step);
+            // A state that is known already is not looked at again.
+            if let Some(fault) = &next.fault {
+                panic!("{name}: {fault}, after {}\n  {step:?}", self.way_to(state));
+            }
             let fresh = u32::try_from(self.ways.len()).expect("states fit");
             let found = *self.fingerprints.entry(next.fingerprint()).or_insert(fresh);
             if found == fresh {

@@ -87,8 +87,9 @@ fn own_znode_is_deleted_by_someone_else_and_the_policy_is_to_end() {
     let mut world = World::settled(1, END);
     world.notices(0);
     world.take(Step::OperatorDeletes(world.candidate(0)));
-    assert_eq!(world.requests_until_rest(0), []);
-    assert_eq!(world.notices(0), [Notice::Ended(End::Lost(Cause::Evicted))]);
+    assert_eq!(world.requests_until_rest(0), [Request::LookForEnd]);
+    let ended = Notice::Ended(End::Lost(Cause::Evicted));
+    assert_eq!(world.notices(0), [Notice::Lost(Cause::Evicted), ended]);
 }
 
 /// Leader and follower are told; by policy they stand again or end.

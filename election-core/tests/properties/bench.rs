@@ -126,6 +126,7 @@ enum Kind {
     ReadOwn,
     ReadOther,
     Inspect,
+    LookForEnd,
     Delete,
     /// What no nominee asks for.
     Other,
@@ -230,6 +231,8 @@ impl Bench {
             Kind::ReadOwn | Kind::ReadOther | Kind::Inspect => {
                 AnyReply::Read(Stat::new(if ours { session.get() } else { 0 }, 1, 0))
             }
+            Kind::LookForEnd if ours => AnyReply::Exists(Stat::new(0, 1, 0)),
+            Kind::LookForEnd => AnyReply::Failed(Failure::NoNode),
             Kind::Delete | Kind::Other => AnyReply::Deleted,
         };
         self.reply(ticket, reply)
@@ -357,6 +360,7 @@ impl Seen {
                 Op::Read { watch: Watch::Other, .. } => Kind::ReadOther,
                 Op::Read { watch: Watch::None, .. } => Kind::Inspect,
                 Op::Delete(_) => Kind::Delete,
+                Op::Exists { watch: Watch::None, .. } => Kind::LookForEnd,
                 Op::Exists { .. } | Op::Write(_) | Op::Multi(_) => Kind::Other,
             };
             (ticket, kind)

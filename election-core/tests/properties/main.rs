@@ -36,6 +36,9 @@ const BUDGET: Budget = Budget {
     own_downgrades: 0,
     requests: 0,
     stragglers: 2,
+    ends: 2,
+    killed_operators: 1,
+    reopens: 1,
 };
 
 const WRITE: LockOptions = LockOptions::write();
@@ -51,6 +54,9 @@ const LOCK_BUDGET: Budget = Budget {
     deadlines: 1,
     own_downgrades: 2,
     requests: 3,
+    ends: 0,
+    killed_operators: 0,
+    reopens: 0,
     ..BUDGET
 };
 

@@ -75,7 +75,11 @@ impl Client {
 
     /// Deletes the last first, so children before parents, and counts; the last error that a znode
     /// had children again, if there was one.
-    async fn delete_all(&self, tree: &[String], deleted: &mut u64) -> Result<Option<Error>, Error> {
+    pub(crate) async fn delete_all(
+        &self,
+        tree: &[String],
+        deleted: &mut u64,
+    ) -> Result<Option<Error>, Error> {
         let mut grown = None;
         let mut paths = tree.iter().rev();
         let next = || paths.next().map(|path| self.delete(path, Version::ANY));

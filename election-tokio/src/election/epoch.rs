@@ -10,7 +10,7 @@ use crate::client::{CreateMode, OperationOutcome, TransactionError};
 use crate::error::Error;
 
 /// What follows the path of the election in the path of its epoch.
-const SUFFIX: &str = ".epoch";
+pub(super) const SUFFIX: &str = ".epoch";
 
 /// How often it is tried, since what was read may be outdated.
 const ROUNDS: usize = 4;

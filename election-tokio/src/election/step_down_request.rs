@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::recipe::RecipeUpdate;
 
 /// What follows the path of the election in the path of the request.
-const SUFFIX: &str = ".step-down";
+pub(super) const SUFFIX: &str = ".step-down";
 
 /// A client asks this leader to step down.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -132,6 +132,7 @@ pub(crate) fn tenure_ended(reason: LostReason, lasted: Duration) {
         LostReason::LeaseLapsed => "lease_lapsed",
         LostReason::Evicted => "evicted",
         LostReason::SteppedDown => "stepped_down",
+        LostReason::ElectionEnded => "election_ended",
         LostReason::Failed(_) => "failed",
         LostReason::ClientClosed(_) => "client_closed",
         _ => UNKNOWN,

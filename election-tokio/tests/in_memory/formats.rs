@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use election_tokio::{
     Client, CreateMode, Departure, ElectionError, EndReason, Format, IfGone, LockError, LostReason,
-    NominationError, OpCode, Role,
+    OpCode, Role,
 };
 use tokio::time::sleep;
 
@@ -215,8 +215,8 @@ async fn an_election_that_is_over_ends_its_nominations() {
     client.create(&format!("{ELECTION}/DONE"), "", CreateMode::Persistent).await.unwrap();
     settle().await;
     assert_eq!(server.requests(OpCode::EXISTS), watched + 1);
-    assert_eq!(leadership.lost().await, LostReason::Failed(NominationError::Concluded));
-    let over = EndReason::Failed(NominationError::Concluded);
+    assert_eq!(leadership.lost().await, LostReason::ElectionEnded);
+    let over = EndReason::ElectionEnded;
     assert_eq!(first.elected().await.unwrap_err(), over);
     assert_eq!(second.elected().await.unwrap_err(), over);
     assert_eq!(election(&client).nominate().unwrap().elected().await.unwrap_err(), over);

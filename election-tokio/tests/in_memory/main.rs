@@ -27,6 +27,7 @@ mod counters;
 mod double_barriers;
 #[cfg(test)]
 mod downgrades;
+mod endings;
 mod errors;
 #[cfg(test)]
 mod formats;

@@ -19,7 +19,7 @@ impl Script {
     }
 
     /// Created, by a server that tells the metadata.
-    fn created_in(format: Format, name: &str) -> Self {
+    pub(super) fn created_in(format: Format, name: &str) -> Self {
         let mut script = Self::in_format(format);
         let stat = Some(stat(SESSION, 50));
         script.answer(Ok(Reply::Created { name, stat }));
@@ -131,13 +131,11 @@ fn an_election_that_is_over_is_not_stood_in() {
     for names in [&["DONE", LE][..], &["le_0000000003", LE, "DONE"], &[LE, "xDONEx"]] {
         let mut script = Script::created_in(Format::go_leaderelection(), LE);
         script.list(names);
-        let ended = Notice::Ended(End::Failed(NominationError::Concluded));
-        assert_eq!(script.notice, Some(ended));
+        assert_eq!(script.notice, Some(Notice::Ended(End::ElectionEnded)));
         assert_eq!(script.asked, format!("delete {LE}"));
         script.answer(Ok(Reply::Deleted));
         assert_eq!((script.asked.as_str(), script.nominee.phase()), ("", Phase::Over));
     }
-    assert!(NominationError::Concluded.to_string().contains("DONE"));
 }
 
 #[test]
@@ -150,7 +148,7 @@ fn a_leader_resigns_where_the_election_is_over() {
     script.feed(Event::Changed { ticket: watch, change: Change::Created });
     assert_eq!(script.asked, LOOK_FOR_DONE);
     script.answer(Ok(Reply::Exists(Stat { owner: None, ..stat(SESSION, 60) })));
-    assert_eq!(script.failure(), Some(NominationError::Concluded));
+    assert_eq!(script.nominee.role(), Role::Ended(End::ElectionEnded));
     assert_eq!(script.nominee.hold(), Hold::None);
     assert_eq!(script.asked, format!("delete {LE}"));
 }
@@ -166,7 +164,7 @@ fn a_leader_looks_for_the_end_of_the_election_on_each_connection() {
     assert_eq!(script.notice, Some(Notice::Resumed(Token::new(50))));
     assert_eq!(script.asked, LOOK_FOR_DONE);
     script.answer(Ok(Reply::Exists(Stat { owner: None, ..stat(SESSION, 60) })));
-    assert_eq!(script.failure(), Some(NominationError::Concluded));
+    assert_eq!(script.nominee.role(), Role::Ended(End::ElectionEnded));
 }
 
 /// Its leader may have gone because it is.
@@ -180,7 +178,7 @@ fn an_heir_lists_before_it_leads_an_election_that_may_be_over() {
     script.feed(Event::Changed { ticket: watch, change: Change::Deleted });
     assert_eq!((script.asked.as_str(), script.notice), ("list", None));
     script.list(&[LE, "DONE"]);
-    assert_eq!(script.failure(), Some(NominationError::Concluded));
+    assert_eq!(script.nominee.role(), Role::Ended(End::ElectionEnded));
 }
 
 /// Its owner cannot be asked for, and it is told of at each look.

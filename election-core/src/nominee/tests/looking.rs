@@ -67,7 +67,7 @@ fn a_candidate_that_has_gone_unheard_is_missed_by_a_look() {
     script.feed(Event::Look);
     script.list(&[OTHER]);
     assert_eq!(script.notice, Some(Notice::CandidateLost(Cause::Evicted)));
-    assert_eq!(script.asked, "create");
+    assert_eq!(script.asked, "exists ended");
 
     let mut script = Script::leading();
     script.feed(Event::Look);

@@ -6,7 +6,7 @@ const THIRD: &str = "_c_33333333-3333-3333-3333-333333333333-latch-0000000002";
 
 impl Script {
     /// By a server whose reply to the create has told the metadata of the znode.
-    fn created_with_stat() -> Self {
+    pub(super) fn created_with_stat() -> Self {
         let mut script = Self::connected();
         script.answer(Ok(Reply::Created { name: OWN, stat: Some(stat(SESSION, 50)) }));
         assert_eq!(script.asked, "list");
@@ -43,7 +43,7 @@ fn a_candidate_that_is_gone_when_it_is_to_be_watched_leads_no_longer() {
         script.list(&[OWN]);
         script.answer(gone);
         assert_eq!(script.notice, Some(Notice::Lost(Cause::Evicted)));
-        assert_eq!(script.asked, "create");
+        assert_eq!(script.asked, "exists ended");
     }
 }
 

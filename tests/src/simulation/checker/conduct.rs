@@ -133,6 +133,10 @@ impl Conduct {
             End::Failed(error) if !self.reasons.explain(error) => {
                 Err((Law::OneEnd, format!("{} failed: {error}", name(nominee))))
             }
+            // No operator of the simulation ends an election.
+            End::ElectionEnded => {
+                Err((Law::OneEnd, format!("{} is told of an end that never was", name(nominee))))
+            }
             End::Failed(_)
             | End::Resigned(Departure::WithSession)
             | End::Withdrawn(Departure::WithSession)

@@ -75,6 +75,7 @@ const fn end_of(end: LockEnd) -> End {
         LockEnd::Released(departure) => End::Resigned(departure),
         LockEnd::NotAcquired(_, departure) => End::Withdrawn(departure),
         LockEnd::Lost(cause) => End::Lost(cause),
+        LockEnd::Failed(LockFailure::Concluded) => End::ElectionEnded,
         LockEnd::Failed(failure) => End::Failed(error_of(failure)),
     }
 }
@@ -83,7 +84,6 @@ const fn error_of(failure: LockFailure) -> NominationError {
     match failure {
         LockFailure::NoNode => NominationError::NoElectionNode,
         LockFailure::SequenceExhausted => NominationError::SequenceExhausted,
-        LockFailure::Concluded => NominationError::Concluded,
         LockFailure::UnexpectedName => NominationError::UnexpectedName,
         LockFailure::Rejected(code) => NominationError::Rejected(code),
         LockFailure::UnreadableReply => NominationError::UnreadableReply,

@@ -1,0 +1,266 @@
+//! Ending an election for all, reopening it, and deleting it.
+
+use core::time::Duration;
+
+use election_core::{Access, ElectionNode, NodeKind};
+use tokio::time::sleep;
+use zk_jute::{ErrorCode, Version};
+
+use super::{Election, acknowledgement, epoch, step_down_request};
+use crate::client::{Children, CreateMode, TransactionError};
+use crate::error::Error;
+use crate::path::child_path;
+
+/// How often it is tried again, since other clients are at work there, or the connection was lost.
+const ROUNDS: usize = 8;
+
+/// What may stand beside an election node.
+const MARKS: [&str; 3] = [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX];
+
+/// Whether an election had to be reopened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reopening {
+    /// It was ended, and is open now.
+    Reopened,
+    /// It was not ended.
+    WasOpen,
+}
+
+/// Why an election was not ended, reopened or deleted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndError {
+    /// The names are those of a format in which no election can be ended: participants of other libraries
+    /// would not know the sign, or fail at it.
+    #[error("an election in this format cannot be ended: its participants do not know the sign")]
+    ForeignFormat,
+    /// Other clients reopened it, or deleted its node, each time that this was tried.
+    #[error("other clients reopen the election, or delete its node, at the same time")]
+    Contested,
+    /// Candidates came each time that all were deleted, so the node was left, and the election ended.
+    #[error("the election is ended, but its node was not deleted: candidates keep coming")]
+    CandidatesKeepComing,
+    /// The node has this child, which is neither a candidate nor a sign of this crate's. It was left, and the
+    /// election ended.
+    #[error("the election is ended, but its node was not deleted: it has the child {0:?}")]
+    OtherChild(String),
+    /// A request failed. What was asked for may be done in part; it may be asked for again.
+    #[error(transparent)]
+    Request(#[from] Error),
+    /// The transaction that deletes the node was refused. The election is ended.
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
+}
+
+/// What one look at the election node shows.
+enum Sight {
+    /// It is missing.
+    Missing,
+    /// The sign is.
+    Open,
+    /// By a server that had applied the sign.
+    Ended {
+        /// The candidates' paths, in their order.
+        candidates: Vec<String>,
+        /// A child that is neither a candidate nor the sign.
+        other: Option<String>,
+    },
+}
+
+impl Election {
+    /// Ends the election, and tells how many candidates were deleted for that. When this returns, each
+    /// candidate that stood is deleted, and none leads or stands any more that this has not seen: a nomination
+    /// ends with [`EndReason::ElectionEnded`](super::EndReason::ElectionEnded), one that is made later too,
+    /// until the election is [reopened](Self::reopen). A leader hears
+    /// [`LostReason::Evicted`](super::LostReason::Evicted) first, and as late as at an
+    /// [eviction](Self::evict): until then only its token, and guarded transactions, keep it from writing.
+    ///
+    /// It creates the persistent znode `ELECTION/ended`, with the access list of
+    /// [`Election::acls`], and the election node where that is missing; then it lists the candidates, by a
+    /// server that has applied that, and deletes them, the last one first, 64 requests at a time. One that is
+    /// created later sees the sign in the list that it takes its place by, so a join costs no request more
+    /// for that.
+    ///
+    /// Participants of Curator's `LeaderLatch` in the same election do not know the sign: they stand again.
+    ///
+    /// Cancel safe: the election may be ended in part: none that joins stands any more, and some that stood
+    /// still do, until this is called again.
+    ///
+    /// # Errors
+    ///
+    /// [`EndError`]. It may be called again, also where the election is ended.
+    pub async fn end(&self) -> Result<u64, EndError> {
+        let mut deleted = 0;
+        for _ in 0..ROUNDS {
+            match self.try_end(&mut deleted).await {
+                Ok(Some(Sight::Ended { .. })) => return Ok(deleted),
+                Err(EndError::Request(error)) if error.is_connection_loss() => {}
+                Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(EndError::Contested)
+    }
+
+    /// Lets nominees stand again in an election that was ended. Nominations that have ended by that stay so.
+    ///
+    /// Cancel safe: it may be reopened all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`EndError::ForeignFormat`] and [`EndError::Request`]. It may be called again.
+    pub async fn reopen(&self) -> Result<Reopening, EndError> {
+        match self.client.delete(&self.end_mark()?, Version::ANY).await {
+            Ok(()) => Ok(Reopening::Reopened),
+            Err(error) if error.is_no_node() => Ok(Reopening::WasOpen),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the election is ended, as far as the server knows: it may lag behind.
+    ///
+    /// Cancel safe: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`EndError::ForeignFormat`] and [`EndError::Request`].
+    pub async fn is_ended(&self) -> Result<bool, EndError> {
+        Ok(self.client.exists(&self.end_mark()?).await?.is_some())
+    }
+
+    /// [Ends](Self::end) the election and deletes its node, with what stands beside it: the acknowledgement,
+    /// the epoch, and the request to step down. Tells how many candidates were deleted. Of an election that
+    /// does not exist it deletes only what stands beside.
+    ///
+    /// The node is deleted once no candidate has come for the time `quiet`, in one transaction with the sign
+    /// that the election is ended: up to then each nominee that joins is told. After that nothing says that
+    /// there was an election, so that a nomination which is made later, or which has not heard of the end by
+    /// then, holds a new one at a new node, by the default policy; its tokens are greater than all before.
+    /// Where that must not be, leave the election ended: it is two znodes.
+    ///
+    /// Cancel safe, as [`Election::end`]; the marks beside the node may remain.
+    ///
+    /// # Errors
+    ///
+    /// [`EndError`]. It may be called again, also where all is deleted.
+    pub async fn delete(&self, quiet: Duration) -> Result<u64, EndError> {
+        self.end_mark()?;
+        let mut deleted = 0;
+        let mut last = EndError::Contested;
+        for _ in 0..ROUNDS {
+            last = match self.try_delete(quiet, &mut deleted).await {
+                Ok(()) => {
+                    self.delete_marks().await?;
+                    return Ok(deleted);
+                }
+                Err(EndError::Request(error)) if error.is_connection_loss() => error.into(),
+                Err(error @ (EndError::Contested | EndError::CandidatesKeepComing)) => error,
+                Err(error) => return Err(error),
+            };
+        }
+        Err(last)
+    }
+
+    fn end_mark(&self) -> Result<String, EndError> {
+        let name = self.format.end_mark().ok_or(EndError::ForeignFormat)?;
+        Ok(child_path(&self.path, name))
+    }
+
+    /// What was seen last, if there was no other client in the way.
+    async fn try_end(&self, deleted: &mut u64) -> Result<Option<Sight>, EndError> {
+        let (client, mark) = (&self.client, self.end_mark()?);
+        match client.create_with_acl(&mark, "", CreateMode::Persistent, &self.acls).await {
+            Ok(_) => {}
+            Err(error) if error.is_node_exists() => {}
+            Err(error) if error.is_no_node() => {
+                self.create_node(error).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let sight = self.look().await?;
+        if let Sight::Ended { candidates, .. } = &sight
+            && let Some(not_empty) = client.delete_all(candidates, deleted).await?
+        {
+            return Err(not_empty.into());
+        }
+        Ok(Some(sight))
+    }
+
+    async fn create_node(&self, missing: Error) -> Result<(), EndError> {
+        let mode = match self.policy.election_node {
+            ElectionNode::Create(NodeKind::Persistent) => CreateMode::Persistent,
+            ElectionNode::Create(NodeKind::Container) => CreateMode::Container,
+            ElectionNode::MustExist => return Err(missing.into()),
+        };
+        match self.client.create_with_parents(&self.path, "", mode, &self.acls).await {
+            Err(error) if !error.is_node_exists() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn look(&self) -> Result<Sight, EndError> {
+        match self.client.get_children(&self.path).await {
+            Ok(children) => Ok(self.sight_of(&children)),
+            Err(error) if error.is_no_node() => Ok(Sight::Missing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn sight_of(&self, children: &Children) -> Sight {
+        let (mut candidates, mut other, mut sight) = (Vec::new(), None, Sight::Open);
+        for name in children.iter() {
+            match self.format.rival(Access::Exclusive, name) {
+                Some(sequence) => candidates.push((sequence, name)),
+                None if self.format.end_mark() == Some(name) => {
+                    sight = Sight::Ended { candidates: Vec::new(), other: None };
+                }
+                None => other = Some(name.to_owned()),
+            }
+        }
+        candidates.sort_unstable();
+        let paths = candidates.into_iter().map(|(_, name)| child_path(&self.path, name)).collect();
+        match sight {
+            Sight::Ended { .. } => Sight::Ended { candidates: paths, other },
+            Sight::Open | Sight::Missing => sight,
+        }
+    }
+
+    /// Waits until none has come for so long, and then deletes the node.
+    async fn try_delete(&self, quiet: Duration, deleted: &mut u64) -> Result<(), EndError> {
+        if let Sight::Missing = self.look().await? {
+            return Ok(());
+        }
+        *deleted += self.end().await?;
+        sleep(quiet).await;
+        match self.look().await? {
+            Sight::Missing => return Ok(()),
+            Sight::Open => return Err(EndError::Contested),
+            Sight::Ended { candidates, .. } if !candidates.is_empty() => {
+                return Err(EndError::CandidatesKeepComing);
+            }
+            Sight::Ended { other: Some(name), .. } => return Err(EndError::OtherChild(name)),
+            Sight::Ended { other: None, .. } => {}
+        }
+        let both = self.client.transaction().delete(&self.end_mark()?, Version::ANY);
+        match both.delete(&self.path, Version::ANY).commit().await {
+            Ok(_) => Ok(()),
+            Err(TransactionError::Request(error)) => Err(error.into()),
+            Err(error) if error.code() == Some(ErrorCode::NOT_EMPTY) => {
+                Err(EndError::CandidatesKeepComing)
+            }
+            Err(error) if error.is_no_node() => Err(EndError::Contested),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete_marks(&self) -> Result<(), EndError> {
+        for suffix in MARKS {
+            match self.client.delete(&[&self.path, suffix].concat(), Version::ANY).await {
+                Err(error) if !error.is_no_node() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
