@@ -110,3 +110,8 @@ struct SharedLockPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/two-phase-commit.md")]
 struct TwoPhaseCommitPage;
+
+/// And those of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/testing.md")]
+struct GuideTesting;

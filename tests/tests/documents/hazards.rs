@@ -1,0 +1,68 @@
+//! Tables of what goes wrong, and of the tests that show what happens then.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use crate::{Page, files, functions, pages_in, test_in, top};
+
+#[test]
+fn each_hazard_names_one_test_and_one_mutation() -> io::Result<()> {
+    let tests = functions()?;
+    let mut mutations = Vec::new();
+    files(&top().join("tests/mutations"), "patch", &mut mutations)?;
+    let mut rows = 0;
+    for page in pages_in("docs")? {
+        let at = page.path.display();
+        for cells in page.rows("mutation") {
+            rows += 1;
+            let [.., test, mutation] = cells.as_slice() else {
+                panic!("{at}: {cells:?}");
+            };
+            let (test, mutation) = (test.trim_matches('`'), mutation.trim_matches('`'));
+            assert_eq!(tests.get(test), Some(&1), "{at}: tests called `{test}`");
+            let is_called_so = |path: &&PathBuf| path.file_stem().is_some_and(|it| it == mutation);
+            let count = mutations.iter().filter(is_called_so).count();
+            assert_eq!(count, 1, "{at}: mutations called `{mutation}`");
+        }
+    }
+    assert!(rows >= 100, "{rows} hazards");
+    Ok(())
+}
+
+/// Where a page says by which test something is shown, there is one test of that name.
+#[test]
+fn what_is_shown_is_shown_by_a_test() -> io::Result<()> {
+    let tests = functions()?;
+    let mut shown = 0;
+    for page in pages_in("docs")? {
+        for cells in page.rows("shown by") {
+            if let Some(test) = cells.last().and_then(|cell| test_in(cell)) {
+                shown += 1;
+                let at = page.path.display();
+                assert_eq!(tests.get(test), Some(&1), "{at}: tests called `{test}`");
+            }
+        }
+    }
+    assert!(shown >= 140, "{shown} rows");
+    Ok(())
+}
+
+/// The functions on the paths of a frame and of a request are where the page says.
+#[test]
+fn each_step_of_a_path_is_there() -> io::Result<()> {
+    let page = Page::read(PathBuf::from("ARCHITECTURE.md"))?;
+    let mut steps = 0;
+    for cells in page.rows("function") {
+        let [.., file, function] = cells.as_slice() else {
+            panic!("{cells:?}");
+        };
+        let (file, function) = (file.trim_matches('`'), function.trim_matches('`'));
+        let source = fs::read_to_string(top().join(file))?;
+        let is_there = ["(", "<"].iter().any(|end| source.contains(&format!("fn {function}{end}")));
+        assert!(is_there, "{function} in {file}");
+        steps += 1;
+    }
+    assert!(steps >= 15, "{steps} steps");
+    Ok(())
+}
