@@ -200,7 +200,7 @@ impl Client {
                     outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
                 });
             }
-            let (submitted, replaced) = self.shared().with(|hub, now| match admit() {
+            let (submitted, replaced) = self.shared().submit(|hub, now| match admit() {
                 Ok(()) => {
                     let caller = call.caller(cx);
                     let (submitted, replaced) =

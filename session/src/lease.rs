@@ -258,6 +258,10 @@ impl Lease {
         let LeaseState::Proved(Proved { by_leader, by_quorum }) = self.state else {
             return false;
         };
+        // Asked with every request and every reply: mostly both lie ahead.
+        if now < by_leader && by_quorum.is_none_or(|deadline| now < deadline) {
+            return false;
+        }
         let lapses = self.deadline().is_some_and(|deadline| deadline <= now);
         self.state = if by_leader <= now {
             LeaseState::Unproved

@@ -61,6 +61,32 @@ impl Shared {
         result
     }
 
+    /// Submits a request, and lets the driver send it. Only what wakes the driver reads the clock: the
+    /// requests that are submitted until the driver runs go out together with the first one, and count as
+    /// sent when that was submitted. For the lease that is never too late.
+    pub(crate) fn submit<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
+        let mut hub = self.lock();
+        let driver = hub.wake_driver();
+        let now = match driver {
+            Some(_) => hub.reading(self.clock.now()),
+            None => hub.last_reading(),
+        };
+        let result = work(&mut hub, now);
+        // Almost no request makes an event, and without one no lease has changed.
+        let unlocked = (hub.host.has_events() || !hub.unlocked.is_empty()).then(|| {
+            self.hand_out(&mut hub, now);
+            core::mem::take(&mut hub.unlocked)
+        });
+        drop(hub);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        if let Some(mut unlocked) = unlocked {
+            unlocked.carry_out(&self.span);
+        }
+        result
+    }
+
     /// For the driver: works on the hub and hands out what came of it. `scratch` only saves
     /// allocations.
     pub(crate) fn drive<T>(
@@ -84,14 +110,18 @@ impl Shared {
         take: impl FnOnce(&mut Unlocked),
     ) -> T {
         let mut hub = self.lock();
-        let now = self.clock.now();
+        let now = hub.reading(self.clock.now());
         let result = work(&mut hub, now);
-        hub.dispatch(now);
-        self.lease.store(lease_micros(&hub.host), Ordering::Release);
+        self.hand_out(&mut hub, now);
         if !hub.unlocked.is_empty() {
             take(&mut hub.unlocked);
         }
         result
+    }
+
+    fn hand_out(&self, hub: &mut Hub, now: Instant) {
+        hub.dispatch(now);
+        self.lease.store(lease_micros(&hub.host), Ordering::Release);
     }
 
     /// The driver is dropped: nobody will answer any more.
