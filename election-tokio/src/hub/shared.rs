@@ -49,6 +49,7 @@ impl Shared {
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut unlocked = None;
         let (result, driver) = self.work(
+            |hub| hub.reading(self.clock.now()),
             |hub, now| (work(hub, now), hub.wake_driver()),
             |all| unlocked = Some(core::mem::take(all)),
         );
@@ -87,15 +88,15 @@ impl Shared {
         result
     }
 
-    /// For the driver: works on the hub and hands out what came of it. `scratch` only saves
-    /// allocations.
+    /// For the driver, at a time that it has read: works on the hub and hands out what came of it.
+    /// `scratch` only saves allocations.
     pub(crate) fn drive<T>(
         &self,
+        now: Instant,
         scratch: &mut Unlocked,
         work: impl FnOnce(&mut Hub, Instant) -> T,
     ) -> T {
-        self.clock.notice_sleep();
-        let result = self.work(work, |all| all.move_to(scratch));
+        let result = self.work(|hub| hub.reading(now), work, |all| all.move_to(scratch));
         if !scratch.is_empty() {
             scratch.carry_out(&self.span);
         }
@@ -106,11 +107,12 @@ impl Shared {
     #[inline]
     fn work<T>(
         &self,
+        read: impl FnOnce(&mut Hub) -> Instant,
         work: impl FnOnce(&mut Hub, Instant) -> T,
         take: impl FnOnce(&mut Unlocked),
     ) -> T {
         let mut hub = self.lock();
-        let now = hub.reading(self.clock.now());
+        let now = read(&mut hub);
         let result = work(&mut hub, now);
         self.hand_out(&mut hub, now);
         if !hub.unlocked.is_empty() {
