@@ -189,6 +189,7 @@ impl Lease {
     }
 
     /// A request sent at `sent_at` was answered at `now`.
+    #[inline]
     pub(crate) fn answered(&mut self, now: Instant, sent_at: Instant) {
         if self.grade == LeaseGrade::Contact {
             self.round_trips.note_answer(now.saturating_since(sent_at));
@@ -254,6 +255,7 @@ impl Lease {
     }
 
     /// Whether the lease lapses now: true once for each time that it does.
+    #[inline]
     pub(crate) fn lapses(&mut self, now: Instant) -> bool {
         let LeaseState::Proved(Proved { by_leader, by_quorum }) = self.state else {
             return false;

@@ -172,9 +172,11 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
         return Err(PathError::NotAbsolute);
     };
     // Every operation comes through here.
-    if is_plain(rest) {
-        return Ok(());
-    }
+    if is_plain(rest) { Ok(()) } else { check_parts(rest) }
+}
+
+#[cold]
+fn check_parts(rest: &str) -> Result<(), PathError> {
     if rest.ends_with('/') {
         return Err(PathError::TrailingSlash);
     }

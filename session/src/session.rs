@@ -201,18 +201,18 @@ impl<R, W: Clone> Session<R, W> {
             State::Opening { give_up_at, .. }
             | State::Handshaking { give_up_at, .. }
             | State::Authenticating(Authenticating { give_up_at, .. }) => give_up_at,
-            State::Live(live) => {
+            State::Live(ref live) => {
                 let others = [
                     self.heartbeat_at(live),
                     self.ping_at(live),
                     live.search_at(),
                     live.give_up_at(),
                 ];
-                others.into_iter().flatten().fold(live.silent_at(), Instant::min)
+                earliest(live.silent_at(), others)
             }
             State::Ended(_) => return None,
         };
-        [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
+        Some(earliest(state, [self.lease.deadline(), self.dead_at()]))
     }
 
     /// The driver has another list of servers: from now on indices mean places in that one. They
@@ -308,6 +308,19 @@ impl<R, W: Clone> Session<R, W> {
     pub fn queued_bytes(&self) -> usize {
         self.requests.queued_bytes()
     }
+}
+
+/// A plain loop: each time that a driver is woken asks for it.
+fn earliest<const N: usize>(first: Instant, others: [Option<Instant>; N]) -> Instant {
+    let mut earliest = first;
+    for other in others {
+        if let Some(other) = other
+            && other < earliest
+        {
+            earliest = other;
+        }
+    }
+    earliest
 }
 
 impl<R, W: Clone> fmt::Debug for Session<R, W> {

@@ -20,9 +20,9 @@ impl<R, W: Clone> Session<R, W> {
             self.connection_ended(now, ConnectionEnd::Silent);
         } else if live.search_at().is_some_and(|at| at <= now) {
             self.search(now);
-        } else if self.heartbeat_at(live).is_some_and(|at| at <= now) {
+        } else if self.heartbeat_at(&live).is_some_and(|at| at <= now) {
             self.beat_if_due(now, live);
-        } else if self.ping_at(live).is_some_and(|at| at <= now) {
+        } else if self.ping_at(&live).is_some_and(|at| at <= now) {
             self.requests.send_ping();
             self.state = State::Live(Live { last_sent: now, ping: Ping::SentAt(now), ..live });
         }
