@@ -160,6 +160,7 @@ impl Client {
     }
 
     /// An operation that failed. Where only the chroot can be what does not exist, it says so.
+    #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();
         let is_creation = matches!(
@@ -269,6 +270,7 @@ impl<'a> PendingCall<'a> {
     }
 
     /// It was sent. No sooner has it a key, by which its span is kept.
+    #[inline]
     pub(crate) fn sent(&self, operation: OpCode, path: &str) {
         if RequestSpan::may_be_heard()
             && let CallStage::Sent(key) = self.stage
@@ -279,6 +281,7 @@ impl<'a> PendingCall<'a> {
     }
 
     /// It was not sent, for this reason.
+    #[cold]
     pub(crate) fn not_sent(&self, operation: OpCode, path: &str, error: SubmitError) -> ErrorKind {
         self.meter.finished(Outcome::NotSent);
         if RequestSpan::may_be_heard()

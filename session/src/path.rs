@@ -195,11 +195,16 @@ fn check_parts(rest: &str) -> Result<(), PathError> {
 fn is_plain(parts: &str) -> bool {
     let bytes = parts.as_bytes();
     let (words, rest) = bytes.as_chunks();
-    let last = rest.iter().rev().fold(PADDING, |word, byte| word << 8 | u64::from(*byte));
     // The slash that the path begins with.
     let mut before = SIGN;
-    let words = words.iter().copied().map(u64::from_le_bytes).chain([last]);
-    let faults = words.fold(0, |faults, word| faults | faults_of_word(word, &mut before));
+    let mut faults = 0;
+    for word in words {
+        faults |= faults_of_word(u64::from_le_bytes(*word), &mut before);
+    }
+    if !rest.is_empty() {
+        let last = rest.iter().rev().fold(PADDING, |word, byte| word << 8 | u64::from(*byte));
+        faults |= faults_of_word(last, &mut before);
+    }
     faults == 0 && bytes.last() != Some(&b'/')
 }
 
@@ -218,6 +223,7 @@ const fn every(byte: u8) -> u64 {
 ///
 /// Each byte is looked at by its highest bit, after an addition that carries into that bit and, as long as
 /// all of them are ASCII, no further. What is not ASCII is a fault by itself.
+#[inline]
 fn faults_of_word(word: u64, before: &mut u64) -> u64 {
     let is_control = !word.wrapping_add(every(0x80 - b' '));
     let is_delete = word.wrapping_add(every(1));

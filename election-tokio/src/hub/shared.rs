@@ -74,16 +74,13 @@ impl Shared {
         };
         let result = work(&mut hub, now);
         // Almost no request makes an event, and without one no lease has changed.
-        let unlocked = (hub.host.has_events() || !hub.unlocked.is_empty()).then(|| {
-            self.hand_out(&mut hub, now);
-            core::mem::take(&mut hub.unlocked)
-        });
-        drop(hub);
+        if hub.host.has_events() || !hub.unlocked.is_empty() {
+            self.finish(hub, now);
+        } else {
+            drop(hub);
+        }
         if let Some(driver) = driver {
             driver.wake();
-        }
-        if let Some(mut unlocked) = unlocked {
-            unlocked.carry_out(&self.span);
         }
         result
     }
@@ -119,6 +116,15 @@ impl Shared {
             take(&mut hub.unlocked);
         }
         result
+    }
+
+    /// Hands out what came of a step, and carries out what is to be done without the lock.
+    #[cold]
+    fn finish(&self, mut hub: MutexGuard<'_, Hub>, now: Instant) {
+        self.hand_out(&mut hub, now);
+        let mut unlocked = core::mem::take(&mut hub.unlocked);
+        drop(hub);
+        unlocked.carry_out(&self.span);
     }
 
     fn hand_out(&self, hub: &mut Hub, now: Instant) {
@@ -167,6 +173,9 @@ impl Shared {
 
 /// Rounded down: the copy never says more than the session does.
 fn lease_micros(host: &Host) -> u64 {
-    let micros = host.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
-    u64::try_from(micros).unwrap_or(u64::MAX)
+    let Some(deadline) = host.lease_deadline().map(Instant::elapsed) else {
+        return 0;
+    };
+    let micros = u64::from(deadline.subsec_micros());
+    deadline.as_secs().saturating_mul(1_000_000).saturating_add(micros)
 }
