@@ -161,6 +161,7 @@ impl Client {
     }
 
     /// An operation that failed. Where only the chroot can be what does not exist, it says so.
+    #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();
         let is_creation = matches!(
@@ -201,7 +202,7 @@ impl Client {
                     outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
                 });
             }
-            let (submitted, replaced) = self.shared().with(|hub, now| match admit() {
+            let (submitted, replaced) = self.shared().submit(|hub, now| match admit() {
                 Ok(()) => {
                     let caller = call.caller(cx);
                     let (submitted, replaced) =
@@ -270,6 +271,7 @@ impl<'a> PendingCall<'a> {
     }
 
     /// It was sent. No sooner has it a key, by which its span is kept.
+    #[inline]
     pub(crate) fn sent(&self, operation: OpCode, path: &str) {
         if RequestSpan::may_be_heard()
             && let CallStage::Sent(key) = self.stage
@@ -280,6 +282,7 @@ impl<'a> PendingCall<'a> {
     }
 
     /// It was not sent, for this reason.
+    #[cold]
     pub(crate) fn not_sent(&self, operation: OpCode, path: &str, error: SubmitError) -> ErrorKind {
         self.meter.finished(Outcome::NotSent);
         if RequestSpan::may_be_heard()

@@ -22,6 +22,24 @@ struct SleepMeter {
     seen_micros: AtomicU64,
 }
 
+/// The clock, as it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    time: zk_session::Instant,
+    slept_micros: u64,
+}
+
+impl Reading {
+    pub(crate) const fn time(self) -> zk_session::Instant {
+        self.time
+    }
+
+    /// Whether the machine has not slept between the two, as far as it was looked at.
+    pub(crate) const fn is_same_sleep(self, other: Self) -> bool {
+        self.slept_micros == other.slept_micros
+    }
+}
+
 /// What the two clocks may seem to differ by because they are read one after the other. No machine
 /// sleeps and wakes within it. Counted, it would shift a session's timers by what the scheduler did:
 /// no two runs of a test in virtual time would go the same way.
@@ -40,6 +58,15 @@ impl Clock {
     /// Never goes back. A sleep that nobody has [noticed](Self::notice_sleep) is not counted yet.
     pub(crate) fn now(&self) -> zk_session::Instant {
         zk_session::Instant::since_origin(self.origin.elapsed() + self.sleep.seen())
+    }
+
+    /// The time, after a look whether the machine has slept.
+    pub(crate) fn read(&self) -> Reading {
+        self.notice_sleep();
+        let slept_micros = self.sleep.seen_micros.load(Ordering::Relaxed);
+        let slept = Duration::from_micros(slept_micros);
+        let time = zk_session::Instant::since_origin(self.origin.elapsed() + slept);
+        Reading { time, slept_micros }
     }
 
     /// Looks whether the machine has slept, at the price of two readings of a clock.

@@ -4,12 +4,12 @@ use std::io;
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use zk_jute::{Frame, FrameSplitter};
+use zk_jute::{FrameSplitter, Frames};
 
 use crate::hub::Host;
 
-/// Splits a byte stream into the payloads of frames, each a slice of the read buffer. What is above
-/// the limit is not kept but for its head, and read past.
+/// Splits a byte stream into the payloads of frames, each a slice of the read buffer: as many at once as
+/// are there. What is above the limit is not kept but for its head, and read past.
 ///
 /// A length that is negative is an error: nobody can tell where the next frame would begin.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ impl FrameCodec {
 }
 
 impl Decoder for FrameCodec {
-    type Item = Frame;
+    type Item = Frames;
     type Error = io::Error;
 
-    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frame>> {
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frames>> {
         let next = self.splitter.next(buffer, self.max_frame);
         next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }

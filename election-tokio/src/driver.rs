@@ -1,5 +1,6 @@
 //! The one task of a client: moves bytes between the transport and the session, and time.
 
+mod alarm;
 mod lookup;
 mod probe;
 
@@ -11,17 +12,18 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_sink::Sink;
-use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::codec::Framed;
-use zk_jute::Frame;
+use zk_jute::Frames;
 use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
 
+use crate::clock::Reading;
 use crate::codec::{FrameCodec, Outgoing};
 use crate::hub::{Hub, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
 use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
+use alarm::Alarm;
 use lookup::ServerLookup;
 use probe::Probe;
 
@@ -37,8 +39,11 @@ pub(crate) struct Driver {
     probe: Probe,
     link: Link,
     exchange: Exchange,
-    timer: Pin<Box<Sleep>>,
-    frames: Vec<Frame>,
+    alarm: Alarm,
+    /// When the driver was woken, or looked again: its clock is read once for all that it does then.
+    now: Reading,
+    /// What has come in, and is handed to the session before anything else.
+    frames: Vec<Frames>,
     unlocked: Unlocked,
 }
 
@@ -93,31 +98,42 @@ impl Driver {
         source: Option<Arc<dyn ServerSource>>,
         dialer: Dialer,
     ) -> Self {
+        let now = shared.clock.read();
         Self {
+            alarm: Alarm::new(&shared.clock),
+            now,
             shared,
             dialer,
             lookup: ServerLookup::new(source),
             probe: Probe::default(),
             link: Link::Down,
             exchange: Exchange::None,
-            timer: Box::pin(sleep_until(Instant::now())),
             frames: Vec::new(),
             unlocked: Unlocked::default(),
         }
     }
 
+    /// Works on the hub, after it has taken in what the server sent.
+    fn drive<T>(&mut self, work: impl FnOnce(&mut Hub, zk_session::Instant) -> T) -> T {
+        let frames = &mut self.frames;
+        self.shared.drive(self.now.time(), &mut self.unlocked, |hub, now| {
+            take_in(hub, now, frames);
+            work(hub, now)
+        })
+    }
+
     fn poll_clock(&mut self, cx: &mut Context<'_>) -> Progress {
-        if self.timer.as_mut().poll(cx).is_pending() && Instant::now() < self.timer.deadline() {
+        if !self.alarm.poll_due(cx, self.now) {
             return Progress::None;
         }
-        let next = self.shared.drive(&mut self.unlocked, |hub, now| {
+        let next = self.drive(|hub, now| {
             hub.host.handle_timeout(now);
             hub.host.poll_timeout()
         });
         let Some(next) = next else {
             return Progress::None;
         };
-        self.timer.as_mut().reset(self.shared.clock.to_tokio(next));
+        self.alarm.set(&self.shared.clock, next, self.now);
         Progress::Some
     }
 
@@ -131,7 +147,7 @@ impl Driver {
                     let mut framing = Framed::with_capacity(transport, codec, BUFFER);
                     framing.set_backpressure_boundary(BUFFER);
                     self.link = Link::Up(Box::new(framing));
-                    self.shared.drive(&mut self.unlocked, |hub, now| hub.host.handle_opened(now));
+                    self.drive(|hub, now| hub.host.handle_opened(now));
                     Progress::Some
                 }
                 Poll::Ready(Err(error)) => self.link_failed(Some(error)),
@@ -140,13 +156,9 @@ impl Driver {
                 let end = poll_frames(framing, &mut self.frames, cx);
                 // The transport wakes the driver for more, unless it was not asked to the end.
                 let progress =
-                    if self.frames.len() < BATCH { Progress::None } else { Progress::Some };
+                    if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
                     metrics::received(&self.frames);
-                    let frames = &mut self.frames;
-                    self.shared.drive(&mut self.unlocked, |hub, now| {
-                        frames.drain(..).for_each(|frame| hub.host.handle_frame(now, frame));
-                    });
                 }
                 match end {
                     Poll::Pending => progress,
@@ -171,15 +183,14 @@ impl Driver {
     }
 
     fn answer_sasl(&mut self, answer: SaslAnswer<'_>) {
-        self.shared.drive(&mut self.unlocked, |hub, now| hub.host.handle_sasl(now, answer));
+        self.drive(|hub, now| hub.host.handle_sasl(now, answer));
     }
 
     fn go_on_with_sasl(&mut self, challenge: SaslChallenge) -> Progress {
         match challenge {
             // Not by the index: there may be another list since the attempt began.
             SaslChallenge::Begin(_) => {
-                let tried =
-                    self.shared.drive(&mut self.unlocked, |hub, _| hub.servers.tried().cloned());
+                let tried = self.drive(|hub, _| hub.servers.tried().cloned());
                 let Some(server) = tried else {
                     return self.link_failed(None);
                 };
@@ -202,7 +213,9 @@ impl Driver {
             Link::Down | Link::Opening(_) => None,
         };
         let mut sent = 0;
-        let (outputs, encoded) = self.shared.drive(&mut self.unlocked, |hub, _| {
+        let Self { shared, unlocked, frames, now, .. } = self;
+        let (outputs, encoded) = shared.drive(now.time(), unlocked, |hub, now| {
+            take_in(hub, now, frames);
             let encoded = match &mut ready {
                 Some(framing) => {
                     let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };
@@ -250,10 +263,9 @@ impl Driver {
 
     /// A timer that was changed has to be polled again.
     fn bring_timer_forward(&mut self, next: Option<zk_session::Instant>) -> Progress {
-        let next = next.map(|next| self.shared.clock.to_tokio(next));
         match next {
-            Some(next) if next < self.timer.deadline() => {
-                self.timer.as_mut().reset(next);
+            Some(next) if self.alarm.is_late_for(next, self.now) => {
+                self.alarm.set(&self.shared.clock, next, self.now);
                 Progress::Some
             }
             Some(_) | None => Progress::None,
@@ -264,7 +276,7 @@ impl Driver {
         let Poll::Ready((server, answer)) = self.probe.poll(cx) else {
             return Progress::None;
         };
-        self.shared.drive(&mut self.unlocked, |hub, now| {
+        self.drive(|hub, now| {
             hub.host.handle_probed(now, server, answer);
         });
         Progress::Some
@@ -274,7 +286,7 @@ impl Driver {
         let Poll::Ready(answer) = self.lookup.poll(cx) else {
             return Progress::None;
         };
-        self.shared.drive(&mut self.unlocked, |hub, now| match answer {
+        self.drive(|hub, now| match answer {
             Ok(servers) => hub.replace_servers(now, servers),
             Err(error) => hub.keep_servers(now, error.into()),
         });
@@ -284,9 +296,8 @@ impl Driver {
     /// Where no server is known yet, the session waits for the source's answer as it would for a
     /// transport.
     fn open(&mut self, server: ServerIndex) -> Progress {
-        let (begins_round, server) = self.shared.drive(&mut self.unlocked, |hub, _| {
-            (hub.servers.begins_round(), hub.servers.attempt(server))
-        });
+        let (begins_round, server) =
+            self.drive(|hub, _| (hub.servers.begins_round(), hub.servers.attempt(server)));
         self.probe.forget();
         if begins_round {
             self.lookup.ask();
@@ -304,21 +315,33 @@ impl Driver {
     fn link_failed(&mut self, error: Option<io::Error>) -> Progress {
         self.link = Link::Down;
         self.exchange = Exchange::None;
-        self.shared.drive(&mut self.unlocked, |hub, now| hub.transport_closed(now, error));
+        self.drive(|hub, now| hub.transport_closed(now, error));
         Progress::Some
     }
+}
+
+/// Hands these frames to the session, and out what came of them: recipes may have something to send.
+fn take_in(hub: &mut Hub, now: zk_session::Instant, frames: &mut Vec<Frames>) {
+    if !frames.is_empty() {
+        frames.drain(..).flatten().for_each(|frame| hub.host.handle_frame(now, frame));
+        hub.dispatch(now);
+    }
+}
+
+fn count(frames: &[Frames]) -> usize {
+    frames.iter().map(ExactSizeIterator::len).sum()
 }
 
 /// Collects frames until the transport has no more for now, or a batch is full. `Ready`: the
 /// transport ended, with or without an error.
 fn poll_frames(
     framing: &mut Framing,
-    frames: &mut Vec<Frame>,
+    frames: &mut Vec<Frames>,
     cx: &mut Context<'_>,
 ) -> Poll<Option<io::Error>> {
-    while frames.len() < BATCH {
+    while count(frames) < BATCH {
         match ready!(Pin::new(&mut *framing).poll_next(cx)) {
-            Some(Ok(frame)) => frames.push(frame),
+            Some(Ok(some)) => frames.push(some),
             Some(Err(error)) => return Poll::Ready(Some(error)),
             None => return Poll::Ready(None),
         }
@@ -337,6 +360,7 @@ impl Future for Driver {
         let span = self.shared.span.clone();
         let _entered = span.enter();
         loop {
+            self.now = self.shared.clock.read();
             // What has come in first: after a pause it may show that the connection is alive. That the
             // lease has lapsed meanwhile is noticed all the same, before it is taken in.
             let inputs = [

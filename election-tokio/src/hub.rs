@@ -52,6 +52,7 @@ pub(crate) struct Hub {
     /// Connections so far.
     connections: u64,
     driver: DriverState,
+    last_reading: Instant,
     unlocked: Unlocked,
     sole: SoleRecipes,
 }
@@ -104,9 +105,21 @@ impl Hub {
             transport_error: None,
             connections: 0,
             driver: DriverState::Awake,
+            last_reading: now,
             unlocked: Unlocked::default(),
             sole: SoleRecipes::default(),
         })
+    }
+
+    /// The time for the next step, by what the clock showed just now: no step comes before the last one.
+    fn reading(&mut self, now: Instant) -> Instant {
+        self.last_reading = self.last_reading.max(now);
+        self.last_reading
+    }
+
+    /// The time of the last step that read the clock.
+    const fn last_reading(&self) -> Instant {
+        self.last_reading
     }
 
     /// For the driver: whom to wake when something is submitted from now on.

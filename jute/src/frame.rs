@@ -53,6 +53,7 @@ impl fmt::Display for Said {
 /// # Errors
 ///
 /// A negative length, or one above `limit`: nothing behind it can be read.
+#[inline]
 pub fn frame_len(input: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
     let Some((head, _)) = input.split_first_chunk::<4>() else {
         return Ok(None);

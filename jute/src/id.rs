@@ -26,6 +26,7 @@ macro_rules! id {
         }
 
         impl Encode for $name {
+            #[inline]
             fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
                 self.0.encode(writer);
             }
@@ -34,6 +35,7 @@ macro_rules! id {
         impl<'a> Decode<'a> for $name {
             const MIN_ENCODED_LEN: usize = <$inner as Decode<'a>>::MIN_ENCODED_LEN;
 
+            #[inline]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 Decode::decode(reader).map(Self)
             }

@@ -66,6 +66,6 @@ pub use reader::Reader;
 pub use record::{Decode, Encode};
 pub use request::Request;
 #[cfg(feature = "alloc")]
-pub use splitter::{Frame, FrameSplitter, Oversized};
+pub use splitter::{Frame, FrameSplitter, Frames, Oversized};
 pub use vector::{Vector, VectorIter};
 pub use writer::{BufferTooSmall, Counter, SliceWriter, Writer};

@@ -42,6 +42,7 @@ pub trait Decode<'a>: Sized {
 macro_rules! primitive {
     ($($type:ty, $len:literal, $read:ident, |$value:ident| $bytes:expr;)*) => {$(
         impl Encode for $type {
+            #[inline]
             fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
                 let $value = *self;
                 writer.put(&$bytes);
@@ -51,6 +52,7 @@ macro_rules! primitive {
         impl Decode<'_> for $type {
             const MIN_ENCODED_LEN: usize = $len;
 
+            #[inline]
             fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 reader.$read()
             }
@@ -79,6 +81,7 @@ impl Decode<'_> for () {
 
 /// A `buffer` that may be null.
 impl Encode for Option<&[u8]> {
+    #[inline]
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
         match self {
             Some(bytes) => {
@@ -93,6 +96,7 @@ impl Encode for Option<&[u8]> {
 impl<'a> Decode<'a> for Option<&'a [u8]> {
     const MIN_ENCODED_LEN: usize = 4;
 
+    #[inline]
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         reader.buffer()
     }
@@ -100,6 +104,7 @@ impl<'a> Decode<'a> for Option<&'a [u8]> {
 
 /// A `ustring` that may be null.
 impl Encode for Option<&str> {
+    #[inline]
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
         self.map(str::as_bytes).encode(writer);
     }
@@ -116,6 +121,7 @@ impl<'a> Decode<'a> for Option<&'a str> {
 macro_rules! never_null {
     ($($type:ty),*) => {$(
         impl Encode for &$type {
+            #[inline]
             fn encode<W: Writer + ?Sized>(&self, writer: &mut W) {
                 Some(*self).encode(writer);
             }
@@ -163,6 +169,7 @@ macro_rules! record {
     (@encode $name:ident { $($field:ident,)* }) => {
         impl $crate::Encode for $name {
             // A fixed length, so one copy will do.
+            #[inline]
             fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
                 let mut bytes = [0; <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN];
                 let mut fields = $crate::SliceWriter::new(&mut bytes);
@@ -173,6 +180,7 @@ macro_rules! record {
     };
     (@encode $name:ident <$lifetime:lifetime> { $($field:ident,)* }) => {
         impl<$lifetime> $crate::Encode for $name<$lifetime> {
+            #[inline]
             fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
                 $($crate::Encode::encode(&self.$field, writer);)*
             }
@@ -184,6 +192,7 @@ macro_rules! record {
                 0 $(+ <$type as $crate::Decode<'_>>::MIN_ENCODED_LEN)*;
 
             // Nothing borrowed, so all fields have a fixed length: it is checked once.
+            #[inline]
             fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
                 let bytes = reader.array::<{ <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN }>()?;
                 let mut reader = $crate::Reader::new(&bytes);
@@ -196,6 +205,7 @@ macro_rules! record {
             const MIN_ENCODED_LEN: usize =
                 0 $(+ <$type as $crate::Decode<$lifetime>>::MIN_ENCODED_LEN)*;
 
+            #[inline]
             fn decode(
                 reader: &mut $crate::Reader<$lifetime>,
             ) -> Result<Self, $crate::DecodeError> {
@@ -255,6 +265,7 @@ macro_rules! numbers {
         }
 
         impl $crate::Encode for $name {
+            #[inline]
             fn encode<W: $crate::Writer + ?Sized>(&self, writer: &mut W) {
                 $crate::Encode::encode(&self.0, writer);
             }
@@ -263,6 +274,7 @@ macro_rules! numbers {
         impl $crate::Decode<'_> for $name {
             const MIN_ENCODED_LEN: usize = 4;
 
+            #[inline]
             fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
                 reader.int().map(Self)
             }

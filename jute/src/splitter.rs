@@ -10,6 +10,9 @@ const FRAME_HEAD: usize = 4;
 /// What is kept of a frame above the limit: as much as a reply's header.
 const KEPT: usize = 16;
 
+/// The most frames at once: what is done with them, under a lock maybe, comes to an end.
+const MOST: usize = 512;
+
 /// Takes frames from the front of a stream of bytes, one connection's worth.
 ///
 /// One that is longer than the limit is not kept, but read past: the caller that waits for it can
@@ -19,6 +22,46 @@ pub struct FrameSplitter {
     /// Bytes of a frame above the limit that are still to come.
     to_skip: usize,
 }
+
+/// Frames that came one after the other: an iterator over them. Not empty at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// Whole ones, with their lengths.
+    whole: Bytes,
+    count: usize,
+    /// The last one.
+    oversized: Option<Oversized>,
+}
+
+impl Frames {
+    /// Bytes of the frames that are left, as they were sent: with their lengths, and with what was not
+    /// kept.
+    pub fn sent_len(&self) -> usize {
+        let oversized = self.oversized.as_ref().map_or(0, |frame| FRAME_HEAD + frame.length);
+        self.whole.len().saturating_add(oversized)
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Frame;
+
+    #[inline]
+    fn next(&mut self) -> Option<Frame> {
+        let Ok(Some(length)) = frame_len(&self.whole, self.whole.len()) else {
+            return self.oversized.take().map(Frame::Oversized);
+        };
+        self.whole.advance(FRAME_HEAD);
+        self.count = self.count.saturating_sub(1);
+        Some(Frame::Whole(self.whole.split_to(length.min(self.whole.len()))))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.count + usize::from(self.oversized.is_some());
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Frames {}
 
 /// The payload of a frame, or what is kept of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +90,8 @@ pub struct Oversized {
 }
 
 impl FrameSplitter {
-    /// The next frame, if enough of it is there. Room for the rest of a frame is reserved in
-    /// `input`, up to `limit`.
+    /// The frames of which enough is there, up to one above the limit, if there are any. Room for the
+    /// rest of a frame is reserved in `input`, up to `limit`.
     ///
     /// # Errors
     ///
@@ -57,10 +100,35 @@ impl FrameSplitter {
         &mut self,
         input: &mut BytesMut,
         limit: usize,
-    ) -> Result<Option<Frame>, FrameError> {
+    ) -> Result<Option<Frames>, FrameError> {
         let skipped = self.to_skip.min(input.len());
         input.advance(skipped);
         self.to_skip -= skipped;
+        let (mut end, mut count) = (0, 0);
+        while count < MOST
+            && let Some(rest) = input.get(end..)
+            && let Ok(Some(length)) = frame_len(rest, limit)
+            && FRAME_HEAD + length <= rest.len()
+        {
+            end += FRAME_HEAD + length;
+            count += 1;
+        }
+        // One after the other shares the buffer in one step, not in one for each.
+        let whole = if count > 0 { input.split_to(end).freeze() } else { Bytes::new() };
+        let oversized = match self.oversized(input, limit) {
+            Err(_) if count > 0 => None,
+            oversized => oversized?,
+        };
+        let frames = Frames { whole, count, oversized };
+        Ok((frames.len() > 0).then_some(frames))
+    }
+
+    /// The first bytes of the next frame, if that is above the limit. Room for it is reserved if not.
+    fn oversized(
+        &mut self,
+        input: &mut BytesMut,
+        limit: usize,
+    ) -> Result<Option<Oversized>, FrameError> {
         let Some(length) = frame_len(input, usize::MAX)? else {
             return Ok(None);
         };
@@ -69,13 +137,13 @@ impl FrameSplitter {
             input.reserve(FRAME_HEAD + needed - input.len());
             return Ok(None);
         }
-        input.advance(FRAME_HEAD);
-        let payload = input.split_to(needed).freeze();
         if length <= limit {
-            return Ok(Some(Frame::Whole(payload)));
+            return Ok(None);
         }
+        input.advance(FRAME_HEAD);
+        let head = input.split_to(needed).freeze();
         self.to_skip = length - needed;
-        Ok(Some(Frame::Oversized(Oversized { head: payload, length, limit })))
+        Ok(Some(Oversized { head, length, limit }))
     }
 }
 
@@ -91,12 +159,23 @@ mod tests {
         let mut frames = Vec::new();
         for part in parts {
             input.extend_from_slice(part);
-            while let Some(frame) = splitter.next(&mut input, limit).unwrap() {
-                frames.push(frame);
+            while let Some(some) = splitter.next(&mut input, limit).unwrap() {
+                let (count, sent) = (some.len(), some.sent_len());
+                let before = frames.len();
+                frames.extend(some);
+                assert_eq!(frames.len() - before, count);
+                assert_eq!(frames[before..].iter().map(sent_len).sum::<usize>(), sent);
             }
         }
         assert!(input.len() < 4, "all is taken");
         frames
+    }
+
+    fn sent_len(frame: &Frame) -> usize {
+        match frame {
+            Frame::Whole(payload) => FRAME_HEAD + payload.len(),
+            Frame::Oversized(frame) => FRAME_HEAD + frame.length,
+        }
     }
 
     #[test]
@@ -120,6 +199,23 @@ mod tests {
         let mut input = BytesMut::from(&[0x7f, 0xff, 0xff, 0xff][..]);
         assert_eq!(FrameSplitter::default().next(&mut input, 100), Ok(None));
         assert!(input.capacity() < 1024);
+    }
+
+    #[test]
+    fn so_many_at_once_and_no_more() {
+        let mut input = BytesMut::from(b"\0\0\0\x01a".repeat(MOST + 1).as_slice());
+        let mut next =
+            || FrameSplitter::default().next(&mut input, 1).unwrap().map(|some| some.len());
+        assert_eq!([next(), next(), next()], [Some(MOST), Some(1), None]);
+    }
+
+    #[test]
+    fn what_comes_before_a_negative_length_comes_out() {
+        let mut splitter = FrameSplitter::default();
+        let mut input = BytesMut::from(&b"\0\0\0\x01a\xff\xff\xff\xff"[..]);
+        let frames = splitter.next(&mut input, 100).unwrap().unwrap();
+        assert!(frames.eq([Frame::Whole(Bytes::from_static(b"a"))]));
+        assert_eq!(splitter.next(&mut input, 100), Err(FrameError::Negative(-1)));
     }
 
     #[test]

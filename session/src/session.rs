@@ -118,21 +118,28 @@ impl<R, W: Clone> Session<R, W> {
     /// that is so long ends the connection.
     pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
         self.check_lease(now);
-        match (self.state, frame.into()) {
+        let frame = frame.into();
+        if let State::Live(live) = &mut self.state {
+            live.last_received = now;
+            return match frame {
+                Frame::Whole(frame) => self.handle_live_frame(now, frame),
+                Frame::Oversized(frame) => self.handle_oversized_reply(now, &frame),
+            };
+        }
+        match (self.state, frame) {
             (State::Handshaking { server, sent_at, .. }, Frame::Whole(frame)) => {
                 self.handle_handshake(now, server, sent_at, &frame);
             }
             (State::Authenticating(exchange), Frame::Whole(frame)) => {
                 self.handle_sasl_frame(now, exchange, frame);
             }
-            (State::Live(live), Frame::Whole(frame)) => self.handle_live_frame(now, live, frame),
-            (State::Live(live), Frame::Oversized(frame)) => {
-                self.handle_oversized_reply(now, live, &frame);
-            }
             (State::Handshaking { .. } | State::Authenticating(_), Frame::Oversized(frame)) => {
                 self.connection_ended(now, ConnectionEnd::too_long(&frame));
             }
-            (State::Waiting { .. } | State::Opening { .. } | State::Ended(_), _) => {}
+            (
+                State::Waiting { .. } | State::Opening { .. } | State::Live(_) | State::Ended(_),
+                _,
+            ) => {}
         }
     }
 
@@ -144,7 +151,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         loop {
             match self.splitter.next(input, max_frame) {
-                Ok(Some(frame)) => self.handle_frame(now, frame),
+                Ok(Some(frames)) => frames.for_each(|frame| self.handle_frame(now, frame)),
                 Ok(None) => return,
                 Err(error) => {
                     input.clear();
@@ -194,18 +201,18 @@ impl<R, W: Clone> Session<R, W> {
             State::Opening { give_up_at, .. }
             | State::Handshaking { give_up_at, .. }
             | State::Authenticating(Authenticating { give_up_at, .. }) => give_up_at,
-            State::Live(live) => {
+            State::Live(ref live) => {
                 let others = [
                     self.heartbeat_at(live),
                     self.ping_at(live),
                     live.search_at(),
                     live.give_up_at(),
                 ];
-                others.into_iter().flatten().fold(live.silent_at(), Instant::min)
+                earliest(live.silent_at(), others)
             }
             State::Ended(_) => return None,
         };
-        [self.lease.deadline(), self.dead_at()].into_iter().flatten().chain([state]).min()
+        Some(earliest(state, [self.lease.deadline(), self.dead_at()]))
     }
 
     /// The driver has another list of servers: from now on indices mean places in that one. They
@@ -307,6 +314,19 @@ impl<R, W: Clone> Session<R, W> {
     pub fn queued_bytes(&self) -> usize {
         self.requests.queued_bytes()
     }
+}
+
+/// A plain loop: each time that a driver is woken asks for it.
+fn earliest<const N: usize>(first: Instant, others: [Option<Instant>; N]) -> Instant {
+    let mut earliest = first;
+    for other in others {
+        if let Some(other) = other
+            && other < earliest
+        {
+            earliest = other;
+        }
+    }
+    earliest
 }
 
 impl<R, W: Clone> fmt::Debug for Session<R, W> {

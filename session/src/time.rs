@@ -31,6 +31,7 @@ impl Instant {
 impl Add<Duration> for Instant {
     type Output = Self;
 
+    #[inline]
     fn add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span))
     }

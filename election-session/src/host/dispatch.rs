@@ -15,7 +15,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     #[inline]
     pub fn poll_event(&mut self, now: Instant) -> Option<Event<R, T, W>> {
         loop {
-            if self.is_quiet() {
+            if !self.has_events() {
                 self.turn = Turn::new();
                 return None;
             }
@@ -59,15 +59,15 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         }
     }
 
-    /// Whether there is nothing to hand out, nor to do before. Asked for each request of the caller's,
-    /// so it is quick.
+    /// Whether [`poll_event`](Self::poll_event) has something to hand out, or to do before. Quick, to be
+    /// asked after each request that was submitted.
     #[inline]
-    fn is_quiet(&self) -> bool {
-        self.events.is_empty()
-            && !self.session.has_events()
-            && self.lists.are_idle()
-            && self.awaiting_lease.is_empty()
-            && self.clock == Clock::Settled
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+            || self.session.has_events()
+            || !self.lists.are_idle()
+            || !self.awaiting_lease.is_empty()
+            || self.clock == Clock::Read
     }
 
     /// Does what is better done for many events at once. Whether there was anything to do.

@@ -50,9 +50,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if self.lists.has_undelivered() {
             return Some(Instant::ORIGIN);
         }
-        let others =
-            [self.looks.next(), self.deadlines.next(), self.readiness.next()].into_iter().flatten();
-        self.session.poll_timeout().into_iter().chain(others).min()
+        let mut next = self.session.poll_timeout();
+        for other in [self.looks.next(), self.deadlines.next(), self.readiness.next()] {
+            if other.is_some_and(|other| next.is_none_or(|next| other < next)) {
+                next = other;
+            }
+        }
+        next
     }
 
     /// What to do with the transport now, if anything.

@@ -1,6 +1,6 @@
 //! The operations on single znodes.
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use zk_jute::records::{
     CheckVersionRequest, DeleteRequest, ExistsRequest, ExistsResponse, GetChildren2Request,
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
@@ -102,7 +102,7 @@ impl Client {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
         let request = GetDataRequest { path: &server_path, watch: false };
         let reply = self.call(path, &request).await?;
-        data(path, &reply)
+        data(path, reply)
     }
 
     /// Like [`Client::get_data`], with a watch that fires when the znode is deleted or its data
@@ -120,7 +120,7 @@ impl Client {
         let server_path = self.server_path::<GetDataRequest<'_>>(path)?;
         let asked = Asked::Once(Watching::GetData(&server_path));
         let (outcome, holder) = self.watching(OpCode::GET_DATA, path, asked).await?;
-        let (data, stat) = data(path, &outcome?)?;
+        let (data, stat) = data(path, outcome?)?;
         Ok((data, stat, OneshotWatch::new(holder)))
     }
 
@@ -206,6 +206,9 @@ impl Client {
     }
 }
 
+/// Bytes of the length that stands before data.
+const DATA_LENGTH_LEN: usize = <Option<&[u8]> as Decode<'static>>::MIN_ENCODED_LEN;
+
 /// The reply's body, as the one that belongs to the request `Q`.
 pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     path: &str,
@@ -238,10 +241,14 @@ pub(super) fn existence(
     }
 }
 
-fn data(path: &str, reply: &Completion) -> Result<(Bytes, Stat), Error> {
-    let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, reply)?;
-    let data = response.data.map_or_else(Bytes::new, |data| reply.body.slice_ref(data));
-    Ok((data, response.stat))
+fn data(path: &str, reply: Completion) -> Result<(Bytes, Stat), Error> {
+    let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, &reply)?;
+    let (length, stat) = (response.data.map_or(0, <[u8]>::len), response.stat);
+    // The data comes first, behind its length. What is left of the body needs no count of its own.
+    let mut data = reply.body;
+    data.advance(data.len().min(DATA_LENGTH_LEN));
+    data.truncate(length);
+    Ok((data, stat))
 }
 
 fn children(path: &str, reply: Completion) -> Result<Children, Error> {

@@ -121,7 +121,7 @@ impl Client {
             if let CallStage::Sent(_) = call.stage {
                 return call.poll_outcome(cx).map(Ok);
             }
-            let (slot, (submitted, replaced)) = self.shared().with(|hub, now| {
+            let (slot, (submitted, replaced)) = self.shared().submit(|hub, now| {
                 let slot = asked.open(hub);
                 let caller = call.caller(cx);
                 let submitted =

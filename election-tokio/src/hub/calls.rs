@@ -87,6 +87,7 @@ impl Calls {
         }
     }
 
+    #[cold]
     fn wait_for_room<T>(&mut self, caller: Caller<'_, '_>) -> Submitted<T> {
         let Caller { stage, cx } = caller;
         let ticket = match *stage {
@@ -107,7 +108,10 @@ impl Calls {
         caller: Caller<'_, '_>,
     ) -> Submitted<T> {
         let Caller { stage, cx } = caller;
-        let replaced = self.abandon(*stage);
+        let replaced = match stage {
+            CallStage::Unsent => None,
+            _ => self.abandon(*stage),
+        };
         *stage = match submitted {
             Ok(_) => CallStage::Sent(self.slots.insert(Slot::Waiting(cx.waker().clone()))),
             Err(_) => CallStage::Over,
@@ -143,6 +147,7 @@ impl Calls {
     }
 
     /// Nobody waits for the call any more.
+    #[cold]
     pub(crate) fn abandon(&mut self, stage: CallStage) -> Option<Waker> {
         let key = match stage {
             CallStage::WaitingForRoom(ticket) => return self.waiting_for_room.remove(&ticket),
@@ -189,6 +194,9 @@ impl Calls {
 
     /// Hands out the calls that wait for room, since there is some: they try again.
     pub(super) fn announce_room(&mut self, wakers: &mut Vec<Waker>) {
+        if self.waiting_for_room.is_empty() {
+            return;
+        }
         wakers.extend(core::mem::take(&mut self.waiting_for_room).into_values());
     }
 }

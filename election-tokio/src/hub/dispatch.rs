@@ -16,7 +16,7 @@ type HostEvent = Event<Box<dyn Seat>, CallKey, super::WatchKey>;
 
 impl Hub {
     /// Hands out all events that the host has.
-    pub(super) fn dispatch(&mut self, now: Instant) {
+    pub(crate) fn dispatch(&mut self, now: Instant) {
         let mut has_completed = false;
         while let Some(event) = self.host.poll_event(now) {
             let wakers = &mut self.unlocked.wakers;

@@ -49,6 +49,7 @@ impl Shared {
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut unlocked = None;
         let (result, driver) = self.work(
+            |hub| hub.reading(self.clock.now()),
             |hub, now| (work(hub, now), hub.wake_driver()),
             |all| unlocked = Some(core::mem::take(all)),
         );
@@ -61,15 +62,38 @@ impl Shared {
         result
     }
 
-    /// For the driver: works on the hub and hands out what came of it. `scratch` only saves
-    /// allocations.
+    /// Submits a request, and lets the driver send it. Only what wakes the driver reads the clock: the
+    /// requests that are submitted until the driver runs go out together with the first one, and count as
+    /// sent when that was submitted. For the lease that is never too late.
+    pub(crate) fn submit<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
+        let mut hub = self.lock();
+        let driver = hub.wake_driver();
+        let now = match driver {
+            Some(_) => hub.reading(self.clock.now()),
+            None => hub.last_reading(),
+        };
+        let result = work(&mut hub, now);
+        // Almost no request makes an event, and without one no lease has changed.
+        if hub.host.has_events() || !hub.unlocked.is_empty() {
+            self.finish(hub, now);
+        } else {
+            drop(hub);
+        }
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        result
+    }
+
+    /// For the driver, at a time that it has read: works on the hub and hands out what came of it.
+    /// `scratch` only saves allocations.
     pub(crate) fn drive<T>(
         &self,
+        now: Instant,
         scratch: &mut Unlocked,
         work: impl FnOnce(&mut Hub, Instant) -> T,
     ) -> T {
-        self.clock.notice_sleep();
-        let result = self.work(work, |all| all.move_to(scratch));
+        let result = self.work(|hub| hub.reading(now), work, |all| all.move_to(scratch));
         if !scratch.is_empty() {
             scratch.carry_out(&self.span);
         }
@@ -80,18 +104,32 @@ impl Shared {
     #[inline]
     fn work<T>(
         &self,
+        read: impl FnOnce(&mut Hub) -> Instant,
         work: impl FnOnce(&mut Hub, Instant) -> T,
         take: impl FnOnce(&mut Unlocked),
     ) -> T {
         let mut hub = self.lock();
-        let now = self.clock.now();
+        let now = read(&mut hub);
         let result = work(&mut hub, now);
-        hub.dispatch(now);
-        self.lease.store(lease_micros(&hub.host), Ordering::Release);
+        self.hand_out(&mut hub, now);
         if !hub.unlocked.is_empty() {
             take(&mut hub.unlocked);
         }
         result
+    }
+
+    /// Hands out what came of a step, and carries out what is to be done without the lock.
+    #[cold]
+    fn finish(&self, mut hub: MutexGuard<'_, Hub>, now: Instant) {
+        self.hand_out(&mut hub, now);
+        let mut unlocked = core::mem::take(&mut hub.unlocked);
+        drop(hub);
+        unlocked.carry_out(&self.span);
+    }
+
+    fn hand_out(&self, hub: &mut Hub, now: Instant) {
+        hub.dispatch(now);
+        self.lease.store(lease_micros(&hub.host), Ordering::Release);
     }
 
     /// The driver is dropped: nobody will answer any more.
@@ -135,6 +173,9 @@ impl Shared {
 
 /// Rounded down: the copy never says more than the session does.
 fn lease_micros(host: &Host) -> u64 {
-    let micros = host.lease_deadline().map_or(0, |deadline| deadline.elapsed().as_micros());
-    u64::try_from(micros).unwrap_or(u64::MAX)
+    let Some(deadline) = host.lease_deadline().map(Instant::elapsed) else {
+        return 0;
+    };
+    let micros = u64::from(deadline.subsec_micros());
+    deadline.as_secs().saturating_mul(1_000_000).saturating_add(micros)
 }

@@ -7,7 +7,7 @@ use election_session::LostReason;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 use zk_jute::records::EventType;
-use zk_jute::{Frame, OpCode};
+use zk_jute::{Frames, OpCode};
 
 use super::{Outcome, recipe_metrics};
 use crate::lock::LockLost;
@@ -181,12 +181,8 @@ pub(crate) fn sent(bytes: usize) {
 }
 
 /// These payloads, with the length before each.
-pub(crate) fn received(frames: &[Frame]) {
-    let bytes = frames.iter().map(|frame| match frame {
-        Frame::Whole(payload) => 4 + widened(payload.len()),
-        Frame::Oversized(frame) => 4 + widened(frame.length),
-    });
-    let bytes = bytes.sum();
+pub(crate) fn received(frames: &[Frames]) {
+    let bytes = frames.iter().map(|frames| widened(frames.sent_len())).sum();
     counter!(BYTES_RECEIVED).increment(bytes);
 }
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 use election_core::GaveUp;
 use election_session::LostReason;
 use zk_jute::records::EventType;
-use zk_jute::{Frame, OpCode};
+use zk_jute::{Frames, OpCode};
 
 use super::Outcome;
 use crate::lock::LockLost;
@@ -42,7 +42,7 @@ pub(crate) const fn recipe_request(_: &'static str, _: Outcome) {}
 
 pub(crate) const fn sent(_: usize) {}
 
-pub(crate) const fn received(_: &[Frame]) {}
+pub(crate) const fn received(_: &[Frames]) {}
 
 pub(crate) const fn watch_event(_: EventType) {}
 

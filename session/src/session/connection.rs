@@ -153,6 +153,8 @@ impl<R, W: Clone> Session<R, W> {
         let heartbeat = Heartbeat::DueAt(self.first_heartbeat_at(now, &accepted));
         self.state = State::Live(Live {
             timeout,
+            ping_after: timeout / 3,
+            silent_after: timeout * 2 / 3,
             since: now,
             last_sent: handshake.sent_at,
             last_received: now,
@@ -321,6 +323,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// Every call that brings the time does this first, so that a process that was paused hears
     /// of a lapse before anything that came in meanwhile.
+    #[inline]
     pub(super) fn check_lease(&mut self, now: Instant) {
         if self.lease.lapses(now) {
             self.events.push_back(Event::LeaseLapsed);

@@ -20,16 +20,15 @@ impl<R, W: Clone> Session<R, W> {
             self.connection_ended(now, ConnectionEnd::Silent);
         } else if live.search_at().is_some_and(|at| at <= now) {
             self.search(now);
-        } else if self.heartbeat_at(live).is_some_and(|at| at <= now) {
+        } else if self.heartbeat_at(&live).is_some_and(|at| at <= now) {
             self.beat_if_due(now, live);
-        } else if self.ping_at(live).is_some_and(|at| at <= now) {
+        } else if self.ping_at(&live).is_some_and(|at| at <= now) {
             self.requests.send_ping();
             self.state = State::Live(Live { last_sent: now, ping: Ping::SentAt(now), ..live });
         }
     }
 
-    pub(super) fn handle_live_frame(&mut self, now: Instant, live: Live, mut frame: Bytes) {
-        self.state = State::Live(Live { last_received: now, ..live });
+    pub(super) fn handle_live_frame(&mut self, now: Instant, mut frame: Bytes) {
         let header = match ReplyHeader::decode_prefix(&frame) {
             Ok(header) => header,
             Err(error) => return self.broken(now, error.into()),
@@ -45,8 +44,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// A read that asks for too much is the caller's affair: the connection goes on. What a watch
     /// that came with it would report, its caller does not know the state before.
-    pub(super) fn handle_oversized_reply(&mut self, now: Instant, live: Live, frame: &Oversized) {
-        self.state = State::Live(Live { last_received: now, ..live });
+    pub(super) fn handle_oversized_reply(&mut self, now: Instant, frame: &Oversized) {
         let Ok(header) = ReplyHeader::decode_prefix(&frame.head) else {
             return self.connection_ended(now, ConnectionEnd::too_long(frame));
         };

@@ -101,7 +101,7 @@ impl<R, W: Clone> Session<R, W> {
     }
 
     /// When a heartbeat is due on this connection.
-    pub(super) fn heartbeat_at(&self, live: Live) -> Option<Instant> {
+    pub(super) fn heartbeat_at(&self, live: &Live) -> Option<Instant> {
         match (&self.upkeep, live.heartbeat, live.closing) {
             // A server without its leader would refuse it.
             _ if live.is_read_only() => None,
@@ -116,7 +116,7 @@ impl<R, W: Clone> Session<R, W> {
 
     /// When a ping is due, if the last one is answered: not where the next heartbeat takes its
     /// place.
-    pub(super) fn ping_at(&self, live: Live) -> Option<Instant> {
+    pub(super) fn ping_at(&self, live: &Live) -> Option<Instant> {
         match (self.heartbeat_at(live), live.ping) {
             (Some(_), _) | (None, Ping::SentAt(_)) => None,
             (None, Ping::Answered) => {
@@ -129,7 +129,7 @@ impl<R, W: Clone> Session<R, W> {
     /// Goes on with `live`, and sends a heartbeat if one is due.
     pub(super) fn beat_if_due(&mut self, now: Instant, live: Live) {
         self.state = State::Live(live);
-        if self.heartbeat_at(live).is_none_or(|due| now < due) {
+        if self.heartbeat_at(&live).is_none_or(|due| now < due) {
             return;
         }
         let znode = match &self.upkeep {

@@ -73,6 +73,11 @@ pub(super) enum Turn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     pub(super) timeout: Duration,
+    /// A ping is due when nothing was sent for so long, a third of the timeout; for the connection's sake,
+    /// that is.
+    pub(super) ping_after: Duration,
+    /// The connection is given up when nothing came for so long, two thirds of the timeout.
+    pub(super) silent_after: Duration,
     pub(super) since: Instant,
     pub(super) last_sent: Instant,
     pub(super) last_received: Instant,
@@ -134,15 +139,12 @@ pub(super) enum Closing {
 }
 
 impl Live {
-    /// A ping is due when nothing was sent for a third of the timeout; for the connection's sake,
-    /// that is.
     pub(super) fn ping_at(&self) -> Instant {
-        self.last_sent + self.timeout / 3
+        self.last_sent + self.ping_after
     }
 
-    /// The connection is given up when nothing came for two thirds of the timeout.
     pub(super) fn silent_at(&self) -> Instant {
-        self.last_received + self.timeout * 2 / 3
+        self.last_received + self.silent_after
     }
 
     pub(super) const fn is_read_only(&self) -> bool {
