@@ -2,6 +2,7 @@
 
 mod lookup;
 mod probe;
+mod slack;
 
 use core::future::Future;
 use core::pin::Pin;
@@ -12,11 +13,10 @@ use std::sync::Arc;
 use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::codec::Framed;
 use zk_jute::Frame;
 use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
 
-use crate::codec::{FrameCodec, Outgoing};
+use crate::codec::{FrameCodec, Framing, Outgoing, framed};
 use crate::hub::{Hub, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
@@ -24,11 +24,10 @@ use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
 use lookup::ServerLookup;
 use probe::Probe;
+use slack::Slack;
 
 /// Frames handed to the session under one lock.
 const BATCH: usize = 512;
-/// Bytes to read at once, and to have waiting for the socket before the session is asked for more.
-const BUFFER: usize = 64 * 1024;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -40,6 +39,7 @@ pub(crate) struct Driver {
     timer: Pin<Box<Sleep>>,
     frames: Vec<Frame>,
     unlocked: Unlocked,
+    slack: Slack,
 }
 
 /// How a client gets in touch with a server.
@@ -49,7 +49,6 @@ pub(crate) struct Dialer {
 }
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
-type Framing = Framed<Box<dyn Transport>, FrameCodec>;
 
 enum Link {
     Down,
@@ -103,6 +102,7 @@ impl Driver {
             timer: Box::pin(sleep_until(Instant::now())),
             frames: Vec::new(),
             unlocked: Unlocked::default(),
+            slack: Slack::default(),
         }
     }
 
@@ -127,10 +127,9 @@ impl Driver {
             Link::Opening(opening) => match opening.as_mut().poll(cx) {
                 Poll::Pending => Progress::None,
                 Poll::Ready(Ok(transport)) => {
-                    let codec = FrameCodec::new(self.shared.max_reply);
-                    let mut framing = Framed::with_capacity(transport, codec, BUFFER);
-                    framing.set_backpressure_boundary(BUFFER);
+                    let framing = framed(transport, self.shared.max_reply);
                     self.link = Link::Up(Box::new(framing));
+                    self.slack.was_taken(cx);
                     self.shared.drive(&mut self.unlocked, |hub, now| hub.host.handle_opened(now));
                     Progress::Some
                 }
@@ -142,6 +141,10 @@ impl Driver {
                 let progress =
                     if self.frames.len() < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
+                    self.slack.was_used();
+                    if FrameCodec::is_large(framing) {
+                        self.slack.was_taken(cx);
+                    }
                     metrics::received(&self.frames);
                     let frames = &mut self.frames;
                     self.shared.drive(&mut self.unlocked, |hub, now| {
@@ -214,6 +217,10 @@ impl Driver {
             (Outputs::poll(hub), encoded)
         });
         if sent > 0 {
+            self.slack.was_used();
+            if ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing)) {
+                self.slack.was_taken(cx);
+            }
             metrics::sent(sent);
         }
         let flushed = match (encoded, ready) {
@@ -270,6 +277,19 @@ impl Driver {
         Progress::Some
     }
 
+    /// Gives memory back that a burst has taken.
+    fn poll_slack(&mut self, cx: &mut Context<'_>) -> Progress {
+        if self.slack.poll(cx).is_ready() {
+            if let Link::Up(framing) = &mut self.link {
+                FrameCodec::give_back(framing);
+            }
+            self.frames.shrink_to_fit();
+            self.unlocked.shrink_to_fit();
+            self.shared.look(|hub| (hub.shrink_to_fit(), None));
+        }
+        Progress::None
+    }
+
     fn poll_lookup(&mut self, cx: &mut Context<'_>) -> Progress {
         let Poll::Ready(answer) = self.lookup.poll(cx) else {
             return Progress::None;
@@ -316,6 +336,7 @@ fn poll_frames(
     frames: &mut Vec<Frame>,
     cx: &mut Context<'_>,
 ) -> Poll<Option<io::Error>> {
+    FrameCodec::make_room(framing);
     while frames.len() < BATCH {
         match ready!(Pin::new(&mut *framing).poll_next(cx)) {
             Some(Ok(frame)) => frames.push(frame),
@@ -345,10 +366,11 @@ impl Future for Driver {
                 self.poll_exchange(cx),
                 self.poll_lookup(cx),
                 self.poll_probe(cx),
+                self.poll_slack(cx),
             ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 5] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 6] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }
