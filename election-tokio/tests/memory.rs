@@ -8,9 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 
 use allocation_counter::measure;
-use election_tokio::{Client, CreateMode};
+use election_tokio::{Client, CreateMode, Role};
 use futures_util::future::try_join_all;
 use tokio::runtime::{Builder, Runtime};
+use tokio::spawn;
 use tokio::time::sleep;
 use zk_embedded::{Config, Server};
 
@@ -92,5 +93,62 @@ fn an_idle_client_holds_four_kilobytes() -> Outcome<()> {
     let ((), more) = held(&runtime, listing)?;
     let each = (connected + more) / CLIENTS;
     assert!(each <= LONGEST, "{each} bytes a client that has read a list");
+    Ok(())
+}
+
+/// Nominations of one client in one election, from the second on followers of one another.
+#[test]
+fn a_nomination_holds_little() -> Outcome<()> {
+    const NOMINATIONS: i64 = 1000;
+    const LONGEST: i64 = 1700;
+    let (servers, runtime) = (server()?, runtime()?);
+    let client = runtime.block_on(connect(&servers))?;
+    let election = client.election("/election");
+    let nominating = async {
+        let mut nominations = Vec::new();
+        nominations.reserve_exact(usize::try_from(NOMINATIONS)?);
+        for _ in 0..NOMINATIONS {
+            let nomination = election.nominate()?;
+            let in_place =
+                |role: &Role| matches!(role, Role::Following { .. } | Role::Leading { .. });
+            nomination.updates().wait_for(|status| in_place(&status.role)).await?;
+            nominations.push(nomination);
+        }
+        sleep(REST).await;
+        Ok(nominations)
+    };
+    let (nominations, bytes) = held(&runtime, nominating)?;
+    let each = bytes / NOMINATIONS;
+    assert!(each <= LONGEST, "{each} bytes a nomination");
+    drop(nominations);
+    Ok(())
+}
+
+/// Tasks that wait for a lock, with the futures that wait.
+#[test]
+fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {
+    const WAITERS: i64 = 1000;
+    const LONGEST: i64 = 2000;
+    let (servers, runtime) = (server()?, runtime()?);
+    let client = runtime.block_on(connect(&servers))?;
+    let lock = client.lock("/lock");
+    let guard = runtime.block_on(lock.lock())?;
+    let waiting = async {
+        let mut waiters = Vec::new();
+        waiters.reserve_exact(usize::try_from(WAITERS)?);
+        for _ in 0..WAITERS {
+            let lock = lock.clone();
+            waiters.push(spawn(async move { lock.lock().await }));
+        }
+        while lock.contenders().await?.len() <= waiters.len() {
+            sleep(Duration::from_millis(50)).await;
+        }
+        sleep(REST).await;
+        Ok(waiters)
+    };
+    let (waiters, bytes) = held(&runtime, waiting)?;
+    let each = bytes / WAITERS;
+    assert!(each <= LONGEST, "{each} bytes a waiter");
+    drop((guard, waiters));
     Ok(())
 }
