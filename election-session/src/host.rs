@@ -7,6 +7,7 @@ mod io;
 mod recipes;
 mod renewal;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::fmt;
 use core::time::Duration;
@@ -38,7 +39,8 @@ pub struct RecipeHost<R: Recipe, T, W> {
     sessions: u64,
     link: Link,
     callers: Callers,
-    seats: BTreeMap<RecipeKey, Seat<R>>,
+    /// By keys that ascend, the nodes of the map are little more than half full: they hold no more than needed.
+    seats: BTreeMap<RecipeKey, Box<Seat<R>>>,
     last_key: u64,
     lists: Lists,
     /// What may still be handed out of lists before other events are taken in.

@@ -214,6 +214,8 @@ impl<R: Recipe> Seat<R> {
                 }
                 Ok(Performed::Watching(watch)) => {
                     *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
+                    // Most have one or two: no room for four.
+                    watches.reserve_exact(1);
                     watches.push(watch);
                     None
                 }

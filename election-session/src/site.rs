@@ -18,9 +18,9 @@ use crate::path::{Chroot, child_path};
 /// A recipe's node, and what the recipe creates there with.
 #[derive(Clone, Debug)]
 pub struct Site {
-    path: Box<str>,
     server_path: Arc<str>,
-    /// Bytes of the server path that are the chroot, whose znodes are not the client's to create.
+    /// Bytes of the server path that are the chroot, whose znodes are not the client's to create, and which
+    /// the client does not say.
     chroot_len: usize,
     payloads: Vec<Bytes>,
     acl: AclList,
@@ -37,13 +37,26 @@ pub(crate) const fn mode_of(kind: NodeKind) -> CreateMode {
 
 /// An access list of its own, for what a recipe creates.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AclList(Box<[OwnedAcl]>);
+pub struct AclList(Entries);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Entries {
+    /// Everyone may do everything: what most have takes no memory.
+    Open,
+    Listed(Box<[OwnedAcl]>),
+}
 
 #[derive(Clone, PartialEq, Eq)]
 struct OwnedAcl {
     permissions: Permissions,
     scheme: Box<str>,
     id: Box<str>,
+}
+
+impl OwnedAcl {
+    fn as_acl(&self) -> Acl<'_> {
+        Acl { permissions: self.permissions, scheme: &self.scheme, id: &self.id }
+    }
 }
 
 impl AclList {
@@ -54,22 +67,26 @@ impl AclList {
             scheme: acl.scheme.into(),
             id: acl.id.into(),
         };
-        Self(entries.iter().map(own).collect())
+        Self(match entries {
+            [acl] if *acl == Acl::OPEN => Entries::Open,
+            entries => Entries::Listed(entries.iter().map(own).collect()),
+        })
     }
 
     /// The entries.
     pub fn entries(&self) -> Vec<Acl<'_>> {
-        self.0
-            .iter()
-            .map(|acl| Acl { permissions: acl.permissions, scheme: &acl.scheme, id: &acl.id })
-            .collect()
+        match &self.0 {
+            Entries::Open => Vec::from([Acl::OPEN]),
+            Entries::Listed(entries) => entries.iter().map(OwnedAcl::as_acl).collect(),
+        }
     }
 }
 
 /// Without the identities, which may hold digests of passwords.
 impl fmt::Debug for AclList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|acl| (acl.permissions, &acl.scheme))).finish()
+        let entries = self.entries();
+        f.debug_list().entries(entries.iter().map(|acl| (acl.permissions, acl.scheme))).finish()
     }
 }
 
@@ -78,7 +95,6 @@ impl Site {
     /// there, and a node that is missing is created as a persistent one.
     pub fn new(path: &ZnodePath, chroot: &Chroot) -> Self {
         Self {
-            path: path.as_str().into(),
             server_path: Arc::from(&*chroot.enter(path)),
             chroot_len: chroot.as_str().len(),
             payloads: Vec::new(),
@@ -90,6 +106,7 @@ impl Site {
     /// Appends the data for the next [`Payload::Kept`]; that of a candidate is the first.
     #[must_use]
     pub fn payload(mut self, data: impl Into<Bytes>) -> Self {
+        self.payloads.reserve_exact(1);
         self.payloads.push(data.into());
         self
     }
@@ -110,7 +127,10 @@ impl Site {
 
     /// The node's path as the client says it.
     pub fn path(&self) -> &str {
-        &self.path
+        match self.server_path.get(self.chroot_len..) {
+            None | Some("") => "/",
+            Some(path) => path,
+        }
     }
 
     /// The node's path on the server.
@@ -130,7 +150,7 @@ impl Site {
 
     /// The path of a child of the node as the client says it.
     pub fn client_child(&self, name: impl fmt::Display) -> String {
-        child_path(&self.path, name)
+        child_path(self.path(), name)
     }
 
     pub(crate) const fn kind_of_node(&self) -> NodeKind {

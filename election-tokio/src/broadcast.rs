@@ -6,7 +6,6 @@
 use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The end that changes the value. The value is over when this is dropped.
@@ -35,7 +34,8 @@ struct State<T> {
     version: u64,
     phase: Openness,
     last_place: Place,
-    waiting: BTreeMap<Place, Waker>,
+    /// By place. Mostly one or none waits, so there is no room for more than needed.
+    waiting: Vec<(Place, Waker)>,
 }
 
 /// Whether there are more values to come.
@@ -55,7 +55,30 @@ impl<T> Channel<T> {
 impl<T> State<T> {
     fn changed(&mut self, wakers: &mut Vec<Waker>) {
         self.version += 1;
-        wakers.extend(core::mem::take(&mut self.waiting).into_values());
+        self.take_waiting(wakers);
+    }
+
+    fn take_waiting(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(core::mem::take(&mut self.waiting).into_iter().map(|(_, waker)| waker));
+    }
+
+    /// The waker that is replaced, if one was there.
+    fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
+        match self.waiting.binary_search_by_key(&place, |(at, _)| *at) {
+            Ok(at) => self.waiting.get_mut(at).map(|(_, known)| core::mem::replace(known, waker)),
+            Err(at) => {
+                if self.waiting.is_empty() {
+                    self.waiting.reserve_exact(1);
+                }
+                self.waiting.insert(at, (place, waker));
+                None
+            }
+        }
+    }
+
+    fn stop_waiting(&mut self, place: Place) -> Option<Waker> {
+        let at = self.waiting.binary_search_by_key(&place, |(at, _)| *at).ok()?;
+        Some(self.waiting.remove(at).1)
     }
 
     fn new_place(&mut self) -> Place {
@@ -71,7 +94,7 @@ impl<T> Sender<T> {
             version: 0,
             phase: Openness::Open,
             last_place: Place(0),
-            waiting: BTreeMap::new(),
+            waiting: Vec::new(),
         };
         Self { channel: Arc::new(Channel { state: Mutex::new(state) }) }
     }
@@ -123,7 +146,7 @@ impl<T> Sender<T> {
     pub(crate) fn end(&self, wakers: &mut Vec<Waker>) {
         let mut state = self.channel.lock();
         state.phase = Openness::Over;
-        wakers.extend(core::mem::take(&mut state.waiting).into_values());
+        state.take_waiting(wakers);
     }
 }
 
@@ -168,7 +191,7 @@ impl<T: Clone> Receiver<T> {
         if state.phase == Openness::Over {
             return Poll::Ready(None);
         }
-        let replaced = state.waiting.insert(self.place, waker);
+        let replaced = state.wait(self.place, waker);
         drop(state);
         drop(replaced);
         Poll::Pending
@@ -187,7 +210,7 @@ impl<T> Receiver<T> {
     }
 
     fn stop_waiting(&self) {
-        let waker = self.channel.lock().waiting.remove(&self.place);
+        let waker = self.channel.lock().stop_waiting(self.place);
         drop(waker);
     }
 }

@@ -1,12 +1,32 @@
 //! Frames for tokio-util's codec.
 
+mod room;
+
 use std::io;
 
 use bytes::BytesMut;
-use tokio_util::codec::{Decoder, Encoder};
+use tokio_util::codec::{Decoder, Encoder, Framed};
 use zk_jute::{FrameSplitter, Frames};
 
 use crate::hub::Host;
+use crate::transport::Transport;
+use room::ReadRoom;
+
+/// Bytes that may wait for the socket before the session is asked for more.
+const BACKPRESSURE: usize = 64 * 1024;
+
+/// More bytes than an idle client writes at once.
+const BURST: usize = 1024;
+
+/// A transport, as a stream of frames.
+pub(crate) type Framing = Framed<Box<dyn Transport>, FrameCodec>;
+
+/// Frames over this transport, of up to `max_frame` bytes. What is written brings its buffer along.
+pub(crate) fn framed(transport: Box<dyn Transport>, max_frame: usize) -> Framing {
+    let mut framing = Framed::with_capacity(transport, FrameCodec::new(max_frame), 0);
+    framing.set_backpressure_boundary(BACKPRESSURE);
+    framing
+}
 
 /// Splits a byte stream into the payloads of frames, each a slice of the read buffer: as many at once as
 /// are there. What is above the limit is not kept but for its head, and read past.
@@ -16,12 +36,34 @@ use crate::hub::Host;
 pub(crate) struct FrameCodec {
     max_frame: usize,
     splitter: FrameSplitter,
+    room: ReadRoom,
 }
 
 impl FrameCodec {
     /// A codec that accepts payloads of up to `max_frame` bytes.
     pub(crate) fn new(max_frame: usize) -> Self {
-        Self { max_frame, splitter: FrameSplitter::default() }
+        Self { max_frame, splitter: FrameSplitter::default(), room: ReadRoom::new() }
+    }
+
+    /// Sees to the room in the buffer before it is read into.
+    pub(crate) fn make_room(framing: &mut Framing) {
+        let room = framing.codec().room;
+        room.make(framing.read_buffer_mut());
+    }
+
+    /// Whether the connection's buffers are larger than an idle client needs.
+    pub(crate) fn is_large(framing: &Framing) -> bool {
+        framing.codec().room.is_large() || framing.write_buffer().capacity() > BURST
+    }
+
+    /// Makes the connection's buffers as small as an idle client needs.
+    pub(crate) fn give_back(framing: &mut Framing) {
+        let mut room = framing.codec().room;
+        room.give_back(framing.read_buffer_mut());
+        framing.codec_mut().room = room;
+        if framing.write_buffer().is_empty() {
+            *framing.write_buffer_mut() = BytesMut::new();
+        }
     }
 }
 
@@ -31,7 +73,11 @@ impl Decoder for FrameCodec {
 
     fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frames>> {
         let next = self.splitter.next(buffer, self.max_frame);
-        next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        let next = next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        if next.is_none() {
+            self.room.was_read_into(buffer);
+        }
+        Ok(next)
     }
 }
 

@@ -3,6 +3,7 @@
 mod alarm;
 mod lookup;
 mod probe;
+mod slack;
 
 use core::future::Future;
 use core::pin::Pin;
@@ -12,12 +13,11 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_sink::Sink;
-use tokio_util::codec::Framed;
 use zk_jute::Frames;
 use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
 
 use crate::clock::Reading;
-use crate::codec::{FrameCodec, Outgoing};
+use crate::codec::{FrameCodec, Framing, Outgoing, framed};
 use crate::hub::{Hub, Shared, Unlocked};
 use crate::sasl::{Exchange, SaslError, SaslMechanism};
 use crate::source::ServerSource;
@@ -26,11 +26,10 @@ use crate::transport::{Connector, Transport};
 use alarm::Alarm;
 use lookup::ServerLookup;
 use probe::Probe;
+use slack::Slack;
 
 /// Frames handed to the session under one lock.
 const BATCH: usize = 512;
-/// Bytes to read at once, and to have waiting for the socket before the session is asked for more.
-const BUFFER: usize = 64 * 1024;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -45,6 +44,7 @@ pub(crate) struct Driver {
     /// What has come in, and is handed to the session before anything else.
     frames: Vec<Frames>,
     unlocked: Unlocked,
+    slack: Slack,
 }
 
 /// How a client gets in touch with a server.
@@ -54,7 +54,6 @@ pub(crate) struct Dialer {
 }
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
-type Framing = Framed<Box<dyn Transport>, FrameCodec>;
 
 enum Link {
     Down,
@@ -110,6 +109,7 @@ impl Driver {
             exchange: Exchange::None,
             frames: Vec::new(),
             unlocked: Unlocked::default(),
+            slack: Slack::default(),
         }
     }
 
@@ -143,10 +143,9 @@ impl Driver {
             Link::Opening(opening) => match opening.as_mut().poll(cx) {
                 Poll::Pending => Progress::None,
                 Poll::Ready(Ok(transport)) => {
-                    let codec = FrameCodec::new(self.shared.max_reply);
-                    let mut framing = Framed::with_capacity(transport, codec, BUFFER);
-                    framing.set_backpressure_boundary(BUFFER);
+                    let framing = framed(transport, self.shared.max_reply);
                     self.link = Link::Up(Box::new(framing));
+                    self.slack.was_taken(cx);
                     self.drive(|hub, now| hub.host.handle_opened(now));
                     Progress::Some
                 }
@@ -158,6 +157,10 @@ impl Driver {
                 let progress =
                     if count(&self.frames) < BATCH { Progress::None } else { Progress::Some };
                 if !self.frames.is_empty() {
+                    self.slack.was_used();
+                    if FrameCodec::is_large(framing) {
+                        self.slack.was_taken(cx);
+                    }
                     metrics::received(&self.frames);
                 }
                 match end {
@@ -227,6 +230,10 @@ impl Driver {
             (Outputs::poll(hub), encoded)
         });
         if sent > 0 {
+            self.slack.was_used();
+            if ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing)) {
+                self.slack.was_taken(cx);
+            }
             metrics::sent(sent);
         }
         let flushed = match (encoded, ready) {
@@ -280,6 +287,19 @@ impl Driver {
             hub.host.handle_probed(now, server, answer);
         });
         Progress::Some
+    }
+
+    /// Gives memory back that a burst has taken.
+    fn poll_slack(&mut self, cx: &mut Context<'_>) -> Progress {
+        if self.slack.poll(cx).is_ready() {
+            if let Link::Up(framing) = &mut self.link {
+                FrameCodec::give_back(framing);
+            }
+            self.frames.shrink_to_fit();
+            self.unlocked.shrink_to_fit();
+            self.shared.look(|hub| (hub.shrink_to_fit(), None));
+        }
+        Progress::None
     }
 
     fn poll_lookup(&mut self, cx: &mut Context<'_>) -> Progress {
@@ -339,6 +359,7 @@ fn poll_frames(
     frames: &mut Vec<Frames>,
     cx: &mut Context<'_>,
 ) -> Poll<Option<io::Error>> {
+    FrameCodec::make_room(framing);
     while count(frames) < BATCH {
         match ready!(Pin::new(&mut *framing).poll_next(cx)) {
             Some(Ok(some)) => frames.push(some),
@@ -369,10 +390,11 @@ impl Future for Driver {
                 self.poll_exchange(cx),
                 self.poll_lookup(cx),
                 self.poll_probe(cx),
+                self.poll_slack(cx),
             ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 5] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 6] => return Poll::Pending,
                 Progress::None | Progress::Some => {}
             }
         }

@@ -16,7 +16,7 @@ mod status;
 mod step_down_request;
 mod verdict;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use election_core::{ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery};
@@ -59,6 +59,8 @@ pub struct Election {
     acls: Acls,
     policy: Policy,
     format: Format,
+    /// Shared by all nominations that are made alike.
+    site: OnceLock<Arc<Site>>,
 }
 
 /// Why a nomination cannot be made.
@@ -108,19 +110,20 @@ impl Election {
             acls: Acls::open(),
             policy: Policy::default(),
             format: Format::curator_latch(),
+            site: OnceLock::new(),
         }
     }
 
     /// The data of the candidate znode, for others to see: by convention the nominee's name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
+        (self.data, self.site) = (data.into(), OnceLock::new());
         self
     }
 
     /// The access list of the candidate znode, and of the election node and its ancestors where
     /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        (self.acls, self.site) = (acls, OnceLock::new());
         self
     }
 
@@ -134,6 +137,7 @@ impl Election {
     /// znode).
     pub fn election_node(mut self, election_node: ElectionNode) -> Self {
         self.policy.election_node = election_node;
+        self.site = OnceLock::new();
         self
     }
 
@@ -182,11 +186,16 @@ impl Election {
     }
 
     fn site(&self) -> Result<Arc<Site>, ElectionError> {
+        if let Some(site) = self.site.get() {
+            return Ok(Arc::clone(site));
+        }
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
         let acl = AclList::new(&self.acls.checked()?);
-        Ok(site(&self.client, &path, self.data.clone(), acl, self.policy.election_node))
+        let node = self.policy.election_node;
+        let site = site(&self.client, &path, self.data.clone(), acl, node);
+        Ok(Arc::clone(self.site.get_or_init(|| site)))
     }
 
     fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Result<Nomination, ElectionError> {

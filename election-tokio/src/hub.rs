@@ -240,6 +240,14 @@ impl Hub {
         self.host.detach(now)
     }
 
+    /// Gives back memory that is not in use, as after a burst of requests.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.host.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.watches.shrink_to_fit();
+        self.unlocked.shrink_to_fit();
+    }
+
     /// Whether the client is over.
     pub(crate) fn ended(&self) -> Option<SessionEnd> {
         self.host.ended()

@@ -12,7 +12,8 @@ mod revocation;
 use bytes::Bytes;
 use core::fmt;
 use election_core::{ElectionNode, Format, LockOptions, WhenBusy};
-use election_session::AclList;
+use election_session::{AclList, Site};
+use std::sync::{Arc, OnceLock};
 use tokio::time::{Instant, timeout_at};
 use zk_session::ZnodePath;
 
@@ -45,6 +46,8 @@ pub struct Lock {
     data: Bytes,
     acls: Acls,
     options: LockOptions,
+    /// Shared by all contenders that are made alike.
+    site: OnceLock<Arc<Site>>,
 }
 
 impl Client {
@@ -70,25 +73,25 @@ impl Client {
 impl Lock {
     fn new(client: Client, path: &str, options: LockOptions) -> Self {
         let (path, data) = (path.to_owned(), Bytes::new());
-        Self { client, path, data, acls: Acls::open(), options }
+        Self { client, path, data, acls: Acls::open(), options, site: OnceLock::new() }
     }
 
     /// The data of the contender's znode, for others to see: by convention its name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        self.data = data.into();
+        (self.data, self.site) = (data.into(), OnceLock::new());
         self
     }
 
     /// The access list of the contender's znode, and of the lock's node and its ancestors where they
     /// have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        self.acls = acls;
+        (self.acls, self.site) = (acls, OnceLock::new());
         self
     }
 
     /// What follows when the lock's node does not exist (default: it is created as a persistent znode).
     pub fn node(mut self, node: ElectionNode) -> Self {
-        self.options.node = node;
+        (self.options.node, self.site) = (node, OnceLock::new());
         self
     }
 
@@ -146,16 +149,24 @@ impl Lock {
         self.acquire(WhenBusy::GiveUp).await
     }
 
-    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<LockGuard>, LockError> {
+    fn site(&self) -> Result<&Arc<Site>, LockError> {
+        if let Some(site) = self.site.get() {
+            return Ok(site);
+        }
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| LockError::InvalidPath { path: self.path.clone(), error })?;
         let acl = AclList::new(&self.acls.checked()?);
         let site = site(&self.client, &path, self.data.clone(), acl, self.options.node);
+        Ok(self.site.get_or_init(|| site))
+    }
+
+    async fn acquire(&self, when_busy: WhenBusy) -> Result<Option<LockGuard>, LockError> {
+        let site = self.site()?;
         let options = LockOptions { when_busy, ..self.options };
         let contender = |id| Ok(election_core::Lock::new(id, options)?);
-        let held = Acquisition::complete(&self.client, &site, contender).await?;
-        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, &site, tenure)))
+        let held = Acquisition::complete(&self.client, site, contender).await?;
+        Ok(held.map(|(acquisition, tenure)| LockGuard::new(acquisition, site, tenure)))
     }
 }
 

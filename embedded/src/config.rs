@@ -36,6 +36,11 @@ pub struct Config {
     /// The digest identity that may do everything, as `super:` and the digest of `super:password`
     /// (`zookeeper.DigestAuthenticationProvider.superDigest`).
     pub super_digest: Option<String>,
+    /// Connections that wait to be accepted (`clientPortListenBacklog`), as far as the operating system
+    /// allows (on Linux, `net.core.somaxconn`). One beyond it is not refused but forgotten: its client asks
+    /// again after a second, after two more, and so on. So this is higher than ZooKeeper's, which is 50: many
+    /// clients that connect at once do so at once.
+    pub listen_backlog: u32,
     /// How much clients may take.
     pub limits: Limits,
     /// How long the end of a session takes, once it is due.
@@ -59,6 +64,7 @@ impl Config {
             extended_types: ExtendedTypes::Disabled,
             container_check_interval: Duration::from_secs(60),
             super_digest: None,
+            listen_backlog: 16_384,
             limits: Limits::default(),
             expiry_pace: ExpiryPace::default(),
             counter_end: CounterEnd::default(),

@@ -13,7 +13,7 @@ use std::hash::RandomState;
 use std::io;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpSocket, ToSocketAddrs, lookup_host};
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time;
@@ -81,7 +81,7 @@ impl Server {
     ///
     /// Outside a tokio runtime with IO and time.
     pub async fn bind_with(address: impl ToSocketAddrs, config: Config) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = listen(address, config.listen_backlog).await?;
         let address = listener.local_addr()?;
         let shared =
             Arc::new(Shared::new(&Config { wall_clock_at_origin: clock::wall_clock(), ..config }));
@@ -187,6 +187,31 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
     }
+}
+
+/// Listens on the first of the addresses that can be listened on.
+async fn listen(address: impl ToSocketAddrs, backlog: u32) -> io::Result<TcpListener> {
+    let mut outcome = Err(io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on"));
+    for address in lookup_host(address).await? {
+        outcome = listen_on(address, backlog);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn listen_on(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As tokio does: a port whose connections have just ended can be listened on. On Windows this would
+    // let another process listen on it, too.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
 }
 
 /// Accepts connections until told to stop, then ends them all.

@@ -36,20 +36,26 @@ impl Peer {
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let stream = TcpStream::connect(server.addr()).await?;
         let mut peer = Self { stream, session: session_id, password: password.to_vec() };
+        peer.shake_hands().await?;
+        Ok(peer)
+    }
+
+    async fn shake_hands(&mut self) -> Outcome {
+        let password = core::mem::take(&mut self.password);
         let request = ConnectRequest {
             protocol_version: 0,
             last_zxid_seen: Zxid::ZERO,
             timeout: 10_000,
-            session_id,
-            password: Some(password),
+            session_id: self.session,
+            password: Some(&password),
             read_only: Some(false),
         };
-        peer.send(&(), &request).await?;
-        let answer = peer.receive().await?;
+        self.send(&(), &request).await?;
+        let answer = self.receive().await?;
         let answer = ConnectResponse::decode_exact(&answer)?;
-        peer.session = answer.session_id;
-        peer.password = answer.password.unwrap_or_default().to_vec();
-        Ok(peer)
+        self.session = answer.session_id;
+        self.password = answer.password.unwrap_or_default().to_vec();
+        Ok(())
     }
 
     async fn send(&mut self, header: &impl Encode, body: &impl Encode) -> Outcome {
@@ -163,6 +169,26 @@ async fn a_paused_server_stands_still() -> Outcome {
     assert!(peer.is_closed().await);
     assert!(!server.snapshot().has_session(peer.session));
     Ok(())
+}
+
+/// Servers of ZooKeeper forget the 51st that waits, which asks again after a second.
+#[tokio::test]
+async fn thousands_that_connect_at_once_wait_until_they_are_accepted() -> Outcome {
+    let mut config = Config::default();
+    config.limits.max_client_connections = 0;
+    let server = Server::bind_with("127.0.0.1:0", config).await?;
+    server.pause();
+    // The system may allow fewer.
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    let many = allowed.trim().parse().unwrap_or(128).min(1500);
+    let mut waiting = Vec::new();
+    for _ in 0..many {
+        waiting.push(timeout(BOUND, TcpStream::connect(server.addr())).await??);
+    }
+    server.resume();
+    let stream = waiting.pop().ok_or("none is allowed to wait")?;
+    let mut last = Peer { stream, session: SessionId::NONE, password: vec![0; 16] };
+    last.shake_hands().await
 }
 
 #[tokio::test]

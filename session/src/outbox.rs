@@ -63,6 +63,14 @@ impl Outbox {
         self.clear();
     }
 
+    /// Gives back buffers that are empty.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        if self.len() == 0 {
+            self.clear();
+            (self.urgent, self.ordinary) = (BytesMut::new(), BytesMut::new());
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         if self.content == Content::Confidential {
             self.ordinary.as_mut().zeroize();

@@ -181,6 +181,15 @@ impl<R> Requests<R> {
         self.outbox.drain_into(output);
     }
 
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.outbox.shrink_to_fit();
+        self.in_flight.shrink_to_fit();
+        self.queued.shrink_to_fit();
+        if self.queued_frames.is_empty() {
+            self.queued_frames = BytesMut::new();
+        }
+    }
+
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }

@@ -245,6 +245,12 @@ impl<R, W: Clone> Session<R, W> {
         self.requests.drain_into(output);
     }
 
+    /// Gives back memory that is not in use, as after a burst of requests.
+    pub fn shrink_to_fit(&mut self) {
+        self.requests.shrink_to_fit();
+        self.events.shrink_to_fit();
+    }
+
     /// Whether [`poll_event`](Self::poll_event) has an event.
     #[inline]
     pub fn has_events(&self) -> bool {

@@ -133,7 +133,12 @@ impl<W: Clone> Watches<W> {
             Some((shared, _)) => Arc::clone(shared),
             None => Arc::from(path),
         };
-        self.by_path.entry(Arc::clone(&path)).or_default().ids.push(id);
+        let ids = &mut self.by_path.entry(Arc::clone(&path)).or_default().ids;
+        if ids.is_empty() {
+            // Mostly it stays the only one.
+            ids.reserve_exact(1);
+        }
+        ids.push(id);
         self.by_id.insert(id, Watch { path, state: WatchState::Asked(watcher, by, source) });
         (id, source)
     }

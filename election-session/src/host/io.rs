@@ -9,6 +9,12 @@ use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, T
 use super::{Clock, Recipe, RecipeHost};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
+    /// Gives back memory that is not in use, as after a burst of requests.
+    pub fn shrink_to_fit(&mut self) {
+        self.session.shrink_to_fit();
+        self.events.shrink_to_fit();
+    }
+
     /// The transport that [`TransportCommand::Connect`] asked for is open.
     pub fn handle_opened(&mut self, now: Instant) {
         if !self.is_transport_outdated() {

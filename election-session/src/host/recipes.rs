@@ -25,7 +25,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn stand(&mut self, now: Instant, recipe: R, site: Arc<Site>) -> RecipeKey {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
-        self.seats.insert(key, Seat::new(key, recipe, site));
+        self.seats.insert(key, Box::new(Seat::new(key, recipe, site)));
         self.readiness.clear();
         if self.heartbeats.checked.is_none() {
             self.keep_ready(now);
@@ -74,7 +74,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// What there is to know of a recipe, until its [`Event::Over`](crate::Event::Over) was handed
     /// out.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
-        let Seat { grant, session, stage, site, .. } = self.seats.get(&key)?;
+        let Seat { grant, session, stage, site, .. } = &**self.seats.get(&key)?;
         let (is_closing, end) = stage.facts();
         Some(View {
             grant,
@@ -91,7 +91,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
         let lease_deadline = self.session.lease_deadline();
         let seat = self.seats.get_mut(&key)?;
-        let Seat { recipe, grant, session, stage, site, .. } = seat;
+        let Seat { recipe, grant, session, stage, site, .. } = &mut **seat;
         let (grant, session) = (&*grant, *session);
         let (is_closing, end) = stage.facts();
         let view = View { grant, session, lease_deadline, is_closing, end, site };
@@ -151,7 +151,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Takes out a recipe that is over.
     pub(super) fn take_over(&mut self, now: Instant, key: RecipeKey) -> Option<Event<R, T, W>> {
-        let Seat { recipe, site, stage: SeatStage::Over(end), .. } = self.seats.remove(&key)?
+        let Seat { recipe, site, stage: SeatStage::Over(end), .. } = *self.seats.remove(&key)?
         else {
             return None;
         };

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use election_core::{CandidateName, Nominee, Rank};
+use election_core::{Incarnation, Nominee, Rank, Sequence};
 use tokio::time::Instant;
 
 /// How many candidates are ahead of a nominee, and since when it knows.
@@ -32,7 +32,7 @@ pub(super) struct LastPosition(Arc<Mutex<Option<Learned>>>);
 
 #[derive(Debug)]
 struct Learned {
-    candidate: CandidateName,
+    candidate: (Incarnation, Sequence),
     rank: Rank,
     at: Instant,
 }
@@ -48,16 +48,16 @@ impl LastPosition {
     /// What was learned of a candidate stays over lost connections, until the candidate is gone.
     pub(super) fn follow(&self, nominee: &Nominee) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match (nominee.candidate(), nominee.rank()) {
+        let candidate = nominee.candidate().map(|name| (nominee.incarnation(), name.sequence()));
+        match (candidate, nominee.rank()) {
             (Some(candidate), Some(rank)) => {
-                let is_known = |it: &Learned| it.candidate == *candidate && it.rank == rank;
+                let is_known = |it: &Learned| it.candidate == candidate && it.rank == rank;
                 if !last.as_ref().is_some_and(is_known) {
-                    let candidate = candidate.clone();
                     *last = Some(Learned { candidate, rank, at: Instant::now() });
                 }
             }
             (candidate, _) => {
-                last.take_if(|it| candidate != Some(&it.candidate));
+                last.take_if(|it| candidate != Some(it.candidate));
             }
         }
     }

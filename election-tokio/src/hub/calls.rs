@@ -63,6 +63,10 @@ impl Calls {
         }
     }
 
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.slots.shrink_to_fit();
+    }
+
     /// Makes a call; the caller is woken when its outcome is there.
     pub(crate) fn submit<Q: Request>(
         &mut self,

@@ -107,6 +107,9 @@ impl<F: Face> Recipe for Faced<F> {
 impl<F: Face + 'static> Seat for Faced<F> {
     fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked) {
         let step = step.map(|Noticed| self.notices.pop_front());
+        if self.notices.is_empty() {
+            self.notices.shrink_to_fit();
+        }
         self.face.stepped(&self.recipe, step, view, unlocked);
     }
 

@@ -41,6 +41,13 @@ impl Unlocked {
         self.wakers.is_empty() && self.journal.is_empty() && self.retired.is_empty()
     }
 
+    /// Gives back memory that is not in use.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.journal.shrink_to_fit();
+        self.wakers.shrink_to_fit();
+        self.retired.shrink_to_fit();
+    }
+
     /// Does it. What there is to be told is told first: a task that is woken finds it told.
     pub(super) fn carry_out(&mut self, client: &Span) {
         if !self.journal.is_empty() {

@@ -76,6 +76,10 @@ impl Watches {
         Self { slots: Slab::new() }
     }
 
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.slots.shrink_to_fit();
+    }
+
     pub(crate) fn open_once(&mut self) -> WatchKey {
         self.slots.insert(Slot::Once(Once::Waiting(None)))
     }

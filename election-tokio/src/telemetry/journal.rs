@@ -30,6 +30,10 @@ impl Journal {
         self.0.is_empty()
     }
 
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     #[cfg(test)]
     pub(crate) const fn len(&self) -> usize {
         self.0.len()

@@ -19,7 +19,8 @@ pub(crate) struct RepeatLimit {
     allowance: u32,
     /// When the allowance was last added to.
     since: Instant,
-    held_back: Option<Entry>,
+    /// In a box, which takes little where there is none.
+    held_back: Option<Box<Entry>>,
     left_out: u32,
 }
 
@@ -35,12 +36,12 @@ impl RepeatLimit {
         entry: Entry,
         journal: &mut Journal,
     ) -> Option<Entry> {
-        let left_out = self.held_back.replace(entry);
+        let left_out = self.held_back.replace(Box::new(entry));
         if left_out.is_some() {
             self.left_out = self.left_out.saturating_add(1);
         }
         self.catch_up(now, journal);
-        left_out
+        left_out.map(|entry| *entry)
     }
 
     /// Notes what was held back, if it is time.
@@ -53,7 +54,7 @@ impl RepeatLimit {
             journal.note(Entry::LeftOut { count: left_out });
         }
         if let Some(entry) = self.held_back.take() {
-            journal.note(entry);
+            journal.note(*entry);
         }
     }
 

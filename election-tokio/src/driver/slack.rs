@@ -1,0 +1,61 @@
+//! When memory is given back that a burst has taken.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep};
+
+/// Memory is given back once it was not used for so long, and at the latest for twice as long.
+const UNUSED: Duration = Duration::from_millis(400);
+
+/// Whether the client holds more memory than it needs while it is idle. If it does not, no timer runs.
+#[derive(Default)]
+pub(super) struct Slack {
+    timer: Option<Pin<Box<Sleep>>>,
+    usage: Usage,
+}
+
+/// Whether the memory was used since the timer began.
+#[derive(Clone, Copy, Default)]
+enum Usage {
+    #[default]
+    Unused,
+    Used,
+}
+
+impl Slack {
+    /// Bytes went in or out.
+    pub(super) const fn was_used(&mut self) {
+        self.usage = Usage::Used;
+    }
+
+    /// They took more memory than an idle client needs.
+    pub(super) fn was_taken(&mut self, cx: &mut Context<'_>) {
+        if self.timer.is_none() {
+            let mut timer = Box::pin(sleep(UNUSED));
+            // Nothing is missed: it is polled again whenever the driver is.
+            let _ = timer.as_mut().poll(cx);
+            self.timer = Some(timer);
+        }
+    }
+
+    /// Ready once it is time to give the memory back.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(timer) = &mut self.timer else {
+            return Poll::Pending;
+        };
+        ready!(timer.as_mut().poll(cx));
+        match core::mem::take(&mut self.usage) {
+            Usage::Unused => {
+                self.timer = None;
+                Poll::Ready(())
+            }
+            Usage::Used => {
+                timer.as_mut().reset(Instant::now() + UNUSED);
+                timer.as_mut().poll(cx)
+            }
+        }
+    }
+}
