@@ -42,6 +42,11 @@ impl Clock {
         zk_session::Instant::since_origin(self.origin.elapsed() + self.sleep.seen())
     }
 
+    /// How long after the start the moment of tokio's clock is, by that clock alone.
+    pub(crate) fn awake(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.origin)
+    }
+
     /// Looks whether the machine has slept, at the price of two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
         let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);

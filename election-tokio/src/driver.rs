@@ -110,6 +110,9 @@ impl Driver {
         if self.timer.as_mut().poll(cx).is_pending() && Instant::now() < self.timer.deadline() {
             return Progress::None;
         }
+        if let Some(remaining) = self.shared.lease_remaining() {
+            metrics::lease_remaining(remaining);
+        }
         let next = self.shared.drive(&mut self.unlocked, |hub, now| {
             hub.host.handle_timeout(now);
             hub.host.poll_timeout()
@@ -348,7 +351,11 @@ impl Future for Driver {
             ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 5] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 5] => {
+                    let due = self.shared.clock.awake(self.timer.deadline());
+                    self.shared.vitals.driver_is_due(due);
+                    return Poll::Pending;
+                }
                 Progress::None | Progress::Some => {}
             }
         }

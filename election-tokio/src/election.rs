@@ -2,10 +2,12 @@
 
 mod acknowledgement;
 mod candidates;
+mod course;
 mod epoch;
 mod eviction;
 mod face;
 mod inner;
+mod leaderless;
 mod leadership;
 mod nomination;
 mod observation;
@@ -42,6 +44,7 @@ use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
+use crate::telemetry::ElectionLabel;
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -57,6 +60,7 @@ pub struct Election {
     acls: Acls,
     policy: Policy,
     format: Format,
+    label: ElectionLabel,
 }
 
 /// Why a nomination cannot be made.
@@ -106,6 +110,7 @@ impl Election {
             acls: Acls::open(),
             policy: Policy::default(),
             format: Format::curator_latch(),
+            label: ElectionLabel::NONE,
         }
     }
 
@@ -144,6 +149,19 @@ impl Election {
     /// gone. The data is the format's where it prescribes that.
     pub fn format(mut self, format: Format) -> Self {
         self.format = format;
+        self
+    }
+
+    /// Tells this election's metrics from those of others, by the label `election` with this value (default: no
+    /// label). For its observers, too.
+    ///
+    /// A process has 64 values at most, of up to 64 bytes each: those that come later, or are longer, are
+    /// `other`. So a name from a configuration does, and one for each of many customers does not.
+    ///
+    /// With the feature `metrics`.
+    #[cfg(feature = "metrics")]
+    pub fn metrics_label(mut self, value: &str) -> Self {
+        self.label = ElectionLabel::new(value);
         self
     }
 
@@ -191,7 +209,7 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site), self.label);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
@@ -200,8 +218,8 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let Shown { status, tenure, position } = shown;
-        let inner = NominationInner { client, key, id, site, tenure, position };
+        let Shown { status, tenure, position, leaderless } = shown;
+        let inner = NominationInner { client, key, id, site, tenure, position, leaderless };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -20,6 +20,7 @@ mod driver;
 mod election;
 pub mod error;
 mod group;
+mod health;
 mod held;
 mod hub;
 mod lock;
@@ -60,6 +61,7 @@ pub use election::{
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
+pub use health::{ClientHealth, NominationHealth, NomineeHealth};
 pub use held::GuardedTransaction;
 pub use lock::{
     Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,

@@ -2,9 +2,12 @@
 //! targets and names here are part of the interface.
 //!
 //! No field holds the data of a znode, a credential or a session password, and no label of a metric
-//! has more values than this crate has words for.
+//! has more values than this crate has words for, but for the label that tells elections apart.
 
 mod connection;
+#[cfg_attr(not(feature = "metrics"), path = "telemetry/no_election_metrics.rs")]
+mod election_metrics;
+mod figure;
 mod journal;
 mod lock;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
@@ -13,12 +16,16 @@ pub(crate) mod metrics;
 pub(crate) mod recipe_metrics;
 mod repeats;
 mod request;
+mod seen;
 
 pub(crate) use connection::{ConnectionObserver, client_span};
+pub(crate) use election_metrics::ElectionLabel;
+pub(crate) use figure::{ElectionFigure, Figure};
 pub(crate) use journal::{ElectionEntry, Entry, InElection, Journal};
 pub(crate) use lock::{LockEntry, OnLock};
 pub(crate) use repeats::RepeatLimit;
 pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
+pub(crate) use seen::{AfterSuspension, SeenBy};
 
 /// The target of what concerns connections and sessions.
 pub(crate) const CONNECTION: &str = "election_tokio::connection";
