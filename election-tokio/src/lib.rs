@@ -55,9 +55,9 @@ pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Acknowledgement, Candidate, Candidates, Election, ElectionError, EndReason, Epoch, Follow,
-    Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position, Role,
-    Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict, VerifyError,
-    WithdrawError,
+    Leadership, LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
+    Position, Role, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict,
+    VerifyError, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

@@ -11,7 +11,6 @@ use super::inner::{NominationInner, WithdrawError, ended};
 use super::leadership::Leadership;
 use super::position::Position;
 use super::status::{EndReason, Role, Status};
-use crate::health::{NominationHealth, NomineeHealth};
 use crate::updates::Updates;
 
 /// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
@@ -28,6 +27,10 @@ pub struct Nomination {
 impl Nomination {
     pub(super) fn new(inner: NominationInner, status: Updates<Status>) -> Self {
         Self { inner: Arc::new(inner), status }
+    }
+
+    pub(super) fn inner(&self) -> &NominationInner {
+        &self.inner
     }
 
     /// The id in the name of every candidate znode of this nomination.
@@ -113,31 +116,6 @@ impl Nomination {
     /// Over a lost connection the last answer stays, and becomes older.
     pub fn position(&self) -> Option<Position> {
         self.inner.position.get()
-    }
-
-    /// How the nomination and its client are at this moment, for liveness and readiness probes.
-    ///
-    /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
-    /// is blocked, and then says so, as [`Client::health`](crate::Client::health) does.
-    pub fn health(&self) -> NominationHealth {
-        // Not by the hub, whose lock may be held. That of the status is held for a few steps alone, in
-        // which nothing of a user's runs and nothing is waited for.
-        let shared = self.inner.client.shared();
-        let nominee = match self.status.latest().role {
-            Role::Leading { token } | Role::Suspended { token, .. } => {
-                let lease_remaining = shared.lease_remaining().unwrap_or_default();
-                NomineeHealth::Leading { token, lease_remaining }
-            }
-            Role::Following { .. } => NomineeHealth::Following,
-            Role::Leaving => NomineeHealth::Leaving,
-            Role::Ended(reason) => NomineeHealth::Ended(reason),
-            Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _ => {
-                NomineeHealth::Leaderless {
-                    lasted: self.inner.leaderless.lasted(shared.clock.now()),
-                }
-            }
-        };
-        NominationHealth::new(shared, nominee)
     }
 
     /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership is over with
