@@ -55,6 +55,41 @@ impl fmt::Display for Token {
     }
 }
 
+impl fmt::LowerHex for Token {
+    /// As ZooKeeper shows a `czxid`: `{token:#x}` writes `0x100000002`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::UpperHex for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A text is not a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("not a token: expected a number below 2^63, decimal or hexadecimal with 0x before it")]
+pub struct ParseTokenError;
+
+impl FromStr for Token {
+    type Err = ParseTokenError;
+
+    /// Reads a decimal number, as tokens are displayed, or a hexadecimal one after `0x`, as ZooKeeper's
+    /// tools show a `czxid`. Nothing else: no sign, no space.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(digits) => (digits, 16),
+            None => (text, 10),
+        };
+        if digits.starts_with(['+', '-']) {
+            return Err(ParseTokenError);
+        }
+        i64::from_str_radix(digits, radix).map(Self).map_err(|_| ParseTokenError)
+    }
+}
+
 /// The data version of a znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(i32);
@@ -232,5 +267,38 @@ mod tests {
         assert_eq!(SessionId::new(-1).to_string(), "0xffffffffffffffff");
         assert_eq!(Token::new(4_294_967_298).to_string(), "4294967298");
         assert!(Token::new(2) > Token::new(1));
+    }
+
+    #[test]
+    fn a_token_is_shown_and_read_in_decimal_and_in_hexadecimal() {
+        let token = Token::new(0x1_0000_00af);
+        assert_eq!(
+            alloc::format!("{token:x} {token:#x} {token:#X}"),
+            "1000000af 0x1000000af 0x1000000AF"
+        );
+        for text in
+            ["4294967471", "0x1000000af", "0X1000000AF", "0x00000001000000af", "0004294967471"]
+        {
+            assert_eq!(text.parse(), Ok(token), "{text}");
+        }
+        assert_eq!(i64::MAX.to_string().parse(), Ok(Token::new(i64::MAX)));
+        let cases = [
+            "",
+            "0x",
+            "x1",
+            "+1",
+            "-1",
+            "0x-1",
+            "0x+1",
+            " 1",
+            "1 ",
+            "1000000af",
+            "9223372036854775808",
+            "0x8000000000000000",
+            "0x1_0",
+        ];
+        for case in cases {
+            assert_eq!(case.parse::<Token>(), Err(ParseTokenError), "{case}");
+        }
     }
 }

@@ -77,7 +77,7 @@ pub use format::{
     CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError, Recovery,
     Revocation,
 };
-pub use id::{NomineeId, ParseNomineeIdError, SessionId, Token, Version};
+pub use id::{NomineeId, ParseNomineeIdError, ParseTokenError, SessionId, Token, Version};
 pub use lock::{
     DowngradeRefused, GaveUp, Lock, LockEnd, LockFailure, LockFormatError, LockNotice, LockOptions,
     LockState, REVOKE_REQUEST, WhenBusy, is_revoke_request,

@@ -139,6 +139,47 @@ pub enum Role<I = Instant> {
     Ended(EndReason),
 }
 
+/// A sentence without a full stop, for logs and for a person: the words may change.
+impl<I> fmt::Display for Role<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connecting => f.write_str("connecting"),
+            Self::Standing => f.write_str("taking a place in the queue"),
+            Self::Following { predecessor, leader, .. } if predecessor == leader => {
+                write!(f, "waiting behind the leader {predecessor}")
+            }
+            Self::Following { predecessor, .. } => write!(f, "waiting behind {predecessor}"),
+            Self::AwaitingLease { outlook: LeaseOutlook::RoundTripTooLong { .. } } => f.write_str(
+                "promoted, and not elected: answers take too long for a lease to be kept",
+            ),
+            Self::AwaitingLease { .. } => {
+                f.write_str("promoted, and elected once the lease is proved")
+            }
+            Self::Leading { token } => write!(f, "leading with token {token}"),
+            Self::Suspended { token, .. } => {
+                write!(f, "leading with token {token}, with the connection lost")
+            }
+            Self::Leaving => f.write_str("removing its candidate"),
+            Self::Ended(reason) => write!(f, "ended: {reason}"),
+        }
+    }
+}
+
+/// A sentence without a full stop, for logs and for a person: the words may change.
+impl<I> fmt::Display for Status<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { role, candidate, session } = self;
+        role.fmt(f)?;
+        if let Some(candidate) = candidate {
+            write!(f, ", by candidate {candidate}")?;
+        }
+        match session {
+            Some(session) => write!(f, ", in session {session}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// How a nomination ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
@@ -279,6 +320,22 @@ mod tests {
         let leader = predecessor.clone();
         let role = Role::Following { predecessor, previous: None, leader };
         Status { role, ..Status::new() }
+    }
+
+    #[test]
+    fn a_status_is_told_in_a_sentence() {
+        assert_eq!(<Status>::new().to_string(), "connecting");
+        let told = following(3).to_string();
+        assert!(told.starts_with("waiting behind the leader _c_eeeeeeee-"), "{told}");
+        let (role, session) = (Role::Leading { token: Token::new(7) }, Some(SessionId::new(0x2a)));
+        let candidate = CandidateName::parse("latch-0000000001").ok();
+        let status: Status = Status { role, candidate, session };
+        assert_eq!(
+            status.to_string(),
+            "leading with token 7, by candidate latch-0000000001, in session 0x000000000000002a"
+        );
+        let ended: Role = Role::Ended(EndReason::Lost(LostReason::Evicted));
+        assert_eq!(ended.to_string(), "ended: another client deleted the candidate znode");
     }
 
     #[test]

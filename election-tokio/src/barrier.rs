@@ -20,6 +20,7 @@ use crate::client::Client;
 use crate::hub::Seat;
 use crate::site::site;
 use crate::telemetry::recipe_metrics::BarrierMeter;
+use crate::telemetry::{Asked, OperationSpan};
 use crate::updates::Updates;
 
 /// A barrier at a path; made by [`Client::barrier`]. It is set while the znode at the path exists, as
@@ -105,14 +106,19 @@ impl Barrier {
     }
 
     async fn run(&self, task: BarrierTask) -> Result<BarrierEnd, BarrierError> {
-        let meter = BarrierMeter::start(match task {
+        let operation = match task {
             BarrierTask::Set => "set",
             BarrierTask::Lift => "lift",
             BarrierTask::Wait => "wait",
             BarrierTask::Ask => "ask",
-        });
-        let outcome = self.carry_out(task).await;
-        meter.finished(outcome.is_err().then_some("failed"));
+        };
+        let meter = BarrierMeter::start(operation);
+        let client = &self.client.shared().span;
+        let mut span = OperationSpan::open(Asked::Barrier, operation, &self.path, client);
+        let outcome = span.within(self.carry_out(task)).await;
+        let failed = outcome.is_err().then_some("failed");
+        span.finished(failed.unwrap_or("done"));
+        meter.finished(failed);
         outcome
     }
 

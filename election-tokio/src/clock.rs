@@ -69,6 +69,11 @@ impl Clock {
         Reading { time, slept_micros }
     }
 
+    /// How long after the start the moment of tokio's clock is, by that clock alone.
+    pub(crate) fn awake(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.origin)
+    }
+
     /// Looks whether the machine has slept, at the price of two readings of a clock.
     pub(crate) fn notice_sleep(&self) {
         let slept = (self.sleep.total)().saturating_sub(self.sleep.at_start);

@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::path::PathError;
 use crate::recipe::RecipeUpdate;
 use crate::site::site;
-use crate::telemetry::recipe_metrics;
+use crate::telemetry::{Asked, OperationSpan, recipe_metrics};
 
 /// A number at a path that clients read and change; made by [`Client::counter`].
 ///
@@ -147,14 +147,24 @@ impl Counter {
     }
 
     async fn end_of(&self, op: CounterOp) -> Result<CounterEnd, CounterError> {
-        let end = self.carry_out(op).await;
+        let operation = match op {
+            CounterOp::Get => "get",
+            CounterOp::Add(_) => "add",
+            CounterOp::CompareAndSet { .. } => "compare_and_set",
+        };
+        let client = &self.client.shared().span;
+        let mut span = OperationSpan::open(Asked::Counter, operation, &self.path, client);
+        let end = span.within(self.carry_out(op)).await;
+        let outcome = match &end {
+            Ok(CounterEnd::Value(_)) if op == CounterOp::Get => "read",
+            Ok(CounterEnd::Changed { .. } | CounterEnd::Value(_)) => "changed",
+            Ok(CounterEnd::Differs { .. }) => "differs",
+            Ok(CounterEnd::Unknown { .. }) | Err(CounterError::ClientClosed(_)) => "unknown",
+            Ok(CounterEnd::Failed(_) | CounterEnd::Withdrawn) | Err(_) => "failed",
+        };
+        span.finished(outcome);
         if op != CounterOp::Get {
-            recipe_metrics::counter_changed(match &end {
-                Ok(CounterEnd::Changed { .. } | CounterEnd::Value(_)) => "changed",
-                Ok(CounterEnd::Differs { .. }) => "differs",
-                Ok(CounterEnd::Unknown { .. }) | Err(CounterError::ClientClosed(_)) => "unknown",
-                Ok(CounterEnd::Failed(_) | CounterEnd::Withdrawn) | Err(_) => "failed",
-            });
+            recipe_metrics::counter_changed(outcome);
         }
         end
     }

@@ -22,6 +22,7 @@ use crate::barrier::{BarrierError, checked_path};
 use crate::client::Client;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::BarrierMeter;
+use crate::telemetry::{Asked, OperationSpan};
 
 /// A double barrier at a path; made by [`Client::double_barrier`]. Those that enter it go on once
 /// enough have entered; those that leave it go on once all have left.
@@ -86,11 +87,15 @@ impl DoubleBarrier {
     /// [`EnterError`]: what waiting does not repair, or is not waited for.
     pub async fn enter(&self) -> Result<Entered, EnterError> {
         let meter = BarrierMeter::start("enter");
-        let entered = self.participate().await;
-        meter.finished(entered.as_ref().err().map(|error| match error {
+        let client = &self.client.shared().span;
+        let mut span = OperationSpan::open(Asked::Barrier, "enter", &self.path, client);
+        let entered = span.within(self.participate()).await;
+        let failed = entered.as_ref().err().map(|error| match error {
             EnterError::RoundUnderWay => "under_way",
             EnterError::Barrier(_) => "failed",
-        }));
+        });
+        span.finished(failed.unwrap_or("done"));
+        meter.finished(failed);
         entered
     }
 

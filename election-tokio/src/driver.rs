@@ -126,6 +126,9 @@ impl Driver {
         if !self.alarm.poll_due(cx, self.now) {
             return Progress::None;
         }
+        if let Some(remaining) = self.shared.lease_remaining() {
+            metrics::lease_remaining(remaining);
+        }
         let next = self.drive(|hub, now| {
             hub.host.handle_timeout(now);
             hub.host.poll_timeout()
@@ -394,7 +397,11 @@ impl Future for Driver {
             ];
             match self.poll_outputs(cx) {
                 Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 6] => return Poll::Pending,
+                Progress::None if inputs == [Progress::None; 6] => {
+                    let due = self.shared.clock.awake(self.alarm.deadline());
+                    self.shared.vitals.driver_is_due(due);
+                    return Poll::Pending;
+                }
                 Progress::None | Progress::Some => {}
             }
         }

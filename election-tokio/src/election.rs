@@ -2,16 +2,19 @@
 
 mod acknowledgement;
 mod candidates;
+mod course;
 mod ending;
 mod epoch;
 mod eviction;
 mod face;
 mod inner;
+mod leaderless;
 mod leadership;
 mod nomination;
 mod observation;
 mod observer;
 mod position;
+mod probe;
 mod status;
 mod step_down_request;
 mod verdict;
@@ -32,6 +35,7 @@ pub use nomination::Nomination;
 pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
+pub use probe::NominationProbe;
 pub use status::{EndReason, LostReason, Role, Status};
 pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
 pub use verdict::{Verdict, VerifyError};
@@ -44,6 +48,7 @@ use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
+use crate::telemetry::ElectionLabel;
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -61,6 +66,7 @@ pub struct Election {
     format: Format,
     /// Shared by all nominations that are made alike.
     site: OnceLock<Arc<Site>>,
+    label: ElectionLabel,
 }
 
 /// Why a nomination cannot be made.
@@ -111,6 +117,7 @@ impl Election {
             policy: Policy::default(),
             format: Format::curator_latch(),
             site: OnceLock::new(),
+            label: ElectionLabel::NONE,
         }
     }
 
@@ -150,6 +157,19 @@ impl Election {
     /// gone. The data is the format's where it prescribes that.
     pub fn format(mut self, format: Format) -> Self {
         self.format = format;
+        self
+    }
+
+    /// Tells this election's metrics from those of others, by the label `election` with this value (default: no
+    /// label). For its observers, too.
+    ///
+    /// A process has 64 values at most, of up to 64 bytes each: those that come later, or are longer, are
+    /// `other`. So a name from a configuration does, and one for each of many customers does not.
+    ///
+    /// With the feature `metrics`.
+    #[cfg(feature = "metrics")]
+    pub fn metrics_label(mut self, value: &str) -> Self {
+        self.label = ElectionLabel::new(value);
         self
     }
 
@@ -202,7 +222,7 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site), self.label);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
@@ -211,8 +231,8 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let Shown { status, tenure, position } = shown;
-        let inner = NominationInner { client, key, id, site, tenure, position };
+        let Shown { status, tenure, position, leaderless } = shown;
+        let inner = NominationInner { client, key, id, site, tenure, position, leaderless };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -12,6 +12,7 @@ mod servers;
 mod shared;
 mod sole;
 mod unlocked;
+mod vitals;
 mod watches;
 
 use core::fmt;
@@ -31,6 +32,7 @@ pub(crate) use servers::Servers;
 pub(crate) use shared::Shared;
 use sole::SoleRecipes;
 pub(crate) use unlocked::Unlocked;
+pub(crate) use vitals::{Link, Vitals};
 pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watches};
 
 use crate::broadcast::Sender;
@@ -45,6 +47,7 @@ pub(crate) struct Hub {
     pub(crate) watches: Watches,
     pub(crate) connection: Sender<ConnectionState>,
     observer: ConnectionObserver,
+    vitals: Arc<Vitals>,
     /// Of lines about the connection, and about heartbeats.
     repeats: Repeats,
     /// Why the transport failed last, for the report of the failed attempt.
@@ -97,6 +100,7 @@ impl Hub {
                 last_failure: None,
             }),
             observer: ConnectionObserver::new(),
+            vitals: Arc::new(Vitals::new()),
             repeats: Repeats {
                 connection: RepeatLimit::new(now),
                 heartbeats: RepeatLimit::new(now),
@@ -120,6 +124,11 @@ impl Hub {
     /// The time of the last step that read the clock.
     const fn last_reading(&self) -> Instant {
         self.last_reading
+    }
+
+    /// What tells the health of the client.
+    pub(crate) const fn vitals(&self) -> &Arc<Vitals> {
+        &self.vitals
     }
 
     /// For the driver: whom to wake when something is submitted from now on.

@@ -20,6 +20,7 @@ mod driver;
 mod election;
 pub mod error;
 mod group;
+mod health;
 mod held;
 mod hub;
 mod lock;
@@ -54,12 +55,13 @@ pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Acknowledgement, Candidate, Candidates, Election, ElectionError, EndError, EndReason, Epoch,
-    Follow, Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position,
-    Reopening, Role, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict,
-    VerifyError, WithdrawError,
+    Follow, Leadership, LostReason, Nomination, NominationProbe, Observation, ObservedLeader,
+    Observer, Position, Reopening, Role, Status, StepDownRequest, StepDownRequestError,
+    StepDownRequested, Verdict, VerifyError, WithdrawError,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
+pub use health::{ClientHealth, NominationHealth, NomineeHealth};
 pub use held::GuardedTransaction;
 pub use lock::{
     Contender, DowngradeError, Lock, LockError, LockGuard, LockLost, NotDowngraded, ReleaseError,

@@ -1,5 +1,6 @@
 //! What can be seen of the connection.
 
+use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -47,6 +48,47 @@ pub enum ConnectionState {
         /// How its session ended.
         end: SessionEnd,
     },
+}
+
+/// A sentence without a full stop, for logs and for a person: the words may change.
+impl fmt::Display for ConnectionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connecting { failures, last_failure } => {
+                f.write_str("connecting")?;
+                attempts(f, *failures, last_failure.as_deref())
+            }
+            Self::Connected { session, timeout, read_only: false } => {
+                write!(f, "connected, in session {session} with a timeout of {timeout:?}")
+            }
+            Self::Connected { session, timeout, read_only: true } => write!(
+                f,
+                "connected to a read-only server, in session {session} with a timeout of {timeout:?}"
+            ),
+            Self::Suspended { failures, last_failure } => {
+                f.write_str("disconnected, the session in doubt")?;
+                attempts(f, *failures, last_failure.as_deref())
+            }
+            Self::Expired { expiry } => {
+                write!(f, "session expired ({expiry}), another one is being made")
+            }
+            Self::Closed { end } => write!(f, "closed: {end}"),
+        }
+    }
+}
+
+fn attempts(
+    f: &mut fmt::Formatter<'_>,
+    failures: u32,
+    last: Option<&ConnectFailure>,
+) -> fmt::Result {
+    match (failures, last) {
+        (0, _) => Ok(()),
+        (failures, None) => write!(f, "; attempts that failed: {failures}"),
+        (failures, Some(last)) => {
+            write!(f, "; attempts that failed: {failures}, the last one at {last}")
+        }
+    }
 }
 
 impl ConnectionState {
@@ -107,4 +149,34 @@ pub enum ConnectFailure {
         #[source]
         reason: SharedError,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_told_in_a_sentence() {
+        let none = ConnectionState::Connecting { failures: 0, last_failure: None };
+        assert_eq!(none.to_string(), "connecting");
+        let server = "zk1:2181".parse::<zk_session::ConnectString>().unwrap();
+        let server = server.servers().next().unwrap().clone();
+        let reason = SharedError::new("connection refused");
+        let failure = ConnectFailure::Server { server, reason, outdated: None };
+        let mut state = ConnectionState::Suspended { failures: 0, last_failure: None };
+        state.attempt_failed(Arc::new(failure));
+        assert_eq!(
+            state.to_string(),
+            "disconnected, the session in doubt; attempts that failed: 1, the last one at zk1:2181: \
+             connection refused"
+        );
+        let (session, timeout) = (SessionId::new(1), Duration::from_secs(10));
+        let state = ConnectionState::Connected { session, timeout, read_only: false };
+        assert_eq!(
+            state.to_string(),
+            "connected, in session 0x0000000000000001 with a timeout of 10s"
+        );
+        let end = SessionEnd::Closed;
+        assert_eq!(ConnectionState::Closed { end }.to_string(), "closed: session closed");
+    }
 }

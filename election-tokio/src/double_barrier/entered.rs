@@ -51,11 +51,14 @@ impl Entered {
     pub async fn leave(self) -> Result<(), LeaveError> {
         let Self { participation, .. } = self;
         let meter = BarrierMeter::start("leave");
-        let left = participation.leave().await;
-        meter.finished(left.as_ref().err().map(|error| match error {
+        let mut span = participation.span("leave");
+        let left = span.within(participation.leave()).await;
+        let failed = left.as_ref().err().map(|error| match error {
             LeaveError::AlreadyLost(_) => "lost",
             LeaveError::ClientClosed(_) | LeaveError::Failed(_) => "failed",
-        }));
+        });
+        span.finished(failed.unwrap_or("done"));
+        meter.finished(failed);
         left
     }
 }

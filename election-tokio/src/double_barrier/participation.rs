@@ -11,12 +11,14 @@ use super::face::{DoubleBarrierFace, Shown};
 use crate::barrier::{BarrierError, BarrierLost};
 use crate::client::Client;
 use crate::hub::Seat;
+use crate::telemetry::{Asked, OperationSpan};
 use crate::updates::Updates;
 
 /// A participant. Dropping it gives up, or leaves without waiting for the others, in the background.
 #[derive(Debug)]
 pub(super) struct Participation {
     client: Client,
+    site: Arc<Site>,
     key: RecipeKey,
     shown: Updates<Shown>,
 }
@@ -37,7 +39,14 @@ impl Participation {
         let (face, shown) = DoubleBarrierFace::new();
         let seat = <dyn Seat>::new(participant, face);
         let key = client.shared().with(|hub, now| hub.stand(now, seat, Arc::clone(site)));
-        Self { client: client.clone(), key, shown: Updates::new(shown) }
+        let (client, site) = (client.clone(), Arc::clone(site));
+        Self { client, site, key, shown: Updates::new(shown) }
+    }
+
+    /// Of something that its user asks for.
+    pub(super) fn span(&self, operation: &'static str) -> OperationSpan {
+        let client = &self.client.shared().span;
+        OperationSpan::open(Asked::Barrier, operation, self.site.path(), client)
     }
 
     /// Waits until it is inside, or over. Cancel safe.

@@ -48,6 +48,10 @@ impl Alarm {
         (self.at, self.set_by, self.waker) = (at, now, None);
     }
 
+    pub(super) fn deadline(&self) -> Instant {
+        self.timer.deadline()
+    }
+
     /// Whether it would be due too late for this time.
     pub(super) fn is_late_for(&self, at: zk_session::Instant, now: Reading) -> bool {
         at < self.at || !self.set_by.is_same_sleep(now)

@@ -3,18 +3,20 @@
 use core::task::Waker;
 use std::sync::Arc;
 
-use election_core::{Nominee, Notice, Phase, Recipe as _, Token};
+use election_core::{Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
 use election_session::{GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
+use super::course::Course;
+use super::leaderless::LeaderlessSince;
 use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::held::{PresentTenure, Tenure};
 use crate::hub::{Face, Unlocked};
-use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
+use crate::telemetry::{ElectionEntry, ElectionLabel, Entry, InElection, RepeatLimit};
 
 /// Shows a nominee to the holder of its nomination.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(super) struct NomineeFace {
     status: Sender<Status>,
     tenure: PresentTenure<LostReason>,
     position: LastPosition,
+    course: Course,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
@@ -34,6 +37,7 @@ pub(super) struct Shown {
     pub(super) status: Receiver<Status>,
     pub(super) tenure: PresentTenure<LostReason>,
     pub(super) position: LastPosition,
+    pub(super) leaderless: LeaderlessSince,
 }
 
 /// How many sequence numbers there are left below the election node, as the holder was told.
@@ -49,16 +53,19 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Shown) {
+    pub(super) fn new(clock: Clock, site: Arc<Site>, label: ElectionLabel) -> (Self, Shown) {
         let status = Sender::new(Status::new());
         let (tenure, position) = (PresentTenure::default(), LastPosition::default());
+        let now = clock.now();
+        let course = Course::new(label, now);
         let shown = Shown {
             status: status.subscribe(),
             tenure: tenure.clone(),
             position: position.clone(),
+            leaderless: course.leaderless_since(),
         };
-        let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(clock.now()));
-        (Self { clock, site, status, tenure, position, numbers, doubts }, shown)
+        let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(now));
+        (Self { clock, site, status, tenure, position, course, numbers, doubts }, shown)
     }
 
     fn elected(&self, nominee: &Nominee, token: Token) {
@@ -71,7 +78,8 @@ impl NomineeFace {
         if let Some(tenure) = self.tenure.replace(None)
             && let Some(lasted) = tenure.end(reason, &mut unlocked.wakers)
         {
-            unlocked.journal.note(Entry::TenureEnded { reason, lasted });
+            let label = self.course.label();
+            unlocked.journal.note(Entry::TenureEnded { label, reason, lasted });
         }
     }
 
@@ -98,6 +106,7 @@ impl NomineeFace {
     ) -> Entry {
         Entry::Election(Box::new(ElectionEntry {
             site: Arc::clone(&self.site),
+            label: self.course.label(),
             nominee: nominee.id(),
             candidate: nominee.candidate().cloned(),
             predecessor: match nominee.role() {
@@ -114,6 +123,14 @@ impl NomineeFace {
 
 impl Face for NomineeFace {
     type Recipe = Nominee;
+
+    fn hears(&mut self, nominee: &Nominee, event: &Event<'_>) {
+        self.course.hears(nominee, event);
+    }
+
+    fn asks(&mut self, command: &Command<'_>) {
+        self.course.asks(command);
+    }
 
     fn stepped(
         &mut self,
@@ -152,6 +169,7 @@ impl Face for NomineeFace {
         if let Some(reason) = step.lost_reason() {
             self.end_tenure(reason, unlocked);
         }
+        self.course.stepped(&step, now, &mut unlocked.journal);
         if let Some(few) = self.few_numbers_left(nominee) {
             unlocked.journal.note(self.entry(nominee, at, few));
         }
@@ -160,6 +178,7 @@ impl Face for NomineeFace {
         }
         let status = election_session::Status::of(nominee, view);
         let status = status.map_instant(|deadline| self.clock.to_tokio(deadline));
+        self.course.plays(&status.role, now, &mut unlocked.journal);
         self.show(status, &mut unlocked.wakers);
         if let Phase::CleaningUp | Phase::Over = nominee.phase() {
             self.status.end(&mut unlocked.wakers);
@@ -167,6 +186,7 @@ impl Face for NomineeFace {
     }
 
     fn over(&mut self, nominee: &Nominee, end: RecipeEnd, unlocked: &mut Unlocked) {
+        self.course.end(&mut unlocked.journal);
         let RecipeEnd::HostEnded(end) = end else {
             return;
         };

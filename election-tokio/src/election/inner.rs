@@ -5,6 +5,7 @@ use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
+use super::leaderless::LeaderlessSince;
 use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
@@ -20,6 +21,7 @@ pub(super) struct NominationInner {
     pub(super) site: Arc<Site>,
     pub(super) tenure: PresentTenure<LostReason>,
     pub(super) position: LastPosition,
+    pub(super) leaderless: LeaderlessSince,
 }
 
 impl NominationInner {

@@ -29,6 +29,10 @@ impl Nomination {
         Self { inner: Arc::new(inner), status }
     }
 
+    pub(super) fn inner(&self) -> &NominationInner {
+        &self.inner
+    }
+
     /// The id in the name of every candidate znode of this nomination.
     pub fn id(&self) -> NomineeId {
         self.inner.id

@@ -3,18 +3,22 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_core::{Observed, Phase, Recipe as _, Subject};
 use election_session::{RecipeEnd, RecipeKey, Site, Step, View};
 use futures_core::Stream;
+use zk_jute::records::EventType;
 
 use super::acknowledgement::SUFFIX;
+use super::leaderless::{Leader, LeaderSight};
 use super::observation::{Data, Follow, Observation, Sight};
 use super::{Election, ElectionError};
 use crate::broadcast::Sender;
 use crate::client::Client;
+use crate::clock::Clock;
 use crate::hub::{Face, Seat, Unlocked};
+use crate::telemetry::{Journal, SeenBy};
 use crate::updates::{NoMoreUpdates, Updates};
 
 /// Sees which candidate leads an election, and takes no part in it; made by [`Election::observe`]. Dropping it takes
@@ -46,8 +50,11 @@ impl Election {
     /// [`ElectionError::InvalidPath`]. What goes wrong later, the observer tells.
     pub fn observe(&self, follow: Follow) -> Result<Observer, ElectionError> {
         let site = self.site()?;
+        let clock = self.client.shared().clock.clone();
         let state = State {
             sight: Mutex::new(Sight::new(follow)),
+            leader: Mutex::new(LeaderSight::new(self.label, SeenBy::Observer, clock.now())),
+            clock,
             sender: Sender::new(Observation::Unknown),
         };
         let state = Arc::new(state);
@@ -121,7 +128,31 @@ impl fmt::Debug for Observer {
 #[derive(Debug)]
 struct State {
     sight: Mutex<Sight>,
+    leader: Mutex<LeaderSight>,
+    clock: Clock,
     sender: Sender<Observation>,
+}
+
+impl State {
+    fn leader(&self) -> MutexGuard<'_, LeaderSight> {
+        self.leader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in whether there is a leader. From its end on there is none until one is seen again.
+    fn measure(&self, step: &Step<Observed<Data>>, journal: &mut Journal) {
+        let (mut leader, now) = (self.leader(), self.clock.now());
+        match &step.notice {
+            Some(Observed::Present(_) | Observed::Hidden) => {
+                leader.see(Leader::Known, now, journal);
+            }
+            Some(Observed::Absent) => leader.see(Leader::Unknown, now, journal),
+            Some(Observed::Ended(_)) => leader.end(journal),
+            None if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) => {
+                leader.see(Leader::Unknown, now, journal);
+            }
+            None => {}
+        }
+    }
 }
 
 /// Shows one half to the holder of the observer.
@@ -140,10 +171,13 @@ impl Face for ObserverFace {
         _: View<'_>,
         unlocked: &mut Unlocked,
     ) {
+        if let Subject::Leader(_) = observer.subject() {
+            self.state.measure(&step, &mut unlocked.journal);
+        }
         let Some(seen) = step.notice else {
             return;
         };
-        let State { sight, sender } = &*self.state;
+        let State { sight, sender, .. } = &*self.state;
         let mut sight = sight.lock().unwrap_or_else(PoisonError::into_inner);
         match observer.subject() {
             Subject::Leader(_) => sight.see_leader(seen),
@@ -155,7 +189,10 @@ impl Face for ObserverFace {
         }
     }
 
-    fn over(&mut self, _: &Self::Recipe, end: RecipeEnd, unlocked: &mut Unlocked) {
+    fn over(&mut self, observer: &Self::Recipe, end: RecipeEnd, unlocked: &mut Unlocked) {
+        if let Subject::Leader(_) = observer.subject() {
+            self.state.leader().end(&mut unlocked.journal);
+        }
         if let RecipeEnd::HostEnded(_) = end {
             self.state.sender.end(&mut unlocked.wakers);
         }

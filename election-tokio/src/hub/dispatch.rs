@@ -115,12 +115,21 @@ impl Hub {
             | Event::Requested { .. } => return,
         };
         unlocked.retired.push(replaced);
-        connection.read(|state| self.observer.observe(state, &mut unlocked.journal));
+        self.observe_connection(now);
+    }
+
+    fn observe_connection(&mut self, now: Instant) {
+        let Self { connection, vitals, observer, unlocked, .. } = self;
+        connection.read(|state| {
+            vitals.connection_is(state, now);
+            observer.observe(state, &mut unlocked.journal);
+        });
         if self.host.has_room() {
             self.calls.announce_room(&mut unlocked.wakers);
         }
     }
 }
+
 /// Why an attempt failed whose transport did not say why.
 fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {

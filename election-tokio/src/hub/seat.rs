@@ -4,7 +4,7 @@ use core::any::Any;
 use core::fmt;
 use std::collections::VecDeque;
 
-use election_core::{Event, Hold, Output, Phase, Recipe, Ticket, Znode};
+use election_core::{Command, Event, Hold, Output, Phase, Recipe, Ticket, Znode};
 use election_session::{RecipeEnd, Step, View};
 
 use super::Unlocked;
@@ -14,6 +14,12 @@ use super::Unlocked;
 pub(crate) trait Face: Send + fmt::Debug {
     /// The recipe that it shows.
     type Recipe: Recipe<Notice: Send + fmt::Debug> + Send + fmt::Debug;
+
+    /// Takes note of what the recipe is about to hear.
+    fn hears(&mut self, _: &Self::Recipe, _: &Event<'_>) {}
+
+    /// Takes note of what the recipe asks for.
+    fn asks(&mut self, _: &Command<'_>) {}
 
     /// Shows a step.
     fn stepped(
@@ -58,12 +64,15 @@ impl dyn Seat {
 }
 
 impl<F: Face> Faced<F> {
-    /// Keeps the notice of a step.
+    /// Keeps the notice of a step, and shows the face what is asked for.
     fn keep<'a>(
-        notices: &mut VecDeque<<F::Recipe as Recipe>::Notice>,
+        (face, notices): (&mut F, &mut VecDeque<<F::Recipe as Recipe>::Notice>),
         output: Output<'a, <F::Recipe as Recipe>::Notice>,
     ) -> Output<'a, Noticed> {
         let Output { command, notice } = output;
+        if let Some(command) = &command {
+            face.asks(command);
+        }
         let notice = notice.map(|notice| {
             notices.push_back(notice);
             Noticed
@@ -76,11 +85,14 @@ impl<F: Face> Recipe for Faced<F> {
     type Notice = Noticed;
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a, Noticed> {
-        Self::keep(&mut self.notices, self.recipe.handle_event(event))
+        let Self { recipe, face, notices } = self;
+        face.hears(recipe, &event);
+        Self::keep((face, notices), recipe.handle_event(event))
     }
 
     fn withdraw(&mut self) -> Output<'_, Noticed> {
-        Self::keep(&mut self.notices, self.recipe.withdraw())
+        let Self { recipe, face, notices } = self;
+        Self::keep((face, notices), recipe.withdraw())
     }
 
     fn phase(&self) -> Phase {

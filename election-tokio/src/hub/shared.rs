@@ -4,13 +4,13 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
 use core::time::Duration;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use election_session::Settings;
 use tracing::Span;
 use zk_session::{Instant, SubmitError};
 
-use super::{Host, Hub, Servers, Unlocked};
+use super::{Host, Hub, Servers, Unlocked, Vitals};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::client_span;
@@ -26,6 +26,7 @@ pub(crate) struct Shared {
     /// The lease deadline in microseconds after the clock's origin; 0 if there is none. A copy,
     /// so that asking "may I act?" takes no lock.
     lease: AtomicU64,
+    pub(crate) vitals: Arc<Vitals>,
     hub: Mutex<Hub>,
 }
 
@@ -40,9 +41,11 @@ impl Shared {
         max_reply: usize,
     ) -> Result<Self, SubmitError> {
         let clock = Clock::start();
-        let hub = Mutex::new(Hub::new(settings, servers, clock.now())?);
+        let hub = Hub::new(settings, servers, clock.now())?;
+        let vitals = Arc::clone(hub.vitals());
+        let (lease, hub) = (AtomicU64::new(0), Mutex::new(hub));
         let span = client_span(chroot.as_str());
-        Ok(Self { clock, chroot, span, max_reply, lease: AtomicU64::new(0), hub })
+        Ok(Self { clock, chroot, span, max_reply, lease, vitals, hub })
     }
 
     /// Works on the hub, hands out what came of it, and lets the driver send what was submitted.
@@ -156,6 +159,13 @@ impl Shared {
             0 => None,
             micros => Some(Instant::since_origin(Duration::from_micros(micros))),
         }
+    }
+
+    /// What is left of the lease, if there is one; zero where its deadline has passed.
+    pub(crate) fn lease_remaining(&self) -> Option<Duration> {
+        self.clock.notice_sleep();
+        let now = self.clock.now();
+        self.lease_deadline().map(|deadline| deadline.saturating_since(now))
     }
 
     /// Whether the lease deadline lies ahead; asks the clock before anything else.

@@ -69,7 +69,9 @@ impl Queue {
         data: Bytes,
         mode: CreateMode,
     ) -> Result<ItemName, PutError> {
-        let put = self.put_one(priority, data, mode).await;
+        let mut span = self.span("put");
+        let put = span.within(self.put_one(priority, data, mode)).await;
+        span.finished(outcome_of(&put));
         recipe_metrics::items_put(1, outcome_of(&put));
         put
     }
@@ -94,7 +96,9 @@ impl Queue {
         items: Vec<Bytes>,
     ) -> Result<Vec<ItemName>, PutError> {
         let count = items.len();
-        let put = self.put_all(priority, items).await;
+        let mut span = self.span("put");
+        let put = span.within(self.put_all(priority, items)).await;
+        span.finished(outcome_of(&put));
         recipe_metrics::items_put(count, outcome_of(&put));
         put
     }

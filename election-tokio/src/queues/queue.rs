@@ -25,6 +25,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::site::{random, site};
 use crate::telemetry::recipe_metrics::TakeMeter;
+use crate::telemetry::{Asked, OperationSpan};
 
 /// A queue at a path, of items that are taken in the order in which they were put; made by
 /// [`Client::queue`].
@@ -97,10 +98,10 @@ impl Queue {
     /// [`TakeError::Unknown`] with the item if it is gone, and the reply to its deletion was lost: this
     /// client has taken it, or another one. The other errors are of what waiting does not repair.
     pub async fn take(&self) -> Result<QueueItem, TakeError> {
-        let meter = TakeMeter::start("take");
+        let (meter, mut span) = (TakeMeter::start("take"), self.span("take"));
         loop {
-            let taken = self.take_once(WhenEmpty::Wait).await;
-            if let Some(item) = metered(&meter, WhenEmpty::Wait, taken)? {
+            let taken = span.within(self.take_once(WhenEmpty::Wait)).await;
+            if let Some(item) = told((&meter, &mut span), WhenEmpty::Wait, taken)? {
                 return Ok(item);
             }
         }
@@ -115,8 +116,9 @@ impl Queue {
     ///
     /// Those of [`Queue::take`].
     pub async fn try_take(&self) -> Result<Option<QueueItem>, TakeError> {
-        let meter = TakeMeter::start("take");
-        metered(&meter, WhenEmpty::GiveUp, self.take_once(WhenEmpty::GiveUp).await)
+        let (meter, mut span) = (TakeMeter::start("take"), self.span("take"));
+        let taken = span.within(self.take_once(WhenEmpty::GiveUp)).await;
+        told((&meter, &mut span), WhenEmpty::GiveUp, taken)
     }
 
     /// Takes the first item, waiting for one until the deadline has passed: then `None`.
@@ -149,10 +151,10 @@ impl Queue {
     ///
     /// Those of [`Queue::take`], but never [`TakeError::Unknown`].
     pub async fn claim(&self) -> Result<Claimed, TakeError> {
-        let meter = TakeMeter::start("claim");
+        let (meter, mut span) = (TakeMeter::start("claim"), self.span("claim"));
         loop {
-            let claimed = self.claim_once(WhenEmpty::Wait).await;
-            if let Some(claimed) = metered(&meter, WhenEmpty::Wait, claimed)? {
+            let claimed = span.within(self.claim_once(WhenEmpty::Wait)).await;
+            if let Some(claimed) = told((&meter, &mut span), WhenEmpty::Wait, claimed)? {
                 return Ok(claimed);
             }
         }
@@ -166,8 +168,9 @@ impl Queue {
     ///
     /// Those of [`Queue::claim`].
     pub async fn try_claim(&self) -> Result<Option<Claimed>, TakeError> {
-        let meter = TakeMeter::start("claim");
-        metered(&meter, WhenEmpty::GiveUp, self.claim_once(WhenEmpty::GiveUp).await)
+        let (meter, mut span) = (TakeMeter::start("claim"), self.span("claim"));
+        let claimed = span.within(self.claim_once(WhenEmpty::GiveUp)).await;
+        told((&meter, &mut span), WhenEmpty::GiveUp, claimed)
     }
 
     /// Claims the first item, has it done, and deletes it then: at least once, as [`Queue::claim`].
@@ -236,6 +239,10 @@ impl Queue {
         self.len().await.map(|len| len == 0)
     }
 
+    pub(super) fn span(&self, operation: &'static str) -> OperationSpan {
+        OperationSpan::open(Asked::Queue, operation, &self.path, &self.client.shared().span)
+    }
+
     async fn take_once(&self, when_empty: WhenEmpty) -> Result<Option<QueueItem>, TakeError> {
         if let Some(kept) = self.kept.pop() {
             return kept.map(Some);
@@ -275,19 +282,25 @@ impl Queue {
     }
 }
 
-/// Counts what a take has come to; one that waits goes on where it has found nothing.
-fn metered<T>(
-    meter: &TakeMeter,
+/// Tells what a take has come to; one that waits goes on where it has found nothing.
+fn told<T>(
+    (meter, span): (&TakeMeter, &mut OperationSpan),
     when_empty: WhenEmpty,
     taken: Result<Option<T>, TakeError>,
 ) -> Result<Option<T>, TakeError> {
-    match (&taken, when_empty) {
-        (Ok(Some(_)), _) => meter.got(),
-        (Ok(None), WhenEmpty::GiveUp) => meter.ended("empty"),
-        (Ok(None), WhenEmpty::Wait) => {}
-        (Err(TakeError::Unknown(_)), _) => meter.ended("unknown"),
-        (Err(_), _) => meter.ended("failed"),
-    }
+    let outcome = match (&taken, when_empty) {
+        (Ok(Some(_)), _) => {
+            meter.got();
+            span.finished("got");
+            return taken;
+        }
+        (Ok(None), WhenEmpty::GiveUp) => "empty",
+        (Ok(None), WhenEmpty::Wait) => return taken,
+        (Err(TakeError::Unknown(_)), _) => "unknown",
+        (Err(_), _) => "failed",
+    };
+    meter.ended(outcome);
+    span.finished(outcome);
     taken
 }
 

@@ -1,5 +1,6 @@
 //! The connection and the session of a client, as they change.
 
+use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 use zk_jute::SessionId;
@@ -27,13 +28,14 @@ pub(crate) struct ConnectionObserver {
     state: &'static str,
     session: Option<SessionId>,
     failures: u32,
+    suspended_at: Option<Instant>,
 }
 
 impl ConnectionObserver {
     pub(crate) fn new() -> Self {
         let state = "connecting";
         metrics::state_begun(state);
-        Self { state, session: None, failures: 0 }
+        Self { state, session: None, failures: 0, suspended_at: None }
     }
 
     /// Takes in the state after an event; it may be the same as before.
@@ -43,6 +45,16 @@ impl ConnectionObserver {
         if has_entered {
             journal.note(Entry::StateEntered { left, entered });
             self.state = entered;
+            match self.suspended_at.take() {
+                Some(at) => {
+                    let (outcome, lasted) = (outcome(state, self.session), at.elapsed());
+                    journal.note(Entry::SuspensionEnded { outcome, lasted });
+                }
+                None if matches!(state, ConnectionState::Suspended { .. }) => {
+                    self.suspended_at = Some(Instant::now());
+                }
+                None => {}
+            }
         }
         let failures = match state {
             ConnectionState::Connecting { failures, .. }
@@ -80,6 +92,16 @@ impl ConnectionObserver {
 impl Drop for ConnectionObserver {
     fn drop(&mut self) {
         metrics::state_ended(self.state);
+    }
+}
+
+/// What became of a session that was in doubt.
+fn outcome(state: &ConnectionState, suspended: Option<SessionId>) -> &'static str {
+    match state {
+        ConnectionState::Connected { session, .. } if Some(*session) == suspended => "resumed",
+        ConnectionState::Closed { end: SessionEnd::Expired(_) } => "expired",
+        ConnectionState::Closed { .. } => "closed",
+        _ => "expired",
     }
 }
 

@@ -12,6 +12,8 @@ use zk_jute::records::EventType;
 use zk_jute::{ErrorCode, SessionId, Zxid};
 use zk_session::{LeaseOutlook, SessionEnd};
 
+use super::election_metrics::{self, ElectionLabel};
+use super::figure::ElectionFigure;
 use super::lock::LockEntry;
 use super::{BLOCKED, CONNECTION, ELECTION, Outcome, metrics};
 use crate::error::SharedError;
@@ -95,7 +97,14 @@ pub(crate) enum Entry {
     },
     Election(Box<ElectionEntry>),
     Lock(Box<LockEntry>),
+    ElectionFigure(ElectionFigure),
+    /// A connection was lost for so long, and this became of the session.
+    SuspensionEnded {
+        outcome: &'static str,
+        lasted: Duration,
+    },
     TenureEnded {
+        label: ElectionLabel,
         reason: LostReason,
         lasted: Duration,
     },
@@ -105,6 +114,7 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct ElectionEntry {
     pub(crate) site: Arc<Site>,
+    pub(crate) label: ElectionLabel,
     pub(crate) nominee: NomineeId,
     pub(crate) candidate: Option<CandidateName>,
     pub(crate) predecessor: Option<CandidateName>,
@@ -178,21 +188,27 @@ impl Entry {
             }
             Self::Election(entry) => entry.tell(),
             Self::Lock(entry) => entry.tell(),
-            Self::TenureEnded { reason, lasted } => metrics::tenure_ended(reason, lasted),
+            Self::ElectionFigure(figure) => figure.tell(),
+            Self::SuspensionEnded { outcome, lasted } => {
+                metrics::suspension_ended(outcome, lasted);
+            }
+            Self::TenureEnded { label, reason, lasted } => {
+                election_metrics::tenure_ended(label, reason, lasted);
+            }
         }
     }
 }
 
 impl ElectionEntry {
     fn tell(self) {
-        let Self { site, nominee, candidate, session, zxid, what, .. } = &self;
+        let Self { site, label, nominee, candidate, session, zxid, what, .. } = &self;
         let election = site.path();
         let candidate = candidate.as_ref().map(CandidateName::as_str);
         let session = session.map(display::<SessionId>);
         match *what {
             InElection::Noticed(notice) => self.tell_notice(notice),
             InElection::Elected(token) => {
-                metrics::tenure_began();
+                election_metrics::tenure_began(*label);
                 info!(
                     target: ELECTION, election, %nominee, candidate, session, %zxid, %token,
                     "elected"

@@ -3,13 +3,12 @@
 use core::time::Duration;
 
 use election_core::GaveUp;
-use election_session::LostReason;
 use metrics::{Unit, counter, gauge, histogram};
 use tokio::time::Instant;
 use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 
-use super::{Outcome, recipe_metrics};
+use super::{Outcome, election_metrics, recipe_metrics};
 use crate::lock::LockLost;
 
 const REQUESTS: &str = "zk_client_requests_total";
@@ -23,11 +22,9 @@ const CONNECTION_LOSSES: &str = "zk_client_connection_losses_total";
 const RECONNECTS: &str = "zk_client_reconnects_total";
 const SESSIONS: &str = "zk_client_sessions_total";
 const EXPIRED_SESSIONS: &str = "zk_client_expired_sessions_total";
+const SUSPENDED_DURATION: &str = "zk_client_suspended_duration_seconds";
+const LEASE_REMAINING: &str = "zk_client_lease_remaining_seconds";
 const RECIPE_REQUESTS: &str = "zk_recipe_requests_total";
-const ELECTED: &str = "zk_election_elected_total";
-const LOST: &str = "zk_election_lost_total";
-const LEADING: &str = "zk_election_leading";
-const LEADERSHIP_DURATION: &str = "zk_election_leadership_duration_seconds";
 const ACQUIRED: &str = "zk_lock_acquired_total";
 const GIVEN_UP: &str = "zk_lock_given_up_total";
 const LOCK_LOST: &str = "zk_lock_lost_total";
@@ -51,25 +48,32 @@ pub fn describe_metrics() {
         (SESSIONS, Unit::Count, "Sessions that servers granted"),
         (EXPIRED_SESSIONS, Unit::Count, "Sessions that expired"),
         (RECIPE_REQUESTS, Unit::Count, "Requests of recipes that have come to an end"),
-        (ELECTED, Unit::Count, "Leaderships that began"),
-        (LOST, Unit::Count, "Leaderships that ended"),
         (ACQUIRED, Unit::Count, "Locks and permits that were got"),
         (GIVEN_UP, Unit::Count, "Locks and permits that were not got"),
         (LOCK_LOST, Unit::Count, "Locks and permits that are held no longer"),
     ];
+    election_metrics::describe();
     recipe_metrics::describe();
     for (name, unit, description) in counters {
         metrics::describe_counter!(name, unit, description);
     }
     metrics::describe_gauge!(CONNECTIONS, Unit::Count, "Clients whose connection is in a state");
-    metrics::describe_gauge!(LEADING, Unit::Count, "Leaderships that are held");
     metrics::describe_gauge!(HELD, Unit::Count, "Locks and permits that are held");
     metrics::describe_histogram!(
         REQUEST_DURATION,
         Unit::Seconds,
         "From the making of a request to its answer, the wait for room included"
     );
-    metrics::describe_histogram!(LEADERSHIP_DURATION, Unit::Seconds, "How long leaderships lasted");
+    metrics::describe_histogram!(
+        SUSPENDED_DURATION,
+        Unit::Seconds,
+        "How long clients were without a connection, their session in doubt"
+    );
+    metrics::describe_histogram!(
+        LEASE_REMAINING,
+        Unit::Seconds,
+        "What was left of leases when a timer went off"
+    );
     metrics::describe_histogram!(
         WAIT_DURATION,
         Unit::Seconds,
@@ -118,28 +122,6 @@ pub(crate) fn state_entered(left: &'static str, entered: &'static str) {
 /// A client is gone, with its connection in this state.
 pub(crate) fn state_ended(state: &'static str) {
     gauge!(CONNECTIONS, "state" => state).decrement(1);
-}
-
-pub(crate) fn tenure_began() {
-    counter!(ELECTED).increment(1);
-    gauge!(LEADING).increment(1);
-}
-
-pub(crate) fn tenure_ended(reason: LostReason, lasted: Duration) {
-    let reason = match reason {
-        LostReason::Resigned => "resigned",
-        LostReason::SessionExpired => "session_expired",
-        LostReason::LeaseLapsed => "lease_lapsed",
-        LostReason::Evicted => "evicted",
-        LostReason::SteppedDown => "stepped_down",
-        LostReason::ElectionEnded => "election_ended",
-        LostReason::Failed(_) => "failed",
-        LostReason::ClientClosed(_) => "client_closed",
-        _ => UNKNOWN,
-    };
-    counter!(LOST, "reason" => reason).increment(1);
-    gauge!(LEADING).decrement(1);
-    histogram!(LEADERSHIP_DURATION).record(lasted);
 }
 
 pub(crate) fn lock_acquired(kind: &'static str, waited: Duration) {
@@ -200,6 +182,16 @@ pub(crate) fn connection_lost() {
 
 pub(crate) fn session_resumed() {
     counter!(RECONNECTS).increment(1);
+}
+
+/// A connection was lost for so long, and this became of the session.
+pub(crate) fn suspension_ended(outcome: &'static str, lasted: Duration) {
+    histogram!(SUSPENDED_DURATION, "outcome" => outcome).record(lasted);
+}
+
+/// A timer of the session has gone off.
+pub(crate) fn lease_remaining(remaining: Duration) {
+    histogram!(LEASE_REMAINING).record(remaining);
 }
 
 pub(crate) fn session_granted() {

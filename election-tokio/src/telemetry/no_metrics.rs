@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use election_core::GaveUp;
-use election_session::LostReason;
 use zk_jute::records::EventType;
 use zk_jute::{Frames, OpCode};
 
@@ -28,10 +27,6 @@ pub(crate) const fn state_entered(_: &'static str, _: &'static str) {}
 
 pub(crate) const fn state_ended(_: &'static str) {}
 
-pub(crate) const fn tenure_began() {}
-
-pub(crate) const fn tenure_ended(_: LostReason, _: Duration) {}
-
 pub(crate) const fn lock_acquired(_: &'static str, _: Duration) {}
 
 pub(crate) const fn lock_given_up(_: &'static str, _: GaveUp) {}
@@ -51,6 +46,10 @@ pub(crate) const fn connect_failed() {}
 pub(crate) const fn connection_lost() {}
 
 pub(crate) const fn session_resumed() {}
+
+pub(crate) const fn suspension_ended(_: &'static str, _: Duration) {}
+
+pub(crate) const fn lease_remaining(_: Duration) {}
 
 pub(crate) const fn session_granted() {}
 

@@ -205,6 +205,67 @@ async fn the_end_of_a_session_is_a_warning_unless_it_was_asked_for() {
     }
 }
 
+/// What is asked of a recipe has a span of its own, and so has each request that it makes for that.
+#[tokio::test]
+async fn barriers_queues_and_counters_have_a_span_for_each_operation() {
+    let (journal, _guard) = Journal::begin();
+    let server = zk_embedded::Server::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::builder(&server.addr().to_string()).connect().await.unwrap();
+    let caller = info_span!(target: "election_tokio::test", "caller");
+    let work = async {
+        client.barrier("/gate").set().await.unwrap();
+        client.barrier("/gate").lift().await.unwrap();
+        client.double_barrier("/step", 1).enter().await.unwrap().leave().await.unwrap();
+        client.queue("/jobs").put(DATA).await.unwrap();
+        client.queue("/jobs").take().await.unwrap();
+        client.queue("/jobs").try_claim().await.unwrap();
+        client.counter("/done").add(1).await.unwrap();
+        client.counter("/done").compare_and_set(7, 8).await.unwrap();
+    };
+    tracing::Instrument::instrument(work, caller).await;
+    assert_eq!(
+        journal.of("span zk_barrier"),
+        [
+            "span zk_barrier operation=set path=/gate in caller",
+            "span zk_barrier operation=lift path=/gate in caller",
+            "span zk_barrier operation=enter path=/step in caller",
+            "span zk_barrier operation=leave path=/step in caller",
+        ]
+    );
+    let outcomes = |span| journal.of(&format!("record {span} outcome="));
+    assert_eq!(outcomes("zk_barrier"), ["record zk_barrier outcome=done"; 4]);
+    assert_eq!(
+        journal.of("span zk_queue"),
+        [
+            "span zk_queue operation=put path=/jobs in caller",
+            "span zk_queue operation=take path=/jobs in caller",
+            "span zk_queue operation=claim path=/jobs in caller",
+        ]
+    );
+    assert_eq!(
+        outcomes("zk_queue"),
+        ["put", "got", "empty"].map(|outcome| format!("record zk_queue outcome={outcome}"))
+    );
+    assert_eq!(
+        outcomes("zk_counter"),
+        ["changed", "differs"].map(|outcome| format!("record zk_counter outcome={outcome}"))
+    );
+    let puts = journal.of("span zk_request operation=create2 path=/jobs/queue-");
+    assert!(puts.first().is_some_and(|put| put.ends_with(" in zk_queue")), "{puts:?}");
+    assert!(journal.of("follows zk_counter zk_client").len() == 2);
+
+    // One that is dropped.
+    client.barrier("/gate").set().await.unwrap();
+    let barrier = client.barrier("/gate");
+    tokio::select! {
+        biased;
+        _ = barrier.wait() => panic!("it is set"),
+        () = yield_now() => {}
+    }
+    assert_eq!(outcomes("zk_barrier").pop().unwrap(), "record zk_barrier outcome=given_up");
+    assert_eq!(journal.last("event ended"), "event ended outcome=given_up in zk_barrier");
+}
+
 /// Whatever a program logs, its znodes and credentials are not part of it.
 #[tokio::test]
 async fn no_field_holds_data_or_a_credential_and_every_target_is_documented() {

@@ -1,19 +1,23 @@
 //! The metrics of the client, as the README of election-tokio lists them.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod elections;
+#[cfg(test)]
+mod figures;
+
 use core::future::Future;
 use core::num::NonZeroU32;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Waker};
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock};
 
 use election_tokio::{Client, CreateMode, Nomination, Version, watch::EventType};
 use metrics::{KeyName, Metadata, SharedString, Unit};
-use metrics_util::MetricKind;
-use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use metrics_util::debugging::DebuggingRecorder;
 use tokio::time::timeout;
 use zk_tests::failure::TestResult;
 use zk_tests::on_both_servers;
@@ -23,7 +27,7 @@ use zk_tests::server::ServerKind;
 use zk_tests::wait::{SOON, eventually_async};
 use zk_tests::zookeeper::unique_path;
 
-const README: &str = include_str!("../../election-tokio/README.md");
+use self::figures::Figures;
 
 // The recorder is that of the thread, so everything has to run on one.
 on_both_servers! {
@@ -35,51 +39,6 @@ on_both_servers! {
     locks_are_counted,
     barriers_queues_and_counters_are_counted,
     a_recorder_may_call_the_client;
-}
-
-/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
-/// histogram, how many values.
-struct Figures(BTreeMap<String, f64>);
-
-impl Figures {
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    fn of(snapshotter: &Snapshotter) -> Self {
-        let mut figures = BTreeMap::new();
-        for (key, _, _, value) in snapshotter.snapshot().into_vec() {
-            let kind = key.kind();
-            let key = key.key();
-            let labels: Vec<_> =
-                key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
-            assert!(README.contains(&format!("`{}`", key.name())), "not in the README: {key}");
-            for label in key.labels() {
-                assert!(
-                    ["operation", "outcome", "state", "kind", "step", "reason"]
-                        .contains(&label.key())
-                );
-                assert!(!label.value().contains('/'), "a path: {key}");
-            }
-            let value = match value {
-                DebugValue::Counter(count) => count as f64,
-                DebugValue::Gauge(value) => value.into_inner(),
-                DebugValue::Histogram(values) => values.len() as f64,
-            };
-            assert_eq!(kind == MetricKind::Counter, key.name().ends_with("_total"), "{key}");
-            figures.insert(format!("{}{{{}}}", key.name(), labels.join(",")), value);
-        }
-        Self(figures)
-    }
-
-    fn get(&self, figure: &str) -> f64 {
-        self.0.get(figure).copied().unwrap_or_default()
-    }
-
-    /// Compares all of these.
-    fn assert(&self, expected: &[(&str, f64)]) {
-        for &(figure, value) in expected {
-            let difference = (self.get(figure) - value).abs();
-            assert!(difference < 0.5, "{figure} is not {value}: {:#?}", self.0);
-        }
-    }
 }
 
 async fn requests_are_counted_by_operation_and_outcome(server: ServerKind) -> TestResult {

@@ -1,0 +1,134 @@
+//! Since when no leader is known.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use zk_session::Instant;
+
+use crate::telemetry::{ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy};
+
+/// Since when no leader is known, as it is shared with the holder: 0 while one is known; otherwise the
+/// moment in microseconds, and one.
+#[derive(Clone, Debug)]
+pub(super) struct LeaderlessSince(Arc<AtomicU64>);
+
+impl LeaderlessSince {
+    fn new(now: Instant) -> Self {
+        let since = Self(Arc::default());
+        since.set(Some(now));
+        since
+    }
+
+    fn set(&self, since: Option<Instant>) {
+        let micros = since.map_or(0, |since| since.elapsed().as_micros().saturating_add(1));
+        self.0.store(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<Instant> {
+        let micros = self.0.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(Instant::since_origin(Duration::from_micros(micros)))
+    }
+
+    /// For how long no leader is known; zero if one is.
+    pub(super) fn lasted(&self, now: Instant) -> Duration {
+        self.get().map_or(Duration::ZERO, |since| now.saturating_since(since))
+    }
+}
+
+/// Whether a leader is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leader {
+    Known,
+    Unknown,
+}
+
+/// What a nominee or an observer knows of a leader, and tells the metrics of that.
+#[derive(Debug)]
+pub(super) struct LeaderSight {
+    label: ElectionLabel,
+    by: SeenBy,
+    since: LeaderlessSince,
+    told: Told,
+}
+
+/// What the gauge has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Leaderless,
+    Led,
+    Over,
+}
+
+impl LeaderSight {
+    pub(super) fn new(label: ElectionLabel, by: SeenBy, now: Instant) -> Self {
+        Self { label, by, since: LeaderlessSince::new(now), told: Told::Nothing }
+    }
+
+    pub(super) fn since(&self) -> LeaderlessSince {
+        self.since.clone()
+    }
+
+    /// Takes in whether one is known now.
+    pub(super) fn see(&mut self, leader: Leader, now: Instant, journal: &mut Journal) {
+        if self.told == Told::Nothing {
+            self.told = Told::Leaderless;
+            self.note(Figure::LeaderlessBegan(self.by), journal);
+        }
+        match (self.told, leader) {
+            (Told::Leaderless, Leader::Known) => {
+                let lasted = Some(self.since.lasted(now));
+                self.since.set(None);
+                self.told = Told::Led;
+                self.note(Figure::LeaderlessEnded(self.by, lasted), journal);
+            }
+            (Told::Led, Leader::Unknown) => {
+                self.since.set(Some(now));
+                self.told = Told::Leaderless;
+                self.note(Figure::LeaderlessBegan(self.by), journal);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing is seen any more.
+    pub(super) fn end(&mut self, journal: &mut Journal) {
+        if core::mem::replace(&mut self.told, Told::Over) == Told::Leaderless {
+            self.note(Figure::LeaderlessEnded(self.by, None), journal);
+        }
+    }
+
+    fn note(&self, what: Figure, journal: &mut Journal) {
+        journal.note(Entry::ElectionFigure(ElectionFigure { label: self.label, what }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::since_origin(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn each_gap_is_told_once() {
+        let mut journal = Journal::default();
+        let mut sight = LeaderSight::new(ElectionLabel::NONE, SeenBy::Nominee, at(0));
+        let since = sight.since();
+        for leader in [Leader::Unknown, Leader::Unknown] {
+            sight.see(leader, at(1), &mut journal);
+        }
+        assert_eq!((since.lasted(at(3)), journal.len()), (Duration::from_secs(3), 1));
+        sight.see(Leader::Known, at(4), &mut journal);
+        sight.see(Leader::Known, at(5), &mut journal);
+        assert_eq!((since.lasted(at(6)), journal.len()), (Duration::ZERO, 2));
+        sight.see(Leader::Unknown, at(7), &mut journal);
+        assert_eq!((since.lasted(at(9)), journal.len()), (Duration::from_secs(2), 3));
+        sight.end(&mut journal);
+        sight.end(&mut journal);
+        sight.see(Leader::Known, at(10), &mut journal);
+        assert_eq!(journal.len(), 4, "it is over once");
+    }
+}

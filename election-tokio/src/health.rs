@@ -1,0 +1,342 @@
+//! Whether a client and its nominations are well, for probes.
+
+use core::fmt;
+use core::time::Duration;
+
+use election_core::Token;
+use election_session::EndReason;
+use tokio::time::Instant;
+use zk_session::SessionEnd;
+
+use crate::client::Client;
+use crate::hub::{Link, Shared};
+
+/// How long the task of a client may be late for its next turn before the client counts as
+/// [`Stalled`](ClientHealth::Stalled): a runtime with much to do is no reason to restart a process.
+const LATE: Duration = Duration::from_secs(1);
+
+/// How a client is, at one moment; made by [`Client::health`].
+///
+/// - [`is_live`](Self::is_live) is for a **liveness** probe: if it stays false, *restart* the process.
+/// - [`is_ready`](Self::is_ready) is for a **readiness** probe: while it is false, *take the process out of
+///   service*, and do not restart it: the client connects again by itself.
+///
+/// Displayed as a sentence without a full stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientHealth {
+    /// Connected to a server that takes writes.
+    Connected {
+        /// What is left of the lease. Zero, too, in a client without nominees that has gone back to pings.
+        lease_remaining: Duration,
+    },
+    /// Connected to a server that is cut off from its ensemble and answers reads only.
+    ReadOnly {
+        /// For how long.
+        lasted: Duration,
+    },
+    /// No server has granted a session yet.
+    Connecting {
+        /// For how long.
+        lasted: Duration,
+    },
+    /// The connection is lost, and the session in doubt.
+    Suspended {
+        /// For how long.
+        lasted: Duration,
+        /// Until then a leadership goes on.
+        lease_remaining: Duration,
+    },
+    /// The session has expired, and another one is being made.
+    Expired {
+        /// For how long there was no connection.
+        lasted: Duration,
+    },
+    /// The task of the client, which moves its bytes and keeps its session alive, stands still: a
+    /// thread of the runtime is blocked, or has too much to do, or the runtime is gone without having
+    /// dropped the task. Leaderships are over at their lease deadline, and no other state is known.
+    Stalled {
+        /// For how long the task has missed its turn.
+        overdue: Duration,
+    },
+    /// The client is over, and comes back by no reconnect.
+    Closed {
+        /// How its session ended.
+        end: SessionEnd,
+    },
+}
+
+impl ClientHealth {
+    /// Whether the client can do its work, or will be able to without help: the answer to a liveness
+    /// probe. False if it is [`Stalled`](Self::Stalled) or [`Closed`](Self::Closed): only a restart, or
+    /// another client, helps. Servers that are out of reach leave it true, for a restart brings none
+    /// back.
+    pub const fn is_live(&self) -> bool {
+        !matches!(self, Self::Stalled { .. } | Self::Closed { .. })
+    }
+
+    /// Whether the client is connected to a server that takes writes: the answer to a readiness probe.
+    pub const fn is_ready(&self) -> bool {
+        matches!(self, Self::Connected { .. })
+    }
+
+    /// Takes no lock.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        let (vitals, now) = (&shared.vitals, shared.clock.now());
+        let (link, since) = vitals.link();
+        let lasted = now.saturating_since(since);
+        // The driver that has ended takes no turn any more.
+        if let (Link::Closed, Some(end)) = (link, vitals.end()) {
+            return Self::Closed { end };
+        }
+        let overdue = vitals.overdue(shared.clock.awake(Instant::now()));
+        if overdue > LATE {
+            return Self::Stalled { overdue };
+        }
+        let lease_remaining = shared.lease_remaining().unwrap_or_default();
+        match link {
+            Link::Connected => Self::Connected { lease_remaining },
+            Link::ReadOnly => Self::ReadOnly { lasted },
+            Link::Suspended => Self::Suspended { lasted, lease_remaining },
+            Link::Expired => Self::Expired { lasted },
+            // The end is written before.
+            Link::Connecting | Link::Closed => Self::Connecting { lasted },
+        }
+    }
+}
+
+/// In tenths of a second.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} s", self.0.as_secs_f64())
+    }
+}
+
+impl fmt::Display for ClientHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Connected { .. } => f.write_str("connected"),
+            Self::ReadOnly { lasted } => {
+                let lasted = Seconds(lasted);
+                write!(f, "connected for {lasted} to a server that is cut off from its ensemble")
+            }
+            Self::Connecting { lasted } => {
+                write!(f, "no server has granted a session for {}", Seconds(lasted))
+            }
+            Self::Suspended { lasted, .. } => {
+                write!(f, "disconnected for {}, the session in doubt", Seconds(lasted))
+            }
+            Self::Expired { lasted } => {
+                write!(f, "disconnected for {}, the session expired", Seconds(lasted))
+            }
+            Self::Stalled { overdue } => write!(
+                f,
+                "the client's task is {} late for its turn: a thread of the runtime is blocked, or \
+                 has too much to do",
+                Seconds(overdue)
+            ),
+            Self::Closed { end } => write!(f, "the client is over: {end}"),
+        }
+    }
+}
+
+/// How a nomination and its client are, at one moment; made by
+/// [`Nomination::health`](crate::Nomination::health).
+///
+/// [`is_live`](Self::is_live) and [`is_ready`](Self::is_ready) answer liveness and readiness probes, as
+/// those of [`ClientHealth`] do.
+///
+/// Displayed as a sentence without a full stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NominationHealth {
+    /// How the client is.
+    pub client: ClientHealth,
+    /// How the nominee is, as it knew last.
+    pub nominee: NomineeHealth,
+    session_timeout: Duration,
+}
+
+/// How a nominee is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NomineeHealth {
+    /// It leads, and may act while something is left of the lease.
+    Leading {
+        /// Fences the leadership.
+        token: Token,
+        /// What is left of the lease.
+        lease_remaining: Duration,
+    },
+    /// It waits behind another candidate.
+    Following,
+    /// It knows of no leader, not even itself: it connects, takes a place in the queue, waits for its
+    /// lease, or is blocked.
+    Leaderless {
+        /// For how long.
+        lasted: Duration,
+    },
+    /// It removes its candidate.
+    Leaving,
+    /// It is over.
+    Ended(EndReason),
+}
+
+impl NominationHealth {
+    pub(crate) fn new(shared: &Shared, nominee: NomineeHealth) -> Self {
+        let session_timeout = shared.vitals.session_timeout();
+        Self { client: ClientHealth::of(shared), nominee, session_timeout }
+    }
+
+    /// Whether the nomination can take its turn, or will be able to without help: the answer to a
+    /// liveness probe. If it stays false, *restart* the process. False if the client
+    /// [is not live](ClientHealth::is_live), or the nomination has failed; without a leader, or without
+    /// a server, it stays true.
+    pub const fn is_live(&self) -> bool {
+        self.client.is_live() && !matches!(self.nominee, NomineeHealth::Ended(EndReason::Failed(_)))
+    }
+
+    /// Whether the nominee takes part in the election, and that has a leader as far as it knows: the
+    /// answer to a readiness probe. While it is false, *take the process out of service*, and do not
+    /// restart it.
+    ///
+    /// As [`is_ready_within`](Self::is_ready_within) the session timeout, which take-overs stay below.
+    pub fn is_ready(&self) -> bool {
+        self.is_ready_within(self.session_timeout)
+    }
+
+    /// Whether the client [is ready](ClientHealth::is_ready), the nomination goes on, and it has known of
+    /// no leader for `longest` at most. A leader whose lease has lapsed is not ready.
+    pub fn is_ready_within(&self, longest: Duration) -> bool {
+        self.client.is_ready()
+            && match self.nominee {
+                NomineeHealth::Leading { lease_remaining, .. } => lease_remaining > Duration::ZERO,
+                NomineeHealth::Following => true,
+                NomineeHealth::Leaderless { lasted } => lasted <= longest,
+                NomineeHealth::Leaving | NomineeHealth::Ended(_) => false,
+            }
+    }
+}
+
+impl fmt::Display for NomineeHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Leading { token, lease_remaining: Duration::ZERO } => {
+                write!(f, "leading with token {token}, the lease lapsed")
+            }
+            Self::Leading { token, lease_remaining } => {
+                write!(f, "leading with token {token} for {} at least", Seconds(lease_remaining))
+            }
+            Self::Following => f.write_str("waiting behind another candidate"),
+            Self::Leaderless { lasted } => {
+                write!(f, "no leader known for {}", Seconds(lasted))
+            }
+            Self::Leaving => f.write_str("removing its candidate"),
+            Self::Ended(reason) => write!(f, "ended: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for NominationHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { client, nominee, .. } = self;
+        match client {
+            ClientHealth::Connected { .. } => nominee.fmt(f),
+            client => write!(f, "{nominee}; {client}"),
+        }
+    }
+}
+
+impl Client {
+    /// How the client is at this moment, for liveness and readiness probes.
+    ///
+    /// Waits for nothing, takes no lock and does no IO: it answers from any thread, also while the
+    /// runtime of the client is blocked, and then says so. That the client's task stands still shows
+    /// within a second after it was due, which it is several times in a session timeout.
+    pub fn health(&self) -> ClientHealth {
+        ClientHealth::of(self.shared())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn sentence(health: ClientHealth) -> String {
+        health.to_string()
+    }
+
+    #[test]
+    fn health_is_told_in_a_sentence() {
+        let (lasted, lease_remaining) = (Duration::from_millis(2340), Duration::ZERO);
+        assert_eq!(
+            sentence(ClientHealth::Suspended { lasted, lease_remaining }),
+            "disconnected for 2.3 s, the session in doubt"
+        );
+        assert_eq!(
+            sentence(ClientHealth::Closed { end: SessionEnd::Detached }),
+            "the client is over: session handed over"
+        );
+        let client = ClientHealth::Stalled { overdue: lasted };
+        let nominee = NomineeHealth::Leading { token: Token::new(7), lease_remaining };
+        let health = NominationHealth { client, nominee, session_timeout: lasted };
+        assert_eq!(
+            health.to_string(),
+            "leading with token 7, the lease lapsed; the client's task is 2.3 s late for its turn: \
+             a thread of the runtime is blocked, or has too much to do"
+        );
+    }
+
+    #[test]
+    fn a_gap_between_leaders_is_ready_for_so_long() {
+        let client = ClientHealth::Connected { lease_remaining: Duration::ZERO };
+        let session_timeout = Duration::from_secs(10);
+        let of = |nominee| NominationHealth { client, nominee, session_timeout };
+        let leaderless =
+            |seconds| of(NomineeHealth::Leaderless { lasted: Duration::from_secs(seconds) });
+        assert!(leaderless(10).is_ready() && !leaderless(11).is_ready());
+        assert!(leaderless(11).is_live());
+        assert!(!leaderless(2).is_ready_within(Duration::from_secs(1)));
+        let token = Token::new(7);
+        let leading = |lease_remaining| of(NomineeHealth::Leading { token, lease_remaining });
+        assert!(leading(Duration::from_millis(1)).is_ready());
+        assert!(!leading(Duration::ZERO).is_ready());
+        let failed = EndReason::Failed(election_core::NominationError::NoElectionNode);
+        assert!(!of(NomineeHealth::Ended(failed)).is_live());
+    }
+
+    /// A call that holds the hub's lock for ever keeps the driver from its turns, and not this one from an
+    /// answer.
+    #[test]
+    fn a_lock_that_is_held_shows_as_a_stall() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let client = {
+            let _entered = runtime.enter();
+            // No server is there; the attempts to connect make the driver due again and again.
+            let builder = Client::builder("127.0.0.1:1");
+            builder.session_timeout(Duration::from_secs(2)).start().unwrap()
+        };
+        assert!(client.health().is_live());
+        let held = client.shared().lock();
+        let began = std::time::Instant::now();
+        while client.health().is_live() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{}", client.health());
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(matches!(client.health(), ClientHealth::Stalled { .. }));
+        drop(held);
+        while !client.health().is_live() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{}", client.health());
+            thread::sleep(Duration::from_millis(20));
+        }
+        drop(client);
+    }
+}

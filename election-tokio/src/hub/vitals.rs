@@ -1,0 +1,179 @@
+//! What tells the health of a client: written by the driver and where the connection changes, read
+//! without any lock.
+//!
+//! A call that asks for the health answers also while the driver stands still, whatever it waits for:
+//! a thread that is blocked, a turn that never comes, the hub's lock.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::OnceLock;
+
+use zk_session::{Instant, SessionEnd};
+
+use crate::state::ConnectionState;
+
+/// Written with relaxed stores: each number stands for itself.
+#[derive(Debug)]
+pub(crate) struct Vitals {
+    /// When the driver takes its next turn at the latest, in microseconds of tokio's clock since the
+    /// client was made: the time that the machine sleeps does not count, for it wakes no timer.
+    due_micros: AtomicU64,
+    /// [`Link`] and since when, in one number, so that the two belong together.
+    link: AtomicU64,
+    /// Of the session.
+    timeout_micros: AtomicU64,
+    end: OnceLock<SessionEnd>,
+}
+
+/// How the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Connecting,
+    Connected,
+    ReadOnly,
+    Suspended,
+    Expired,
+    Closed,
+}
+
+/// Bits of the number that say which [`Link`] it is.
+const LINK_BITS: u32 = 3;
+
+impl Vitals {
+    pub(super) const fn new() -> Self {
+        Self {
+            due_micros: AtomicU64::new(0),
+            link: AtomicU64::new(Link::Connecting.number()),
+            timeout_micros: AtomicU64::new(0),
+            end: OnceLock::new(),
+        }
+    }
+
+    /// The driver ends a turn, and takes another one by then.
+    pub(crate) fn driver_is_due(&self, at: Duration) {
+        self.due_micros.store(micros(at), Ordering::Relaxed);
+    }
+
+    /// How long ago the driver ought to have taken a turn.
+    pub(crate) fn overdue(&self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_micros(self.due_micros.load(Ordering::Relaxed)))
+    }
+
+    /// The connection is in this state. What lies between two connections counts as one.
+    pub(super) fn connection_is(&self, state: &ConnectionState, now: Instant) {
+        if let ConnectionState::Connected { timeout, .. } = state {
+            self.timeout_micros.store(micros(*timeout), Ordering::Relaxed);
+        }
+        if let ConnectionState::Closed { end } = state {
+            // It ends once.
+            let _ = self.end.set(*end);
+        }
+        let link = Link::of(state);
+        let (before, since) = self.link();
+        let goes_on = link == before || link.is_between() && before.is_between();
+        let since = if goes_on { since } else { now };
+        self.link.store(micros(since.elapsed()) << LINK_BITS | link.number(), Ordering::Relaxed);
+    }
+
+    /// How the connection is, and since when it is connected, or is not.
+    pub(crate) fn link(&self) -> (Link, Instant) {
+        let number = self.link.load(Ordering::Relaxed);
+        let since = Duration::from_micros(number >> LINK_BITS);
+        (Link::from_number(number & ((1 << LINK_BITS) - 1)), Instant::since_origin(since))
+    }
+
+    /// The timeout of the session as it was granted last; zero before the first one.
+    pub(crate) fn session_timeout(&self) -> Duration {
+        Duration::from_micros(self.timeout_micros.load(Ordering::Relaxed))
+    }
+
+    /// How the client ended, if it has.
+    pub(crate) fn end(&self) -> Option<SessionEnd> {
+        self.end.get().copied()
+    }
+}
+
+impl Link {
+    const fn of(state: &ConnectionState) -> Self {
+        match state {
+            ConnectionState::Connecting { .. } => Self::Connecting,
+            ConnectionState::Connected { read_only: false, .. } => Self::Connected,
+            ConnectionState::Connected { read_only: true, .. } => Self::ReadOnly,
+            ConnectionState::Suspended { .. } => Self::Suspended,
+            ConnectionState::Expired { .. } => Self::Expired,
+            ConnectionState::Closed { .. } => Self::Closed,
+        }
+    }
+
+    const fn number(self) -> u64 {
+        match self {
+            Self::Connecting => 0,
+            Self::Connected => 1,
+            Self::ReadOnly => 2,
+            Self::Suspended => 3,
+            Self::Expired => 4,
+            Self::Closed => 5,
+        }
+    }
+
+    const fn from_number(number: u64) -> Self {
+        match number {
+            1 => Self::Connected,
+            2 => Self::ReadOnly,
+            3 => Self::Suspended,
+            4 => Self::Expired,
+            5 => Self::Closed,
+            _ => Self::Connecting,
+        }
+    }
+
+    /// Whether it is on the way to a connection.
+    const fn is_between(self) -> bool {
+        matches!(self, Self::Connecting | Self::Suspended | Self::Expired)
+    }
+}
+
+/// Beyond half a million years it stays the same.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use zk_jute::SessionId;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_between_two_connections_counts_as_one() {
+        let vitals = Vitals::new();
+        let at = |seconds| Instant::since_origin(Duration::from_secs(seconds));
+        assert_eq!(vitals.link(), (Link::Connecting, at(0)));
+        let (session, timeout) = (SessionId::new(1), Duration::from_secs(10));
+        let connected = |read_only| ConnectionState::Connected { session, timeout, read_only };
+        vitals.connection_is(&connected(false), at(1));
+        vitals.connection_is(&connected(false), at(2));
+        assert_eq!((vitals.link(), vitals.session_timeout()), ((Link::Connected, at(1)), timeout));
+        vitals
+            .connection_is(&ConnectionState::Suspended { failures: 0, last_failure: None }, at(3));
+        let expiry = zk_session::Expiry::Unreachable;
+        vitals.connection_is(&ConnectionState::Expired { expiry }, at(17));
+        assert_eq!(vitals.link(), (Link::Expired, at(3)));
+        vitals.connection_is(&connected(true), at(18));
+        assert_eq!(vitals.link(), (Link::ReadOnly, at(18)));
+        assert_eq!(vitals.end(), None);
+        vitals.connection_is(&ConnectionState::Closed { end: SessionEnd::Closed }, at(19));
+        assert_eq!(
+            (vitals.link(), vitals.end()),
+            ((Link::Closed, at(19)), Some(SessionEnd::Closed))
+        );
+    }
+
+    #[test]
+    fn a_driver_that_misses_its_turn_is_overdue() {
+        let vitals = Vitals::new();
+        vitals.driver_is_due(Duration::from_secs(5));
+        assert_eq!(vitals.overdue(Duration::from_secs(4)), Duration::ZERO);
+        assert_eq!(vitals.overdue(Duration::from_secs(7)), Duration::from_secs(2));
+    }
+}

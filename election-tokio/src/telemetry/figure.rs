@@ -1,0 +1,47 @@
+//! What an election told in numbers, beside its leaderships.
+
+use core::time::Duration;
+
+use super::election_metrics::{self, ElectionLabel};
+use super::seen::{AfterSuspension, SeenBy};
+
+/// Something of an election that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ElectionFigure {
+    pub(crate) label: ElectionLabel,
+    pub(crate) what: Figure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// It knows of no leader from here on.
+    LeaderlessBegan(SeenBy),
+    /// It knows of one again, after so long; or it is over, and is not to be measured.
+    LeaderlessEnded(SeenBy, Option<Duration>),
+    /// From the end of the predecessor, as it was told, to being elected.
+    TookOver(Duration),
+    /// A leader was suspended for so long.
+    SuspensionEnded(Duration, AfterSuspension),
+    /// The reply to the create of a candidate was lost.
+    AmbiguousCreate,
+    /// A candidate of its own that was left over is deleted.
+    GhostRemoved,
+}
+
+impl ElectionFigure {
+    pub(super) fn tell(self) {
+        let Self { label, what } = self;
+        match what {
+            Figure::LeaderlessBegan(by) => election_metrics::leaderless_began(label, by),
+            Figure::LeaderlessEnded(by, lasted) => {
+                election_metrics::leaderless_ended(label, by, lasted);
+            }
+            Figure::TookOver(after) => election_metrics::took_over(label, after),
+            Figure::SuspensionEnded(lasted, then) => {
+                election_metrics::suspension_ended(label, lasted, then);
+            }
+            Figure::AmbiguousCreate => election_metrics::ambiguous_create(label),
+            Figure::GhostRemoved => election_metrics::ghost_removed(label),
+        }
+    }
+}
