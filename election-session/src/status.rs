@@ -192,6 +192,10 @@ pub enum LostReason {
     /// The leader stepped down, to stand again behind the others.
     #[error("stepped down")]
     SteppedDown,
+    /// The connection was lost, and the leader's policy is to stop then. No other nominee leads before the
+    /// lease deadline: if the session is resumed before, the nominee is elected again with the same token.
+    #[error("the connection was lost")]
+    Suspended,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),

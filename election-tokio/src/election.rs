@@ -11,8 +11,10 @@ mod nomination;
 mod observation;
 mod observer;
 mod position;
+mod run;
 mod status;
 mod step_down_request;
+mod suspension;
 mod verdict;
 
 use std::sync::Arc;
@@ -30,8 +32,13 @@ pub use nomination::Nomination;
 pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
+pub use run::{
+    CancelReason, Cancellation, Cancelled, OnStepDownRequest, Resignation, RunEnd, RunError,
+    RunOptions, RunReport, Term, TermEnd, Terms, WorkEnd,
+};
 pub use status::{EndReason, LostReason, Role, Status};
 pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
+pub use suspension::WhileSuspended;
 pub use verdict::{Verdict, VerifyError};
 
 use self::face::{NomineeFace, Shown};
@@ -57,6 +64,7 @@ pub struct Election {
     acls: Acls,
     policy: Policy,
     format: Format,
+    while_suspended: WhileSuspended,
 }
 
 /// Why a nomination cannot be made.
@@ -106,6 +114,7 @@ impl Election {
             acls: Acls::open(),
             policy: Policy::default(),
             format: Format::curator_latch(),
+            while_suspended: WhileSuspended::UntilDeadline,
         }
     }
 
@@ -125,6 +134,12 @@ impl Election {
     /// What follows when the candidate is lost (default: stand again).
     pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
         self.policy.on_loss = on_loss;
+        self
+    }
+
+    /// What a leader does while its connection is lost (default: it goes on until the lease deadline).
+    pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
+        self.while_suspended = while_suspended;
         self
     }
 
@@ -191,7 +206,8 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site));
+        let (face, shown) =
+            NomineeFace::new(shared.clock.clone(), Arc::clone(&site), self.while_suspended);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),

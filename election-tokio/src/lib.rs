@@ -53,10 +53,11 @@ pub use config::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndReason, Epoch, Follow,
-    Leadership, LostReason, Nomination, Observation, ObservedLeader, Observer, Position, Role,
-    Status, StepDownRequest, StepDownRequestError, StepDownRequested, Verdict, VerifyError,
-    WithdrawError,
+    Acknowledgement, CancelReason, Cancellation, Cancelled, Candidate, Candidates, Election,
+    ElectionError, EndReason, Epoch, Follow, Leadership, LostReason, Nomination, Observation,
+    ObservedLeader, Observer, OnStepDownRequest, Position, Resignation, Role, RunEnd, RunError,
+    RunOptions, RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Term,
+    TermEnd, Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

@@ -4,12 +4,13 @@ use core::task::Waker;
 use std::sync::Arc;
 
 use election_core::{Nominee, Notice, Phase, Recipe as _, Token};
-use election_session::{GrantChange, RecipeEnd, Site, Step, View};
+use election_session::{Grant, GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
 use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
+use super::suspension::WhileSuspended;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::held::{PresentTenure, Tenure};
@@ -24,6 +25,7 @@ pub(super) struct NomineeFace {
     status: Sender<Status>,
     tenure: PresentTenure<LostReason>,
     position: LastPosition,
+    while_suspended: WhileSuspended,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
@@ -49,7 +51,11 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Shown) {
+    pub(super) fn new(
+        clock: Clock,
+        site: Arc<Site>,
+        while_suspended: WhileSuspended,
+    ) -> (Self, Shown) {
         let status = Sender::new(Status::new());
         let (tenure, position) = (PresentTenure::default(), LastPosition::default());
         let shown = Shown {
@@ -58,7 +64,8 @@ impl NomineeFace {
             position: position.clone(),
         };
         let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(clock.now()));
-        (Self { clock, site, status, tenure, position, numbers, doubts }, shown)
+        let face = Self { clock, site, status, tenure, position, while_suspended, numbers, doubts };
+        (face, shown)
     }
 
     fn elected(&self, nominee: &Nominee, token: Token) {
@@ -72,6 +79,28 @@ impl NomineeFace {
             && let Some(lasted) = tenure.end(reason, &mut unlocked.wakers)
         {
             unlocked.journal.note(Entry::TenureEnded { reason, lasted });
+        }
+    }
+
+    /// By the policy to stop at once, what is suspended is over for the user, and begins anew when it is
+    /// resumed. What the user was not told of does neither.
+    fn follow_suspension(
+        &self,
+        nominee: &Nominee,
+        notice: Notice,
+        view: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        match (self.while_suspended, notice, view.grant) {
+            (WhileSuspended::Stop, Notice::Suspended, _) => {
+                self.end_tenure(LostReason::Suspended, unlocked);
+            }
+            (WhileSuspended::Stop, Notice::Resumed(token), Grant::Announced { .. })
+                if self.tenure.get().is_none() =>
+            {
+                self.elected(nominee, token);
+            }
+            _ => {}
         }
     }
 
@@ -126,6 +155,7 @@ impl Face for NomineeFace {
         let at = (view.session, step.zxid);
         let now = self.clock.now();
         if let Some(notice) = step.notice {
+            self.follow_suspension(nominee, notice, view, unlocked);
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
             match notice {
                 Notice::Suspended

@@ -65,6 +65,8 @@ mod revocation;
 #[cfg(test)]
 mod round_trips;
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
 mod sasl;
 #[cfg(test)]
 mod semaphores;
