@@ -113,16 +113,16 @@ async fn after_an_expiry_the_nominee_stands_again() {
     let server = Server::new();
     let client = server.client().await;
     let nomination = client.election("/election").nominate().unwrap();
-    let (heard, hears) = oneshot::channel();
-    let mut heard = Some(heard);
+    let (sender, receiver) = oneshot::channel();
+    let mut sender = Some(sender);
     let work = async |_: Leadership, cancelled: Cancelled| {
-        if let Some(heard) = heard.take() {
+        if let Some(sender) = sender.take() {
             // A task goes on when the work is dropped: it hears why.
-            tokio::spawn(async move { heard.send(cancelled.wait().await.reason) });
+            tokio::spawn(async move { sender.send(cancelled.wait().await.reason) });
             settle().await;
             server.cut();
             server.expire();
-            pending().await
+            pending::<()>().await;
         }
     };
     let report = nomination.run_with(OPTIONS, pending::<()>(), work).await.unwrap();
@@ -132,7 +132,7 @@ async fn after_an_expiry_the_nominee_stands_again() {
     assert_eq!(terms[0].work, WorkEnd::Dropped);
     assert_eq!(terms[1].end, TermEnd::Finished);
     assert!(terms[0].token < terms[1].token);
-    assert_eq!(hears.await, Ok(CancelReason::Lost(lost)));
+    assert_eq!(receiver.await, Ok(CancelReason::Lost(lost)));
 }
 
 #[tokio::test(start_paused = true)]
