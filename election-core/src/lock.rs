@@ -123,7 +123,8 @@ impl Lock {
             WhenBusy::Wait => (Patience::Waits, GaveUp::Withdrawn),
             WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
         };
-        let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
+        let policy =
+            Policy { on_loss: OnLoss::StandUntilElected, election_node: node, ..Policy::default() };
         let contest = Contest { format, access, patience, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
         Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
@@ -133,7 +134,8 @@ impl Lock {
     pub fn state(&self) -> LockState<'_> {
         match self.contender.role() {
             Role::Connecting => LockState::Connecting,
-            Role::Standing => LockState::Queueing,
+            // A lock has no delay, so that it is not promoted but holds.
+            Role::Standing | Role::Promoted => LockState::Queueing,
             Role::Following { predecessor, .. } => LockState::Waiting { behind: predecessor },
             Role::Leading { token } => LockState::Held { token: self.token(token) },
             Role::Suspended { token } => LockState::Suspended { token: self.token(token) },

@@ -52,6 +52,7 @@ impl<I> Status<I> {
             Role::Following { predecessor, previous, leader } => {
                 Role::Following { predecessor, previous, leader }
             }
+            Role::AwaitingLockDelay { until } => Role::AwaitingLockDelay { until: until.map(map) },
             Role::AwaitingLease { outlook } => Role::AwaitingLease { outlook },
             Role::Leading { token } => Role::Leading { token },
             Role::Suspended { token, valid_until } => {
@@ -83,6 +84,7 @@ impl Status {
             (CoreRole::Leading { .. }, Grant::AwaitsLease { outlook, .. }) => {
                 Role::AwaitingLease { outlook: *outlook }
             }
+            (CoreRole::Promoted, _) => Role::AwaitingLockDelay { until: view.delay_until },
             (CoreRole::Leading { .. } | CoreRole::Standing, _) => Role::Standing,
             (CoreRole::Connecting | CoreRole::Suspended { .. }, _) => Role::Connecting,
             (CoreRole::Following { predecessor, leader }, _) => Role::Following {
@@ -112,6 +114,12 @@ pub enum Role<I = Instant> {
         previous: Option<CandidateName>,
         /// The lowest candidate when the nominee last looked; it may have gone since.
         leader: CandidateName,
+    },
+    /// Promoted, and not elected yet: its candidate is the first, but the leader before it may not have said
+    /// that it ended, so that the lock delay is to pass.
+    AwaitingLockDelay {
+        /// When it has; `None` while what that leader has left is being read, and the own mark written.
+        until: Option<I>,
     },
     /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
     /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with

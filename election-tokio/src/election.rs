@@ -17,6 +17,7 @@ mod step_down_request;
 mod suspension;
 mod verdict;
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -140,6 +141,20 @@ impl Election {
     /// What a leader does while its connection is lost (default: it goes on until the lease deadline).
     pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
         self.while_suspended = while_suspended;
+        self
+    }
+
+    /// How long a new leader waits before it is reported elected where the leader before it has not said
+    /// that it ended: for resources that cannot check a token (default: not at all). After a clean end the
+    /// next one is reported at once. All nominees of an election are to have a lock delay; see
+    /// `docs/operating.md` for what it is counted from, and for what it costs.
+    ///
+    /// A leader leaves a mark for the next one, the persistent znode `ELECTION.lock-delay`. It deletes it
+    /// with its candidate when it resigns, withdraws or steps down, and when its nomination is dropped: end
+    /// the work first. A session that expires leaves it there, and so does a lease that lapses, an eviction,
+    /// a failure, and work that [`Nomination::run`] has dropped because it did not end within the grace.
+    pub fn lock_delay(mut self, lock_delay: Duration) -> Self {
+        self.policy.lock_delay = lock_delay;
         self
     }
 

@@ -24,6 +24,10 @@ pub(super) enum Request {
     LookForTombstone,
     ReadPredecessor,
     DeleteOwn,
+    /// What a leader leaves for the next one.
+    ReadMark,
+    WriteMark,
+    DeleteOwnAndMark,
     CleanUp,
     /// What the lock asks for that it contends for.
     OfLock,

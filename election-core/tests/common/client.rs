@@ -522,9 +522,11 @@ impl Client {
                 self.told == Told::Suspended && hold == Hold::Suspended(token)
             }
             Role::Ended(_) => self.told == Told::Ended && hold == Hold::None,
-            Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {
-                self.told == Told::NotLeading && hold == Hold::None
-            }
+            Role::Connecting
+            | Role::Standing
+            | Role::Promoted
+            | Role::Following { .. }
+            | Role::Leaving => self.told == Told::NotLeading && hold == Hold::None,
         };
         if agrees && is_over == (self.told == Told::Ended) {
             Ok(())

@@ -26,6 +26,7 @@ pub(super) struct NomineeFace {
     tenure: PresentTenure<LostReason>,
     position: LastPosition,
     while_suspended: WhileSuspended,
+    delay_until: Option<zk_session::Instant>,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
@@ -64,7 +65,18 @@ impl NomineeFace {
             position: position.clone(),
         };
         let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(clock.now()));
-        let face = Self { clock, site, status, tenure, position, while_suspended, numbers, doubts };
+        let delay_until = None;
+        let face = Self {
+            clock,
+            site,
+            status,
+            tenure,
+            position,
+            while_suspended,
+            delay_until,
+            numbers,
+            doubts,
+        };
         (face, shown)
     }
 
@@ -179,6 +191,10 @@ impl Face for NomineeFace {
             }
             Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
         }
+        if view.delay_until.is_some() && view.delay_until != self.delay_until {
+            tell(InElection::AwaitingLockDelay);
+        }
+        self.delay_until = view.delay_until;
         if let Some(reason) = step.lost_reason() {
             self.end_tenure(reason, unlocked);
         }

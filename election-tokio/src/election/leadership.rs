@@ -168,6 +168,11 @@ impl Leadership {
         }
     }
 
+    /// What this leader has begun may go on after its end.
+    pub(super) fn end_uncleanly(&self) {
+        self.nomination.end_uncleanly();
+    }
+
     /// Gives the leadership up, to stand again behind the others; waits for nothing.
     pub(super) fn end_term(&self) {
         self.nomination.step_down(&self.held.tenure);

@@ -43,6 +43,8 @@ mod lease;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod lock_delays;
+#[cfg(test)]
 mod locks;
 #[cfg(test)]
 mod looks;

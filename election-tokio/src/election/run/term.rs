@@ -64,6 +64,9 @@ pub(super) async fn lead<T>(
     };
     canceller.cancel(reason, until);
     let work = wind_down(leadership, until, work).await;
+    if !matches!(work, WorkEnd::Returned(_)) {
+        leadership.end_uncleanly();
+    }
     Term { token, end, work }
 }
 
