@@ -248,16 +248,18 @@ impl Nominee {
         let afterwards = *afterwards;
         match *result {
             Ok(Reply::Committed(_)) => self.departed(afterwards, Departure::Deleted),
-            Err(Failure::Aborted { part, code }) => match (part, Failure::from_code(code)) {
-                // The reply was lost that said so, or an operator has deleted it. By now the mark may be
-                // another leader's.
-                (0, Failure::NoNode) => self.departed(afterwards, Departure::Deleted),
-                // The next leader waits, if the mark is there.
-                _ => {
-                    *mark = None;
-                    None
-                }
-            },
+            // The reply was lost that said so, or an operator has deleted it. By now the mark may be another
+            // leader's.
+            Err(Failure::Aborted { part: 0, code })
+                if Failure::from_code(code) == Failure::NoNode =>
+            {
+                self.departed(afterwards, Departure::Deleted)
+            }
+            // The next leader waits, if the mark is there.
+            Err(Failure::Aborted { .. }) => {
+                *mark = None;
+                None
+            }
             _ => Some(self.fail(mismatch(result))),
         }
     }

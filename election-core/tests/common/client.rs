@@ -217,7 +217,7 @@ impl Client {
         let follows = match self.nominee.role() {
             Role::Following { predecessor, .. } => Name::parse(predecessor.as_str()) == name,
             Role::Ended(_) => return false,
-            Role::Leading { .. } | Role::Suspended { .. } | Role::Leaving => false,
+            Role::Leading { .. } | Role::Promoted | Role::Suspended { .. } | Role::Leaving => false,
             // On its way, with a list that may show it.
             Role::Connecting | Role::Standing => true,
         };

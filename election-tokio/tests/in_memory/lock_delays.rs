@@ -87,12 +87,12 @@ async fn after_a_clean_end_the_next_leader_is_elected_at_once() {
         let mut next = election(&second).nominate().unwrap();
         settle().await;
         let before = Instant::now();
-        let _kept = match end {
+        match end {
             End::Resigns => drop(leadership.resign().await),
             End::Withdraws => drop(nomination.withdraw().await),
             End::StepsDown => leadership.step_down().await.unwrap(),
             End::IsDropped => drop(nomination),
-        };
+        }
         next.elected().await.unwrap();
         assert!(before.elapsed() < Duration::from_secs(1), "{end:?}: {:?}", before.elapsed());
     }
@@ -304,6 +304,6 @@ async fn work_that_had_to_be_dropped_ends_the_leadership_uncleanly() {
             "{:?}",
             ended_at.elapsed()
         );
-        assert_eq!(ended_at.elapsed() >= DELAY - Duration::from_secs(5), !returns);
+        assert_eq!(ended_at.elapsed() >= DELAY / 2, !returns);
     }
 }
