@@ -123,7 +123,8 @@ impl Lock {
             WhenBusy::Wait => (Patience::Waits, GaveUp::Withdrawn),
             WhenBusy::GiveUp => (Patience::Leaves, GaveUp::Busy),
         };
-        let policy = Policy { on_loss: OnLoss::StandUntilElected, election_node: node };
+        let policy =
+            Policy { on_loss: OnLoss::StandUntilElected, election_node: node, ..Policy::default() };
         let end_mark = None;
         let contest = Contest { format, access, patience, end_mark, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
@@ -134,7 +135,8 @@ impl Lock {
     pub fn state(&self) -> LockState<'_> {
         match self.contender.role() {
             Role::Connecting => LockState::Connecting,
-            Role::Standing => LockState::Queueing,
+            // A lock has no delay, so that it is not promoted but holds.
+            Role::Standing | Role::Promoted => LockState::Queueing,
             Role::Following { predecessor, .. } => LockState::Waiting { behind: predecessor },
             Role::Leading { token } => LockState::Held { token: self.token(token) },
             Role::Suspended { token } => LockState::Suspended { token: self.token(token) },

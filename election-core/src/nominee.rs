@@ -15,6 +15,7 @@ mod exchange;
 mod foreign;
 mod home;
 mod link;
+mod lock_delay;
 mod rank;
 mod reaction;
 mod request;
@@ -25,6 +26,8 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod unnamed;
+
+use core::time::Duration;
 
 use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
 use crate::event::{Event, Failure, Reply};
@@ -139,10 +142,14 @@ impl Nominee {
     pub fn role(&self) -> Role<'_> {
         match &self.stage {
             Stage::Ended(Ended { end, .. }) => Role::Ended(*end),
-            Stage::Leading(Leading { token, tenure: Tenure::Active, .. }) => {
+            Stage::Leading(Leading { token, tenure: Tenure::Active, mark, .. })
+                if mark.is_settled() =>
+            {
                 Role::Leading { token: *token }
             }
-            Stage::Leading(Leading { token, tenure: Tenure::Suspended, .. }) => {
+            Stage::Leading(Leading { token, tenure: Tenure::Suspended, mark, .. })
+                if mark.is_settled() =>
+            {
                 Role::Suspended { token: *token }
             }
             Stage::Entering(Entering { intent: Intent::Leave, .. })
@@ -151,6 +158,7 @@ impl Nominee {
                 ..
             }) => Role::Leaving,
             _ if !self.link.is_up() => Role::Connecting,
+            Stage::Leading(_) => Role::Promoted,
             Stage::Standing(Standing {
                 position:
                     Position::Behind(
@@ -320,6 +328,9 @@ impl Nominee {
             }
             Request::DeleteOwn => self.own_deletion_answered(&result).into(),
             Request::LookForEnd => self.end_answered(&result).into(),
+            Request::ReadMark => self.mark_read(&result).into(),
+            Request::WriteMark => self.mark_written(result).into(),
+            Request::DeleteOwnAndMark => self.own_and_mark_deleted(&result).into(),
             // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
             // its own.
             Request::CleanUp | Request::OfLock => Reaction::default(),
@@ -388,7 +399,7 @@ impl Recipe for Nominee {
 
     fn handle_event<'a, 'e: 'a>(&'a mut self, event: Event<'e>) -> Output<'a> {
         let reaction = match event {
-            Event::Deadline => self.step_down().into(),
+            Event::Deadline => self.deadline_passed().into(),
             event => self.take_in(event),
         };
         self.output(reaction)
@@ -434,6 +445,10 @@ impl Recipe for Nominee {
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
         self.stage.awaits_change(ticket) || self.reads_with_watch(ticket)
+    }
+
+    fn awaits_delay(&self) -> Option<Duration> {
+        self.lock_delay()
     }
 
     fn waits_for_look(&self) -> bool {

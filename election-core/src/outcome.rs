@@ -23,6 +23,9 @@ pub enum Role<'a> {
         /// not watch it, unless it is the predecessor.
         leader: &'a CandidateName,
     },
+    /// The own candidate is the lowest, and does not lead yet: whether the leader before it has said that
+    /// it ended is being read, or the [lock delay](crate::Policy::lock_delay) is to pass.
+    Promoted,
     /// The own candidate is the lowest.
     Leading {
         /// Fences this leadership.

@@ -1,5 +1,7 @@
 //! What is left to the user to decide.
 
+use core::time::Duration;
+
 /// How a nomination behaves where more than one way is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
@@ -7,6 +9,10 @@ pub struct Policy {
     pub on_loss: OnLoss,
     /// What follows when the election node does not exist.
     pub election_node: ElectionNode,
+    /// How long a new leader waits before its leadership begins, where the leader before it has not said
+    /// that it ended: its session expired, say. With no time at all, the default, there is no mark by which
+    /// leaders say so. All nominees of an election are to have one.
+    pub lock_delay: Duration,
 }
 
 /// What follows when the candidate is lost: the session expired, the lease deadline passed, or

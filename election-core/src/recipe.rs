@@ -1,5 +1,7 @@
 //! What every recipe is to the driver that runs it.
 
+use core::time::Duration;
+
 use crate::command::{Output, Znode};
 use crate::event::Event;
 use crate::id::Token;
@@ -46,6 +48,13 @@ pub trait Recipe {
     /// Says whether a watch is wanted: that of the read with this ticket, which is in flight or was
     /// answered. A driver takes down the watches that are not.
     fn awaits_change(&self, ticket: Ticket) -> bool;
+
+    /// How long the recipe waits before it goes on by itself: from the moment at which this is `Some` for
+    /// the first time, until it is `None` again, or that time has passed, of which the driver tells by
+    /// [`Event::Deadline`]. For recipes whose user sets no deadline meanwhile.
+    fn awaits_delay(&self) -> Option<Duration> {
+        None
+    }
 
     /// Says whether the server had too much to do to look at the last request
     /// ([`Failure::Throttled`](crate::Failure::Throttled)): the next [`Event::Look`] has it sent

@@ -97,7 +97,7 @@ impl Semaphore {
             part: Part::Second,
             ..turn
         };
-        let policy = |on_loss| Policy { on_loss, election_node: node };
+        let policy = |on_loss| Policy { on_loss, election_node: node, ..Policy::default() };
         Self {
             permits,
             mutex: Nominee::new(id, policy(OnLoss::StandAgain)).contending(turn),

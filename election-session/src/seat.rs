@@ -58,6 +58,8 @@ pub(crate) struct Seat<R> {
     /// The session that it stands in, once it had one.
     pub(crate) session: Option<SessionId>,
     pub(crate) deadline: Option<Instant>,
+    /// When the delay has passed that the recipe awaits, if it does.
+    pub(crate) delay_until: Option<Instant>,
     pub(crate) stage: SeatStage,
 }
 
@@ -98,6 +100,7 @@ impl<R: Recipe> Seat<R> {
             grant: Grant::None,
             session: None,
             deadline: None,
+            delay_until: None,
             stage: SeatStage::Standing,
         }
     }

@@ -52,6 +52,7 @@ impl<I> Status<I> {
             Role::Following { predecessor, previous, leader } => {
                 Role::Following { predecessor, previous, leader }
             }
+            Role::AwaitingLockDelay { until } => Role::AwaitingLockDelay { until: until.map(map) },
             Role::AwaitingLease { outlook } => Role::AwaitingLease { outlook },
             Role::Leading { token } => Role::Leading { token },
             Role::Suspended { token, valid_until } => {
@@ -83,6 +84,7 @@ impl Status {
             (CoreRole::Leading { .. }, Grant::AwaitsLease { outlook, .. }) => {
                 Role::AwaitingLease { outlook: *outlook }
             }
+            (CoreRole::Promoted, _) => Role::AwaitingLockDelay { until: view.delay_until },
             (CoreRole::Leading { .. } | CoreRole::Standing, _) => Role::Standing,
             (CoreRole::Connecting | CoreRole::Suspended { .. }, _) => Role::Connecting,
             (CoreRole::Following { predecessor, leader }, _) => Role::Following {
@@ -112,6 +114,12 @@ pub enum Role<I = Instant> {
         previous: Option<CandidateName>,
         /// The lowest candidate when the nominee last looked; it may have gone since.
         leader: CandidateName,
+    },
+    /// Promoted, and not elected yet: its candidate is the first, but the leader before it may not have said
+    /// that it ended, so that the lock delay is to pass.
+    AwaitingLockDelay {
+        /// When it has; `None` while what that leader has left is being read, and the own mark written.
+        until: Option<I>,
     },
     /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
     /// lapse before it is proved again. It is told that it leads once the lease can be relied on; with
@@ -149,6 +157,9 @@ impl<I> fmt::Display for Role<I> {
                 write!(f, "waiting behind the leader {predecessor}")
             }
             Self::Following { predecessor, .. } => write!(f, "waiting behind {predecessor}"),
+            Self::AwaitingLockDelay { .. } => {
+                f.write_str("promoted, and elected once the lock delay has passed")
+            }
             Self::AwaitingLease { outlook: LeaseOutlook::RoundTripTooLong { .. } } => f.write_str(
                 "promoted, and not elected: answers take too long for a lease to be kept",
             ),
@@ -242,6 +253,10 @@ pub enum LostReason {
     /// [`EndReason::ElectionEnded`].
     #[error("the election was ended")]
     ElectionEnded,
+    /// The connection was lost, and the leader's policy is to stop then. No other nominee leads before the
+    /// lease deadline: if the session is resumed before, the nominee is elected again with the same token.
+    #[error("the connection was lost")]
+    Suspended,
     /// Something that standing again does not repair.
     #[error("{}", Named(*.0))]
     Failed(NominationError),

@@ -19,6 +19,8 @@ pub struct View<'h> {
     pub session: Option<SessionId>,
     /// The lease deadline of the host's session.
     pub lease_deadline: Option<Instant>,
+    /// When the delay has passed that the recipe [awaits](election_core::Recipe::awaits_delay), if it does.
+    pub delay_until: Option<Instant>,
     /// Whether it ends with the session, which is being closed.
     pub is_closing: bool,
     /// How it came to its end, if it has.

@@ -15,10 +15,13 @@ mod observation;
 mod observer;
 mod position;
 mod probe;
+mod run;
 mod status;
 mod step_down_request;
+mod suspension;
 mod verdict;
 
+use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -36,8 +39,13 @@ pub use observation::{Acknowledgement, Follow, Observation, ObservedLeader};
 pub use observer::Observer;
 pub use position::Position;
 pub use probe::NominationProbe;
+pub use run::{
+    CancelReason, Cancellation, Cancelled, OnStepDownRequest, Resignation, RunEnd, RunError,
+    RunOptions, RunReport, Term, TermEnd, Terms, WorkEnd,
+};
 pub use status::{EndReason, LostReason, Role, Status};
 pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
+pub use suspension::WhileSuspended;
 pub use verdict::{Verdict, VerifyError};
 
 use self::face::{NomineeFace, Shown};
@@ -67,6 +75,7 @@ pub struct Election {
     /// Shared by all nominations that are made alike.
     site: OnceLock<Arc<Site>>,
     label: ElectionLabel,
+    while_suspended: WhileSuspended,
 }
 
 /// Why a nomination cannot be made.
@@ -118,6 +127,7 @@ impl Election {
             format: Format::curator_latch(),
             site: OnceLock::new(),
             label: ElectionLabel::NONE,
+            while_suspended: WhileSuspended::UntilDeadline,
         }
     }
 
@@ -137,6 +147,26 @@ impl Election {
     /// What follows when the candidate is lost (default: stand again).
     pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
         self.policy.on_loss = on_loss;
+        self
+    }
+
+    /// What a leader does while its connection is lost (default: it goes on until the lease deadline).
+    pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
+        self.while_suspended = while_suspended;
+        self
+    }
+
+    /// How long a new leader waits before it is reported elected where the leader before it has not said
+    /// that it ended: for resources that cannot check a token (default: not at all). After a clean end the
+    /// next one is reported at once. All nominees of an election are to have a lock delay; see
+    /// `docs/operating.md` for what it is counted from, and for what it costs.
+    ///
+    /// A leader leaves a mark for the next one, the persistent znode `ELECTION.lock-delay`. It deletes it
+    /// with its candidate when it resigns, withdraws or steps down, and when its nomination is dropped: end
+    /// the work first. A session that expires leaves it there, and so does a lease that lapses, an eviction,
+    /// a failure, and work that [`Nomination::run`] has dropped because it did not end within the grace.
+    pub fn lock_delay(mut self, lock_delay: Duration) -> Self {
+        self.policy.lock_delay = lock_delay;
         self
     }
 
@@ -222,7 +252,8 @@ impl Election {
         let nominee = nominee.in_format(self.format);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (face, shown) = NomineeFace::new(shared.clock.clone(), Arc::clone(&site), self.label);
+        let (clock, policy) = (shared.clock.clone(), self.while_suspended);
+        let (face, shown) = NomineeFace::new(clock, Arc::clone(&site), self.label, policy);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
             Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),

@@ -54,10 +54,12 @@ pub use config::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Acknowledgement, Candidate, Candidates, Election, ElectionError, EndError, EndReason, Epoch,
-    Follow, Leadership, LostReason, Nomination, NominationProbe, Observation, ObservedLeader,
-    Observer, Position, Reopening, Role, Status, StepDownRequest, StepDownRequestError,
-    StepDownRequested, Verdict, VerifyError, WithdrawError,
+    Acknowledgement, CancelReason, Cancellation, Cancelled, Candidate, Candidates, Election,
+    ElectionError, EndError, EndReason, Epoch, Follow, Leadership, LostReason, Nomination,
+    NominationProbe, Observation, ObservedLeader, Observer, OnStepDownRequest, Position, Reopening,
+    Resignation, Role, RunEnd, RunError, RunOptions, RunReport, Status, StepDownRequest,
+    StepDownRequestError, StepDownRequested, Term, TermEnd, Terms, Verdict, VerifyError,
+    WhileSuspended, WithdrawError, WorkEnd,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

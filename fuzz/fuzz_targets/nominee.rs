@@ -18,6 +18,7 @@ struct Script {
     /// Goes on for an earlier nominee.
     returns: bool,
     stands_again: bool,
+    has_lock_delay: bool,
     creates_election_node: bool,
     steps: Vec<Step>,
 }
@@ -183,6 +184,7 @@ fuzz_target!(|script: Script| {
         } else {
             ElectionNode::MustExist
         },
+        lock_delay: core::time::Duration::from_secs(u64::from(script.has_lock_delay)),
     };
     let mut nominee = if script.returns {
         Nominee::returning(id(0), 1, policy)

@@ -41,7 +41,7 @@ impl Nominee {
         }
         if contest.patience == Patience::Leaves {
             let own = own.clone();
-            self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+            self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
             return None;
         }
         match (&mut *position, watch) {

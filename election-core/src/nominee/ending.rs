@@ -2,7 +2,7 @@
 
 use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
-    Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leading, Leaving, Stage, Standing,
+    Afterwards, Cleanup, Ended, Entering, Entry, Find, Intent, Leaving, Stage, Standing,
 };
 use super::unnamed::Found;
 use super::{Nominee, is_owned, mismatch};
@@ -42,12 +42,17 @@ impl Nominee {
             },
             Stage::Standing(Standing { own, .. }) => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 None
             }
-            Stage::Leading(Leading { own, .. }) => {
-                let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Resigned });
+            Stage::Leading(leading) => {
+                let (own, mark) = (leading.own.clone(), leading.mark_to_be_deleted(self.link));
+                let afterwards = if leading.mark.is_settled() {
+                    Afterwards::Resigned
+                } else {
+                    Afterwards::Withdrawn
+                };
+                self.stage = Stage::Leaving(Leaving { own, afterwards, mark });
                 self.link.abandon_own_read();
                 None
             }
@@ -64,11 +69,12 @@ impl Nominee {
     /// end of the queue. It stands again whatever the policy says, for it has lost nothing. A nominee that
     /// does not lead goes on as it is.
     pub(super) fn step_down(&mut self) -> Option<Notice> {
-        let Stage::Leading(Leading { own, .. }) = &self.stage else {
+        let Stage::Leading(leading) = &self.stage else {
             return None;
         };
-        let own = own.clone();
-        self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::StandAgain });
+        let (own, mark) = (leading.own.clone(), leading.mark_to_be_deleted(self.link));
+        let afterwards = Afterwards::StandAgain;
+        self.stage = Stage::Leaving(Leaving { own, afterwards, mark });
         self.link.ask_again();
         Some(Notice::Lost(Cause::SteppedDown))
     }
@@ -106,13 +112,16 @@ impl Nominee {
     /// The candidate is gone against the nominee's will.
     pub(super) fn lose(&mut self, cause: Cause) -> Option<Notice> {
         match (self.policy.on_loss, &self.stage) {
-            (OnLoss::End, _) | (OnLoss::StandUntilElected, Stage::Leading(_)) => {
+            (OnLoss::End, _) => Some(self.end(End::Lost(cause))),
+            (OnLoss::StandUntilElected, Stage::Leading(leading)) if leading.mark.is_settled() => {
                 Some(self.end(End::Lost(cause)))
             }
             (OnLoss::StandAgain | OnLoss::StandUntilElected, _) => {
                 let notice = match &self.stage {
-                    Stage::Leading(_) => Some(Notice::Lost(cause)),
-                    Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
+                    Stage::Leading(leading) if leading.mark.is_settled() => {
+                        Some(Notice::Lost(cause))
+                    }
+                    Stage::Leading(_) | Stage::Standing(_) => Some(Notice::CandidateLost(cause)),
                     Stage::Entering(_)
                     | Stage::Leaving(_)
                     | Stage::Evicted(_)

@@ -244,7 +244,7 @@ impl Nominee {
             }
             Stage::Standing(Standing { own, .. }) if self.contest.patience == Patience::Leaves => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 return None;
             }
             Stage::Entering(entering) => entering.step = Entry::Obstructed,
@@ -267,7 +267,7 @@ impl Nominee {
                 let (position, look) = (Position::Unknown, Look::NotDue);
                 Stage::Standing(Standing { own, own_watch, position, look })
             }
-            Intent::Leave => Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn }),
+            Intent::Leave => Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn)),
         };
     }
 

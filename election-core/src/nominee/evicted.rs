@@ -55,7 +55,9 @@ impl Nominee {
             return self.lose(cause);
         };
         let (was, notice) = match (&self.stage, self.policy.on_loss) {
-            (Stage::Leading(_), _) => (Was::Leading, Some(Notice::Lost(cause))),
+            (Stage::Leading(leading), _) if leading.mark.is_settled() => {
+                (Was::Leading, Some(Notice::Lost(cause)))
+            }
             (_, OnLoss::StandAgain | OnLoss::StandUntilElected) => {
                 (Was::Standing, Some(Notice::CandidateLost(cause)))
             }

@@ -3,6 +3,7 @@
 
 use super::Nominee;
 use super::foreign::TombstoneWatch;
+use super::lock_delay::Mark;
 use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
     Cleanup, Find, LeaderWatch, Leading, Leaving, OwnWatch, Stage, Standing, Tenure,
@@ -66,7 +67,8 @@ impl Nominee {
         self.contest.access = access;
         let (watch, tenure) = (LeaderWatch::Armed(ticket), Tenure::Active);
         let tombstone = TombstoneWatch::new(self.contest);
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure });
+        let mark = Mark::Unused;
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
     }
 
     /// Of one that leaves: it is this znode that is to be deleted.

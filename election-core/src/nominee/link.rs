@@ -3,8 +3,8 @@
 use super::Nominee;
 use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
-    Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leading, Leaving, Look, OwnWatch,
-    Position, Stage, Tenure,
+    Afterwards, Cleanup, Entering, Entry, Intent, LeaderWatch, Leaving, Look, OwnWatch, Position,
+    Stage, Tenure,
 };
 use crate::id::SessionId;
 use crate::outcome::{Cause, Departure, End, Notice};
@@ -46,9 +46,10 @@ impl Nominee {
             Stage::Leading(leading) => {
                 leading.watch = LeaderWatch::Due;
                 leading.tombstone.renew();
+                leading.mark.connection_lost();
                 match core::mem::replace(&mut leading.tenure, Tenure::Suspended) {
-                    Tenure::Active => Some(Notice::Suspended),
-                    Tenure::Suspended => None,
+                    Tenure::Active if leading.mark.is_settled() => Some(Notice::Suspended),
+                    Tenure::Active | Tenure::Suspended => None,
                 }
             }
             Stage::Leaving(_) => None,
@@ -93,15 +94,19 @@ impl Nominee {
     /// The old znode goes before a new one is created, so that the queue is never longer than its
     /// nominees, and the next token is greater.
     pub(super) fn lease_lapsed(&mut self) -> Option<Notice> {
-        let Stage::Leading(Leading { own, .. }) = &self.stage else {
+        let Stage::Leading(leading) = &self.stage else {
             return None;
         };
-        let own = own.clone();
+        // Its user was told nothing yet.
+        if !leading.mark.is_settled() {
+            return None;
+        }
+        let own = leading.own.clone();
         let afterwards = match self.policy.on_loss {
             OnLoss::StandAgain => Afterwards::StandAgain,
             OnLoss::End | OnLoss::StandUntilElected => Afterwards::Lost(Cause::LeaseLapsed),
         };
-        self.stage = Stage::Leaving(Leaving { own, afterwards });
+        self.stage = Stage::Leaving(Leaving::new(own, afterwards));
         Some(Notice::Lost(Cause::LeaseLapsed))
     }
 }

@@ -27,6 +27,10 @@ pub(super) enum Request {
     BarrierBeforeEnd,
     /// Of one whose znode another client has deleted.
     LookForEnd,
+    /// What a leader leaves for the next one.
+    ReadMark,
+    WriteMark,
+    DeleteOwnAndMark,
     CleanUp,
     /// What the lock asks for that it contends for.
     OfLock,

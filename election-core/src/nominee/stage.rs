@@ -4,10 +4,11 @@
 use super::evicted::Evicted;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::home::Home;
+use super::lock_delay::{Mark, delete_with_mark};
 use super::request::Request;
 use crate::command::{CreateMode, ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;
-use crate::id::Token;
+use crate::id::{Token, Version};
 use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Cause, End, Obstacle};
 use crate::ticket::Ticket;
@@ -168,6 +169,7 @@ pub(super) struct Leading {
     pub(super) watch: LeaderWatch,
     pub(super) tombstone: TombstoneWatch,
     pub(super) tenure: Tenure,
+    pub(super) mark: Mark,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,6 +188,14 @@ pub(super) enum Tenure {
 pub(super) struct Leaving {
     pub(super) own: CandidateName,
     pub(super) afterwards: Afterwards,
+    /// The version of the mark that goes with it.
+    pub(super) mark: Option<Version>,
+}
+
+impl Leaving {
+    pub(super) const fn new(own: CandidateName, afterwards: Afterwards) -> Self {
+        Self { own, afterwards, mark: None }
+    }
 }
 
 /// What follows once the own znode is gone.
@@ -266,7 +276,12 @@ impl Stage {
             Self::Entering(entering) => entering.step.demand(home, next),
             Self::Standing(standing) => standing.demand(home),
             Self::Leading(Leading { own, watch: LeaderWatch::Due, .. }) => Some(home.read_own(own)),
-            Self::Leading(Leading { tombstone, .. }) => tombstone.demand(home),
+            Self::Leading(Leading { own, tombstone, mark, .. }) => {
+                tombstone.demand(home).or_else(|| mark.demand(home, own))
+            }
+            Self::Leaving(Leaving { own, mark: Some(version), .. }) => {
+                Some((Request::DeleteOwnAndMark, delete_with_mark(home, own, *version)))
+            }
             Self::Leaving(Leaving { own, .. }) => {
                 Some((Request::DeleteOwn, home.delete(own.as_str(), ExpectedVersion::Any)))
             }

@@ -1,6 +1,7 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
+use super::lock_delay::Mark;
 use super::rank::Rank;
 use super::stage::{
     Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,
@@ -82,8 +83,8 @@ impl Nominee {
             Stage::Leading(leading) => {
                 leading.watch = LeaderWatch::Armed(ticket);
                 match core::mem::replace(&mut leading.tenure, Tenure::Active) {
-                    Tenure::Active => None,
-                    Tenure::Suspended => Some(Notice::Resumed(token)),
+                    Tenure::Suspended if leading.mark.is_settled() => Some(Notice::Resumed(token)),
+                    Tenure::Active | Tenure::Suspended => None,
                 }
             }
             Stage::Entering(_) | Stage::Leaving(_) | Stage::Evicted(_) | Stage::Ended(_) => None,
@@ -143,7 +144,7 @@ impl Nominee {
             },
             Place::Blocked { .. } if contest.patience == Patience::Leaves => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 None
             }
             Place::Blocked { by, lowest, remaining } => {
@@ -183,8 +184,10 @@ impl Nominee {
         };
         let (own, tenure) = (own.clone(), Tenure::Active);
         let tombstone = TombstoneWatch::new(self.contest);
-        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure });
-        Some(Notice::Elected(token))
+        let mark = Mark::new(self.policy.lock_delay);
+        let has_begun = mark.is_settled();
+        self.stage = Stage::Leading(Leading { own, token, watch, tombstone, tenure, mark });
+        has_begun.then_some(Notice::Elected(token))
     }
 
     pub(super) fn ghost_inspection_answered(

@@ -29,7 +29,7 @@ impl Nominee {
         let Some(name) = ChildName::new(name) else {
             if self.contest.patience == Patience::Leaves {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 return None;
             }
             *position = Position::Obstructed(Obstacle::ForeignName);
@@ -64,7 +64,7 @@ impl Nominee {
             }
             Ok(Reply::Exists(_)) if self.contest.patience == Patience::Leaves => {
                 let own = own.clone();
-                self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::Withdrawn });
+                self.stage = Stage::Leaving(Leaving::new(own, Afterwards::Withdrawn));
                 None
             }
             Ok(Reply::Exists(_)) => {

@@ -10,6 +10,7 @@ mod cleaning_up;
 mod driven;
 mod endings;
 mod formats;
+mod lock_delay;
 mod looking;
 mod watching;
 
@@ -17,7 +18,7 @@ use super::*;
 use crate::event::Stat;
 use crate::outcome::NominationError;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
-use crate::{Change, Children};
+use crate::{Change, Check, Children, Part, Write};
 use crate::{Obstacle, Payload, Sequence, Token};
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
@@ -31,6 +32,7 @@ const NEXT_SESSION: SessionId = SessionId::new(2);
 const STAND_AGAIN: Policy = Policy {
     on_loss: OnLoss::StandAgain,
     election_node: ElectionNode::Create(NodeKind::Persistent),
+    lock_delay: Duration::ZERO,
 };
 
 /// A nominee with what it last asked for.
@@ -122,6 +124,37 @@ fn describe(op: &Op<'_>) -> String {
             ExpectedVersion::Any => format!("delete {name}"),
             ExpectedVersion::Exactly(version) => format!("delete {name} at {}", version.get()),
         },
+        Op::Read { znode: Znode::Sibling(suffix), .. } => format!("read {suffix}"),
+        Op::Multi(ref multi) => {
+            let parts: Vec<String> = multi.parts().map(describe_part).collect();
+            parts.join(", ")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn describe_part(part: Part<'_>) -> String {
+    match part {
+        Part::Check(Check { znode: Znode::Child(name), version: ExpectedVersion::Any }) => {
+            format!("check {name}")
+        }
+        Part::Create(Create {
+            znode: NewZnode::Named(Znode::Sibling(suffix)),
+            mode: CreateMode::Persistent,
+            data: Payload::Bytes(_),
+        }) => format!("create {suffix}"),
+        Part::Write(Write {
+            znode: Znode::Sibling(suffix),
+            version: ExpectedVersion::Exactly(version),
+            data: Payload::Bytes(_),
+        }) => format!("write {suffix} at {}", version.get()),
+        Part::Delete(Delete { znode: Znode::Child(name), version: ExpectedVersion::Any }) => {
+            format!("delete {name}")
+        }
+        Part::Delete(Delete {
+            znode: Znode::Sibling(suffix),
+            version: ExpectedVersion::Exactly(version),
+        }) => format!("delete {suffix} at {}", version.get()),
         other => format!("{other:?}"),
     }
 }

@@ -217,7 +217,7 @@ impl Client {
         let follows = match self.nominee.role() {
             Role::Following { predecessor, .. } => Name::parse(predecessor.as_str()) == name,
             Role::Ended(_) => return false,
-            Role::Leading { .. } | Role::Suspended { .. } | Role::Leaving => false,
+            Role::Leading { .. } | Role::Promoted | Role::Suspended { .. } | Role::Leaving => false,
             // On its way, with a list that may show it.
             Role::Connecting | Role::Standing => true,
         };
@@ -524,9 +524,11 @@ impl Client {
                 self.told == Told::Suspended && hold == Hold::Suspended(token)
             }
             Role::Ended(_) => self.told == Told::Ended && hold == Hold::None,
-            Role::Connecting | Role::Standing | Role::Following { .. } | Role::Leaving => {
-                self.told == Told::NotLeading && hold == Hold::None
-            }
+            Role::Connecting
+            | Role::Standing
+            | Role::Promoted
+            | Role::Following { .. }
+            | Role::Leaving => self.told == Told::NotLeading && hold == Hold::None,
         };
         if agrees && is_over == (self.told == Told::Ended) {
             Ok(())

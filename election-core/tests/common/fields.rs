@@ -26,11 +26,20 @@ pub struct Fields<F> {
     is_after_variant: bool,
     /// After the text of a candidate's name comes its sequence, which the text says too.
     is_after_name: bool,
+    /// A duration is seconds, and then nanoseconds. Nothing else has 64 bits without a sign.
+    is_after_seconds: bool,
 }
 
 impl<F: FnMut(Field)> Fields<F> {
     pub fn new(sink: F) -> Self {
-        Self { sink, counters: 3, incarnation: None, is_after_variant: false, is_after_name: false }
+        Self {
+            sink,
+            counters: 3,
+            incarnation: None,
+            is_after_variant: false,
+            is_after_name: false,
+            is_after_seconds: false,
+        }
     }
 
     pub fn after_counters(sink: F) -> Self {
@@ -64,7 +73,9 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
     }
 
     fn write_u32(&mut self, number: u32) {
-        if core::mem::take(&mut self.is_after_name) {
+        if core::mem::take(&mut self.is_after_seconds) {
+            self.other(i64::from(number));
+        } else if core::mem::take(&mut self.is_after_name) {
         } else if self.counters > 0 {
             self.counters -= 1;
         } else if let Some(incarnation) = self.incarnation.take() {
@@ -74,6 +85,12 @@ impl<F: FnMut(Field)> Hasher for Fields<F> {
         } else {
             self.other(i64::from(number));
         }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.is_after_variant = false;
+        self.is_after_seconds = true;
+        self.other(i64::try_from(number).expect("no such long time"));
     }
 
     fn write_i64(&mut self, number: i64) {

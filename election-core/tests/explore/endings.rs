@@ -55,7 +55,8 @@ fn an_election_that_is_ended_and_reopened() {
 #[test]
 fn nominees_that_end_with_their_candidate_are_told_of_the_end() {
     for on_loss in [OnLoss::End, OnLoss::StandUntilElected] {
-        let policy = Policy { on_loss, election_node: ElectionNode::MustExist };
+        let policy =
+            Policy { on_loss, election_node: ElectionNode::MustExist, ..Policy::default() };
         let budget = Budget { losses: 1, ends: 1, throttles: 1, ..NO_FAULTS };
         let world = World::with_policy(2, budget, policy).lagging(2);
         explore("2 nominees that end, ended, 1 loss, 1 throttled", world);

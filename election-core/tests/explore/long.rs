@@ -114,7 +114,8 @@ fn long_two_nominees_an_operator_wipes_the_election() {
 #[test]
 #[ignore = "long form: run with --release"]
 fn long_two_nominees_that_end_with_their_candidate() {
-    let policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
+    let (on_loss, election_node) = (OnLoss::End, ElectionNode::MustExist);
+    let policy = Policy { on_loss, election_node, ..Policy::default() };
     let budget = Budget { withdrawals: 2, deletions: 1, ..ANY_FAULTS };
     let world = World::with_policy(2, budget, policy).lagging(2);
     explore_long("2 nominees that end, any faults, 2 withdrawals, 1 deletion", world);

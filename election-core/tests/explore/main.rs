@@ -253,7 +253,8 @@ fn two_settled_nominees_an_operator_wipes_the_election() {
 
 #[test]
 fn two_nominees_that_end_with_their_candidate() {
-    let policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
+    let (on_loss, election_node) = (OnLoss::End, ElectionNode::MustExist);
+    let policy = Policy { on_loss, election_node, ..Policy::default() };
     let budget = Budget { losses: 1, expiries: 1, lapses: 1, ..NO_FAULTS };
     let world = World::with_policy(2, budget, policy).lagging(2);
     explore("2 nominees that end, 1 loss, 1 expiry, 1 lapse", world);

@@ -10,6 +10,8 @@ mod leaving;
 mod link;
 mod standing;
 
+use core::time::Duration;
+
 use common::server::Request;
 use common::step::Step;
 use common::{Budget, World};
@@ -18,8 +20,13 @@ use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
 const STAND_AGAIN: Policy = Policy {
     on_loss: OnLoss::StandAgain,
     election_node: ElectionNode::Create(NodeKind::Persistent),
+    lock_delay: Duration::ZERO,
 };
-const END: Policy = Policy { on_loss: OnLoss::End, election_node: ElectionNode::MustExist };
+const END: Policy = Policy {
+    on_loss: OnLoss::End,
+    election_node: ElectionNode::MustExist,
+    lock_delay: Duration::ZERO,
+};
 
 /// A client that lost its connection after its create was sent.
 fn create_in_doubt() -> World {

@@ -63,7 +63,11 @@ const LOCK_BUDGET: Budget = Budget {
 fn policy() -> impl Strategy<Value = Policy> {
     let on_loss = prop_oneof![4 => Just(OnLoss::StandAgain), 1 => Just(OnLoss::End)];
     let election_node = prop_oneof![4 => Just(ElectionNode::Create(NodeKind::Persistent)), 1 => Just(ElectionNode::MustExist)];
-    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy { on_loss, election_node })
+    (on_loss, election_node).prop_map(|(on_loss, election_node)| Policy {
+        on_loss,
+        election_node,
+        ..Policy::default()
+    })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -74,12 +74,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// What there is to know of a recipe, until its [`Event::Over`](crate::Event::Over) was handed
     /// out.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
-        let Seat { grant, session, stage, site, .. } = &**self.seats.get(&key)?;
+        let Seat { grant, session, delay_until, stage, site, .. } = &**self.seats.get(&key)?;
         let (is_closing, end) = stage.facts();
         Some(View {
             grant,
             session: *session,
             lease_deadline: self.session.lease_deadline(),
+            delay_until: *delay_until,
             is_closing,
             end,
             site,
@@ -91,10 +92,10 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
         let lease_deadline = self.session.lease_deadline();
         let seat = self.seats.get_mut(&key)?;
-        let Seat { recipe, grant, session, stage, site, .. } = &mut **seat;
-        let (grant, session) = (&*grant, *session);
+        let Seat { recipe, grant, session, delay_until, stage, site, .. } = &mut **seat;
+        let (grant, session, delay_until) = (&*grant, *session, *delay_until);
         let (is_closing, end) = stage.facts();
-        let view = View { grant, session, lease_deadline, is_closing, end, site };
+        let view = View { grant, session, lease_deadline, delay_until, is_closing, end, site };
         Some((recipe, view))
     }
 
@@ -185,6 +186,12 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         });
         if seat.recipe.waits_for_look() {
             self.looks.retry_soon(now);
+        }
+        if seat.recipe.awaits_delay().is_some() != seat.delay_until.is_some() {
+            let former = core::mem::take(&mut seat.deadline);
+            seat.delay_until = seat.recipe.awaits_delay().map(|delay| now + delay);
+            seat.deadline = seat.delay_until;
+            self.deadlines.replace(key, former, seat.deadline);
         }
         if seat.grant.awaits_lease() {
             self.awaiting_lease.insert(key);

@@ -4,7 +4,7 @@ use core::task::Waker;
 use std::sync::Arc;
 
 use election_core::{Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
-use election_session::{GrantChange, RecipeEnd, Site, Step, View};
+use election_session::{Grant, GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
@@ -12,6 +12,7 @@ use super::course::Course;
 use super::leaderless::LeaderlessSince;
 use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
+use super::suspension::WhileSuspended;
 use crate::broadcast::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::held::{PresentTenure, Tenure};
@@ -27,6 +28,8 @@ pub(super) struct NomineeFace {
     tenure: PresentTenure<LostReason>,
     position: LastPosition,
     course: Course,
+    while_suspended: WhileSuspended,
+    delay_until: Option<zk_session::Instant>,
     numbers: Numbers,
     /// Of what a connection that comes and goes makes a leader say.
     doubts: RepeatLimit,
@@ -53,7 +56,12 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(clock: Clock, site: Arc<Site>, label: ElectionLabel) -> (Self, Shown) {
+    pub(super) fn new(
+        clock: Clock,
+        site: Arc<Site>,
+        label: ElectionLabel,
+        while_suspended: WhileSuspended,
+    ) -> (Self, Shown) {
         let status = Sender::new(Status::new());
         let (tenure, position) = (PresentTenure::default(), LastPosition::default());
         let now = clock.now();
@@ -65,7 +73,19 @@ impl NomineeFace {
             leaderless: course.leaderless_since(),
         };
         let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(now));
-        (Self { clock, site, status, tenure, position, course, numbers, doubts }, shown)
+        let face = Self {
+            clock,
+            site,
+            status,
+            tenure,
+            position,
+            course,
+            while_suspended,
+            delay_until: None,
+            numbers,
+            doubts,
+        };
+        (face, shown)
     }
 
     fn elected(&self, nominee: &Nominee, token: Token) {
@@ -80,6 +100,28 @@ impl NomineeFace {
         {
             let label = self.course.label();
             unlocked.journal.note(Entry::TenureEnded { label, reason, lasted });
+        }
+    }
+
+    /// By the policy to stop at once, what is suspended is over for the user, and begins anew when it is
+    /// resumed. What the user was not told of does neither.
+    fn follow_suspension(
+        &self,
+        nominee: &Nominee,
+        notice: Notice,
+        view: View<'_>,
+        unlocked: &mut Unlocked,
+    ) {
+        match (self.while_suspended, notice, view.grant) {
+            (WhileSuspended::Stop, Notice::Suspended, _) => {
+                self.end_tenure(LostReason::Suspended, unlocked);
+            }
+            (WhileSuspended::Stop, Notice::Resumed(token), Grant::Announced { .. })
+                if self.tenure.get().is_none() =>
+            {
+                self.elected(nominee, token);
+            }
+            _ => {}
         }
     }
 
@@ -143,6 +185,7 @@ impl Face for NomineeFace {
         let at = (view.session, step.zxid);
         let now = self.clock.now();
         if let Some(notice) = step.notice {
+            self.follow_suspension(nominee, notice, view, unlocked);
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
             match notice {
                 Notice::Suspended
@@ -166,6 +209,10 @@ impl Face for NomineeFace {
             }
             Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
         }
+        if view.delay_until.is_some() && view.delay_until != self.delay_until {
+            tell(InElection::AwaitingLockDelay);
+        }
+        self.delay_until = view.delay_until;
         if let Some(reason) = step.lost_reason() {
             self.end_tenure(reason, unlocked);
         }

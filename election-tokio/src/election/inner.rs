@@ -1,6 +1,6 @@
 //! What the handles of one nomination share, and how they end it.
 
-use election_core::{Departure, NomineeId};
+use election_core::{Departure, Nominee, NomineeId};
 use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
@@ -27,6 +27,15 @@ pub(super) struct NominationInner {
 impl NominationInner {
     pub(super) fn withdraw(&self) {
         self.client.shared().with(|hub, now| hub.host.withdraw(now, self.key));
+    }
+
+    /// What this leader has begun may go on after its end.
+    pub(super) fn end_uncleanly(&self) {
+        self.client.shared().with(|hub, _| {
+            if let Some(nominee) = hub.recipe_mut::<Nominee>(self.key) {
+                nominee.end_uncleanly();
+            }
+        });
     }
 
     /// Ends this tenure, if it is the present one, so that the nominee stands again behind the others.

@@ -23,8 +23,9 @@ use crate::updates::Updates;
 /// margin, under whatever failures the [grade](crate::LeaseGrade) of the lease covers: by default,
 /// all of the ensemble and its network.
 ///
-/// Dropping it does not resign: the nomination does, or [`Leadership::resign`].
-#[derive(Debug)]
+/// A clone is another handle of the same leadership. Dropping them does not resign: dropping the nomination
+/// does, or [`Leadership::resign`].
+#[derive(Clone, Debug)]
 pub struct Leadership {
     nomination: Arc<NominationInner>,
     held: Held<LostReason>,
@@ -89,7 +90,10 @@ impl Leadership {
     ///
     /// Only the future itself ends by that. Tasks that it has spawned and threads that it has started go on,
     /// `spawn_blocking` included: have them ask [`Leadership::is_valid`] before each write, or, better,
-    /// write by [`Leadership::transaction`] or with the [token](Leadership::token).
+    /// write by [`Leadership::transaction`] or with the [token](Leadership::token). What they do after the
+    /// loss is fenced by the last two alone: a thread that is paused between its question and its write
+    /// writes as a leader of the past. [`Nomination::run`](super::Nomination::run) tells the work to end
+    /// before the lead does, so that it can wait for them.
     ///
     /// Cancel safe if `work` is.
     ///
@@ -150,7 +154,7 @@ impl Leadership {
     ///
     /// How the nomination ended, if it did meanwhile.
     pub async fn step_down(self) -> Result<(), EndReason> {
-        self.nomination.step_down(&self.held.tenure);
+        self.end_term();
         let own = self.candidate();
         let mut status = self.status.clone();
         let stands_again = |status: &Status| match (&status.role, &status.candidate) {
@@ -162,6 +166,33 @@ impl Leadership {
             Ok(_) => Ok(()),
             Err(_) => Err(EndReason::ClientClosed(SessionEnd::Abandoned)),
         }
+    }
+
+    /// What this leader has begun may go on after its end.
+    pub(super) fn end_uncleanly(&self) {
+        self.nomination.end_uncleanly();
+    }
+
+    /// Gives the leadership up, to stand again behind the others; waits for nothing.
+    pub(super) fn end_term(&self) {
+        self.nomination.step_down(&self.held.tenure);
+    }
+
+    /// Whether the lease deadline lies ahead, if this is over or not.
+    pub(super) fn holds_lease(&self) -> bool {
+        self.client().shared().holds_lease()
+    }
+
+    /// The time to the lease deadline, if this is over or not.
+    pub(super) fn lease_remaining(&self) -> Duration {
+        let shared = self.client().shared();
+        let deadline = shared.lease_deadline();
+        deadline.map_or(Duration::ZERO, |at| at.saturating_since(shared.clock.now()))
+    }
+
+    /// The status of the nomination and its changes.
+    pub(super) fn updates(&self) -> Updates<Status> {
+        self.status.clone()
     }
 
     pub(super) const fn client(&self) -> &Client {

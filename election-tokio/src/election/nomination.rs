@@ -105,6 +105,7 @@ impl Nomination {
             | Role::Standing
             | Role::Following { .. }
             | Role::AwaitingLease { .. }
+            | Role::AwaitingLockDelay { .. }
             | Role::Leaving
             | _ => Ok(None),
         }
@@ -138,6 +139,10 @@ impl Nomination {
 
 impl Drop for Nomination {
     fn drop(&mut self) {
+        // Work that panics has not said that it ended.
+        if std::thread::panicking() {
+            self.inner.end_uncleanly();
+        }
         self.inner.withdraw();
     }
 }

@@ -2,6 +2,7 @@
 
 use core::any::Any;
 use core::fmt;
+use core::time::Duration;
 use std::collections::VecDeque;
 
 use election_core::{Command, Event, Hold, Output, Phase, Recipe, Ticket, Znode};
@@ -111,6 +112,10 @@ impl<F: Face> Recipe for Faced<F> {
         self.recipe.awaits_change(ticket)
     }
 
+    fn awaits_delay(&self) -> Option<Duration> {
+        self.recipe.awaits_delay()
+    }
+
     fn waits_for_look(&self) -> bool {
         self.recipe.waits_for_look()
     }
@@ -159,6 +164,10 @@ impl Recipe for Box<dyn Seat> {
 
     fn awaits_change(&self, ticket: Ticket) -> bool {
         (**self).awaits_change(ticket)
+    }
+
+    fn awaits_delay(&self) -> Option<Duration> {
+        (**self).awaits_delay()
     }
 
     fn waits_for_look(&self) -> bool {

@@ -105,6 +105,7 @@ pub(crate) fn tenure_ended(label: ElectionLabel, reason: LostReason, lasted: Dur
         LostReason::Evicted => "evicted",
         LostReason::SteppedDown => "stepped_down",
         LostReason::ElectionEnded => "election_ended",
+        LostReason::Suspended => "suspended",
         LostReason::Failed(_) => "failed",
         LostReason::ClientClosed(_) => "client_closed",
         _ => "unknown",

@@ -129,6 +129,8 @@ pub(crate) struct ElectionEntry {
 pub(crate) enum InElection {
     Noticed(Notice),
     Elected(Token),
+    /// It is promoted, and the leader before it has not said that it ended.
+    AwaitingLockDelay,
     LeaseOutOfReach(LeaseOutlook),
     FewNumbersLeft(u32),
     ClientEnded(SessionEnd),
@@ -224,6 +226,11 @@ impl ElectionEntry {
                     );
                 }
             }
+            InElection::AwaitingLockDelay => info!(
+                target: ELECTION, election, %nominee, candidate, session, %zxid,
+                "promoted, but not elected yet: the leader before has not said that it ended, so the \
+                 lock delay is to pass"
+            ),
             InElection::FewNumbersLeft(remaining) => warn!(
                 target: ELECTION, election, %nominee, candidate, remaining,
                 "sequence numbers run out: hold the election at a fresh election node in time, or \

@@ -44,6 +44,8 @@ mod lease;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod lock_delays;
+#[cfg(test)]
 mod locks;
 #[cfg(test)]
 mod looks;
@@ -65,6 +67,8 @@ mod refusals;
 mod revocation;
 #[cfg(test)]
 mod round_trips;
+#[cfg(test)]
+mod runs;
 #[cfg(test)]
 mod sasl;
 #[cfg(test)]

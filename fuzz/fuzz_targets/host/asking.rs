@@ -30,6 +30,7 @@ impl World {
                         false if id % 2 == 0 => ElectionNode::Create(NodeKind::Container),
                         false => ElectionNode::Create(NodeKind::Persistent),
                     },
+                    lock_delay: Duration::from_millis(u64::from(*id)),
                 };
                 let id = NomineeId::from_bytes([*id; 16]);
                 let nominee = if *returning {

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use election_core::{ElectionNode, NodeKind, OnLoss, Policy};
+use election_core::{OnLoss, Policy};
 use election_session::KeepReady;
 use zk_embedded::{CounterEnd, ExpiryPace};
 use zk_session::{HeartbeatPace, LeaseGrade, WhileDisconnected};
@@ -348,7 +348,7 @@ impl Standing {
         }
         Self {
             from: Time::from_millis(rng.u64(0..3_000)),
-            policy: Policy { on_loss, election_node: ElectionNode::Create(NodeKind::Persistent) },
+            policy: Policy { on_loss, ..Policy::default() },
             timeout,
             ballots,
         }

@@ -1,0 +1,266 @@
+//! The lock delay: what a leader leaves beside the election node, so that the next one knows whether it has
+//! said that it ended.
+//!
+//! A nominee does not see why its predecessor's znode went: it resigned, or its session died. So a leader
+//! writes a mark before its leadership begins, in one transaction with a check of its own znode, and deletes
+//! it in the transaction that deletes that znode. A nominee that finds another leader's mark lets the delay
+//! pass before it replaces it by its own. Its server has applied what it was promoted by, and so the mark,
+//! which was there before.
+
+use core::fmt::Write as _;
+use core::time::Duration;
+
+use heapless::String;
+
+use super::request::{Awaits, InFlight, Link, Request};
+use super::stage::{Leading, Leaving, Stage};
+use super::{Home, Nominee, mismatch};
+use crate::command::{
+    Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
+    Write, Znode,
+};
+use crate::event::{Applied, Failure, Reply};
+use crate::id::{Token, Version};
+use crate::name::CandidateName;
+use crate::outcome::{Departure, NominationError, Notice};
+
+/// What follows the path of the election in the path of the mark.
+pub(super) const SUFFIX: &str = ".lock-delay";
+
+/// `token: ` and the largest number.
+type Text = String<32>;
+
+/// What a leader knows of the mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Mark {
+    /// Without a lock delay there is none, and the leadership begins at once.
+    #[default]
+    Unused,
+    /// It is to be read.
+    Unread(Delay),
+    /// Another leader has left it with this version: the delay is to pass.
+    OfAnother(Version),
+    /// The own one is to be written, in place of that with this version if there is one.
+    Due { version: Option<Version>, text: Text, delay: Delay },
+    /// The own one stands, with this version: the leadership has begun.
+    Own(Version),
+    /// The same, and it stays, since the end will be unclean.
+    Kept,
+}
+
+/// Whether the delay has passed for this candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Delay {
+    Ahead,
+    Passed,
+}
+
+impl Mark {
+    pub(super) const fn new(lock_delay: Duration) -> Self {
+        if lock_delay.is_zero() { Self::Unused } else { Self::Unread(Delay::Ahead) }
+    }
+
+    /// Whether the leadership has begun.
+    pub(super) const fn is_settled(&self) -> bool {
+        matches!(self, Self::Unused | Self::Own(_) | Self::Kept)
+    }
+
+    pub(super) fn demand<'a>(
+        &'a self,
+        home: Home,
+        own: &'a CandidateName,
+    ) -> Option<(Request, Op<'a>)> {
+        match self {
+            Self::Unread(_) => {
+                Some((Request::ReadMark, Op::Read { znode: MARK, watch: Watch::None }))
+            }
+            Self::Due { version, text, .. } => {
+                let (data, znode) = (Payload::Bytes(text.as_bytes()), home.znode(own.as_str()));
+                let check = Part::Check(Check { znode, version: ExpectedVersion::Any });
+                let write = match *version {
+                    Some(version) => {
+                        let version = ExpectedVersion::Exactly(version);
+                        Part::Write(Write { znode: MARK, version, data })
+                    }
+                    None => Part::Create(Create {
+                        znode: NewZnode::Named(MARK),
+                        mode: CreateMode::Persistent,
+                        data,
+                    }),
+                };
+                Some((Request::WriteMark, Op::Multi(Multi::of([check, write]))))
+            }
+            Self::Unused | Self::OfAnother(_) | Self::Own(_) | Self::Kept => None,
+        }
+    }
+
+    /// Whether a write was executed is not known.
+    pub(super) fn connection_lost(&mut self) {
+        if let Self::Due { delay, .. } = self {
+            *self = Self::Unread(*delay);
+        }
+    }
+
+    fn due(token: Token, version: Option<Version>, delay: Delay) -> Self {
+        Self::Due { version, text: text(token), delay }
+    }
+
+    /// That which is to be deleted with the own znode, at a clean end.
+    fn to_be_deleted(&self, link: Link) -> Option<Version> {
+        match self {
+            Self::Own(version) => Some(*version),
+            // It is written before what follows on it. If it is refused, so is that.
+            Self::Due { version, .. } if link.is_writing_mark() => Some(after(*version)),
+            _ => None,
+        }
+    }
+}
+
+impl Link {
+    const fn is_writing_mark(self) -> bool {
+        matches!(
+            self,
+            Self::Up { awaits: Awaits::Answer(InFlight { request: Request::WriteMark, .. }), .. }
+        )
+    }
+}
+
+impl Leading {
+    /// That of the leadership's clean end.
+    pub(super) fn mark_to_be_deleted(&self, link: Link) -> Option<Version> {
+        self.mark.to_be_deleted(link)
+    }
+}
+
+/// Deletes the own znode, and the mark with it.
+pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version) -> Op<'_> {
+    let (znode, version) = (home.znode(own.as_str()), ExpectedVersion::Exactly(version));
+    Op::Multi(Multi::of([
+        Part::Delete(Delete { znode, version: ExpectedVersion::Any }),
+        Part::Delete(Delete { znode: MARK, version }),
+    ]))
+}
+
+const MARK: Znode<'_> = Znode::Sibling(SUFFIX);
+
+fn text(token: Token) -> Text {
+    let mut text = Text::new();
+    // There is room for every token.
+    let _fits = write!(text, "token: {token}");
+    text
+}
+
+/// The version that a write leads to.
+const fn after(version: Option<Version>) -> Version {
+    match version {
+        None => Version::new(0),
+        Some(version) => Version::new(version.get().wrapping_add(1)),
+    }
+}
+
+impl Nominee {
+    /// How long the nominee is to wait until the leadership begins, from the moment at which this is more
+    /// than nothing: the leader before it has not said that it ended. When that time has passed, it is to
+    /// be fed [`Event::Deadline`](crate::Event::Deadline).
+    pub(super) fn lock_delay(&self) -> Option<Duration> {
+        let Stage::Leading(Leading { mark: Mark::OfAnother(_), .. }) = &self.stage else {
+            return None;
+        };
+        Some(self.policy.lock_delay)
+    }
+
+    /// What the leader has begun may go on after its end: whenever the leadership ends, the next leader
+    /// lets the lock delay pass.
+    pub fn end_uncleanly(&mut self) {
+        if let Stage::Leading(Leading { mark: mark @ Mark::Own(_), .. }) = &mut self.stage {
+            *mark = Mark::Kept;
+        }
+    }
+
+    /// The lock delay of one that waits for it; one that leads steps down.
+    pub(super) fn deadline_passed(&mut self) -> Option<Notice> {
+        let Stage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
+            return None;
+        };
+        if mark.is_settled() {
+            return self.step_down();
+        }
+        if let Mark::OfAnother(version) = *mark {
+            *mark = Mark::due(*token, Some(version), Delay::Passed);
+        }
+        None
+    }
+
+    pub(super) fn mark_read(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
+        let Stage::Leading(Leading { mark: mark @ Mark::Unread(_), token, .. }) = &mut self.stage
+        else {
+            return None;
+        };
+        let Mark::Unread(delay) = *mark else { return None };
+        let (found, notice) = match (result, delay) {
+            // A write whose reply was lost, or the leadership is that of an earlier process.
+            (Ok(Reply::Read { stat, data }), _) if *data == text(*token).as_bytes() => {
+                (Mark::Own(stat.version), Some(Notice::Elected(*token)))
+            }
+            (Ok(Reply::Read { stat, .. }), Delay::Ahead) => (Mark::OfAnother(stat.version), None),
+            (Ok(Reply::Read { stat, .. }), Delay::Passed) => {
+                (Mark::due(*token, Some(stat.version), delay), None)
+            }
+            (Err(Failure::NoNode), _) => (Mark::due(*token, None, delay), None),
+            _ => return Some(self.fail(mismatch(result))),
+        };
+        *mark = found;
+        notice
+    }
+
+    pub(super) fn mark_written(&mut self, result: Result<Reply<'_>, Failure>) -> Option<Notice> {
+        let Stage::Leading(Leading { mark, token, .. }) = &mut self.stage else {
+            return None;
+        };
+        let Mark::Due { delay, .. } = *mark else { return None };
+        match result {
+            Ok(Reply::Committed(results)) => match results.nth(1) {
+                Some(Applied::Created { .. }) => *mark = Mark::Own(after(None)),
+                Some(Applied::Written(stat)) => *mark = Mark::Own(stat.version),
+                _ => return Some(self.fail(NominationError::UnexpectedReply)),
+            },
+            Err(Failure::Aborted { part, code }) => match (part, Failure::from_code(code)) {
+                (0, Failure::NoNode) => return self.evict(),
+                // It is not what was read: an operator has had a hand in it.
+                (1, Failure::NoNode | Failure::NodeExists | Failure::BadVersion) => {
+                    *mark = Mark::Unread(delay);
+                    return None;
+                }
+                (_, failure) => return Some(self.fail(mismatch(&Err(failure)))),
+            },
+            other => return Some(self.fail(mismatch(&other))),
+        }
+        Some(Notice::Elected(*token))
+    }
+
+    pub(super) fn own_and_mark_deleted(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        let Stage::Leaving(Leaving { afterwards, mark, .. }) = &mut self.stage else {
+            return None;
+        };
+        let afterwards = *afterwards;
+        match *result {
+            Ok(Reply::Committed(_)) => self.departed(afterwards, Departure::Deleted),
+            // The reply was lost that said so, or an operator has deleted it. By now the mark may be another
+            // leader's.
+            Err(Failure::Aborted { part: 0, code })
+                if Failure::from_code(code) == Failure::NoNode =>
+            {
+                self.departed(afterwards, Departure::Deleted)
+            }
+            // The next leader waits, if the mark is there.
+            Err(Failure::Aborted { .. }) => {
+                *mark = None;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What became of the terms of a nominee that ran work.
+
+use election_core::{Departure, Token};
+
+use crate::election::inner::WithdrawError;
+use crate::election::status::{EndReason, LostReason};
+use crate::election::step_down_request::StepDownRequested;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunReport<T> {
+    /// Why it ended.
+    pub end: RunEnd,
+    /// What became of each term.
+    pub terms: Terms<T>,
+    /// What became of the candidate znode.
+    pub resignation: Resignation,
+}
+
+/// Why a run ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunEnd {
+    /// The work of the last term has returned by itself.
+    Finished,
+    /// The shutdown has come.
+    Shutdown,
+    /// The work has resigned, by [`Leadership::resign`](super::super::Leadership::resign).
+    Resigned,
+}
+
+/// What became of the candidate znode at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Resignation {
+    /// It is gone, or there was none.
+    Done(Departure),
+    /// No server has confirmed its deletion in time. The deletion goes on while the client lives; the znode
+    /// goes with the session at the latest.
+    TimedOut,
+    /// The client ended before a server confirmed it.
+    Unconfirmed(WithdrawError),
+}
+
+/// The nomination of a run ended against its will: standing again does not repair it, or by its policy it
+/// was not to stand again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+#[non_exhaustive]
+pub struct RunError<T> {
+    /// How the nomination ended.
+    pub reason: EndReason,
+    /// What became of each term.
+    pub terms: Terms<T>,
+}
+
+/// What became of the terms of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms<T> {
+    kept: Vec<Term<T>>,
+    count: u64,
+}
+
+/// What became of a term: of the leadership, and of the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Term<T> {
+    /// The token of the leader.
+    pub token: Token,
+    /// What ended it.
+    pub end: TermEnd,
+    /// What became of the work.
+    pub work: WorkEnd<T>,
+}
+
+/// What ended a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TermEnd {
+    /// The work has returned by itself.
+    Finished,
+    /// The shutdown has come.
+    Shutdown,
+    /// A client asked the leader to step down.
+    SteppedDown(StepDownRequested),
+    /// The connection was lost, and the work ended before the lease did. If the session goes on, so does the
+    /// leadership: the next term has the same token then.
+    Suspended,
+    /// The leadership was lost.
+    Lost(LostReason),
+}
+
+/// What became of the work of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkEnd<T> {
+    /// It has returned this.
+    Returned(T),
+    /// It was cancelled, had not ended within the grace, and was dropped.
+    GraceExceeded,
+    /// It was dropped because the leadership was lost.
+    Dropped,
+}
+
+impl<T> Terms<T> {
+    /// How many of them are kept.
+    const KEPT: usize = 100;
+
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), count: 0 }
+    }
+
+    pub(super) fn push(&mut self, term: Term<T>) {
+        if self.kept.len() == Self::KEPT {
+            self.kept.remove(0);
+        }
+        self.kept.push(term);
+        self.count += 1;
+    }
+
+    /// How many there were.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<&Term<T>> {
+        self.kept.last()
+    }
+
+    /// The terms, oldest first; of more than a hundred the last hundred.
+    pub fn iter(&self) -> impl Iterator<Item = &Term<T>> {
+        self.kept.iter()
+    }
+
+    /// What the work of the last term has returned, if it has.
+    pub fn into_value(mut self) -> Option<T> {
+        match self.kept.pop()?.work {
+            WorkEnd::Returned(value) => Some(value),
+            WorkEnd::GraceExceeded | WorkEnd::Dropped => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_terms_the_last_hundred_are_kept() {
+        let mut terms = Terms::new();
+        for number in 0..250 {
+            let work = WorkEnd::Returned(number);
+            terms.push(Term { token: Token::new(number), end: TermEnd::Suspended, work });
+        }
+        assert_eq!((terms.count(), terms.iter().count()), (250, 100));
+        assert_eq!(terms.iter().next().map(|term| term.token), Some(Token::new(150)));
+        assert_eq!(terms.into_value(), Some(249));
+    }
+}
