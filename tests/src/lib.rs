@@ -113,5 +113,37 @@ struct TwoPhaseCommitPage;
 
 /// And those of the guide.
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/errors.md")]
+struct GuideErrors;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/first-program.md")]
+struct GuideFirstProgram;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/how-it-works.md")]
+struct GuideHowItWorks;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/moving.md")]
+struct GuideMoving;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/production.md")]
+struct GuideProduction;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/promises.md")]
+struct GuidePromises;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/questions.md")]
+struct GuideQuestions;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/runtimes.md")]
+struct GuideRuntimes;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/guide/src/testing.md")]
 struct GuideTesting;

@@ -23,6 +23,8 @@ mod doubt;
 #[cfg(test)]
 mod forks;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod hand_over;
 #[cfg(test)]
 mod hostile;

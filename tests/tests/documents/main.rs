@@ -1,6 +1,7 @@
 //! What the pages of the repository name is there: links, tests, mutations, codes of scenarios.
 #![forbid(unsafe_code)]
 
+mod guide;
 mod hazards;
 mod links;
 mod scenarios;

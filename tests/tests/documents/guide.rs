@@ -1,0 +1,82 @@
+//! The guide: its summary, its metrics, its errors.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use crate::{Page, pages_in, top};
+
+const GUIDE: &str = "docs/guide";
+/// Where the errors are declared that the guide explains.
+const ERRORS: [(&str, &str); 10] = [
+    ("ConnectError", "election-tokio/src/client/failure.rs"),
+    ("ElectionError", "election-tokio/src/election.rs"),
+    ("EndReason", "election-session/src/status.rs"),
+    ("ErrorKind", "election-tokio/src/error.rs"),
+    ("LockError", "election-tokio/src/lock/error.rs"),
+    ("LostReason", "election-session/src/status.rs"),
+    ("NominationError", "election-core/src/outcome.rs"),
+    ("SessionEnd", "session/src/event.rs"),
+    ("TransactionError", "election-tokio/src/client/transaction.rs"),
+    ("WithdrawError", "election-tokio/src/election/inner.rs"),
+];
+
+/// The summary lists each page once, and the pages it lists are there.
+#[test]
+fn the_summary_lists_all_pages() -> io::Result<()> {
+    let summary = Page::read(PathBuf::from(GUIDE).join("src/SUMMARY.md"))?;
+    for page in pages_in("docs/guide/src")? {
+        let Some(name) = page.path.file_name().filter(|name| *name != "SUMMARY.md") else {
+            continue;
+        };
+        let link = format!("({})", name.to_string_lossy());
+        assert_eq!(summary.text.matches(&link).count(), 1, "{link}");
+    }
+    Ok(())
+}
+
+/// Alerts and the dashboard ask for metrics that the client has.
+#[test]
+fn metrics_that_are_asked_for_exist() -> io::Result<()> {
+    let known = Page::read(PathBuf::from("election-tokio/README.md"))?;
+    for file in ["alerts.yml", "dashboard.json"] {
+        let text = fs::read_to_string(top().join(GUIDE).join("monitoring").join(file))?;
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let mut asked = 0;
+        for name in words.filter(|word| word.starts_with("zk_")) {
+            let metric = name.strip_suffix("_sum").or_else(|| name.strip_suffix("_count"));
+            let metric = metric.unwrap_or(name);
+            assert!(known.text.contains(&format!("`{metric}`")), "{file}: {name}");
+            asked += 1;
+        }
+        assert!(asked >= 8, "{file}: {asked}");
+    }
+    Ok(())
+}
+
+/// The variants of an enum, by its source.
+fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
+    let declaration = format!("pub enum {name} {{\n");
+    let body = source.split(&declaration).nth(1).and_then(|rest| rest.split("\n}").next());
+    let lines = body.unwrap_or_default().lines();
+    let variant = lines.filter_map(|line| line.strip_prefix("    "));
+    variant
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next())
+        .collect()
+}
+
+#[test]
+fn each_error_has_advice() -> io::Result<()> {
+    let page = Page::read(PathBuf::from(GUIDE).join("src/errors.md"))?;
+    for (name, file) in ERRORS {
+        let source = fs::read_to_string(top().join(file))?;
+        let variants = variants(&source, name);
+        assert!(variants.len() >= 2, "{name} in {file}: {variants:?}");
+        for variant in variants {
+            let error = format!("`{name}::{variant}`");
+            assert!(page.text.contains(&error), "docs/guide/src/errors.md lacks {error}");
+        }
+    }
+    Ok(())
+}
