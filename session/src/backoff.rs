@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 /// Exponential backoff with full jitter: before attempt *k* after the last connection that lasted,
-/// wait for a random time between zero and `base · 2ᵏ`, at most `cap`.
+/// wait for a random time between zero and `base · 2ᵏ`, at most `cap`. A first attempt to another server
+/// than that of the connection that lasted is made at once.
 ///
 /// Full jitter spreads the clients of a failed server over time. A connection lasted if its session
 /// was established for `cap` at least, and did not end by an error of the protocol or by the server's

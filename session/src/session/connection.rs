@@ -216,14 +216,16 @@ impl<R, W: Clone> Session<R, W> {
                 self.end(SessionEnd::Abandoned);
             }
             State::Live(Live { since, last_received, .. }) => {
-                if self.has_proved_itself(now.saturating_since(since), end) {
-                    self.attempts = 0;
-                }
+                let delay = if self.has_proved_itself(now.saturating_since(since), end) {
+                    self.first_delay()
+                } else {
+                    self.next_delay()
+                };
                 if let Identity::Granted(granted) = &mut self.identity {
                     granted.last_received = last_received;
                 }
                 let lost = self.requests.disconnect();
-                self.wait(now);
+                self.wait_until(now + delay);
                 self.events
                     .push_back(Event::Disconnected { end, lease_deadline: self.lease.deadline() });
                 self.fail(lost, Failure::ConnectionLoss);
@@ -249,17 +251,24 @@ impl<R, W: Clone> Session<R, W> {
     fn attempt_failed(&mut self, now: Instant, server: ServerIndex, end: ConnectionEnd) {
         // Before a session is established, no request is on its way but those of its making.
         self.requests.disconnect();
-        let retry_at = self.wait(now);
+        let retry_at = now + self.next_delay();
+        self.wait_until(retry_at);
         self.events.push_back(Event::ConnectFailed { server, end, retry_at });
     }
 
-    fn wait(&mut self, now: Instant) -> Instant {
-        let retry_at = now + self.next_delay();
-        self.state = State::Waiting { until: retry_at };
+    fn wait_until(&mut self, until: Instant) {
+        self.state = State::Waiting { until };
         self.challenge = None;
         self.transport = Some(TransportCommand::Disconnect);
         self.probe = None;
-        retry_at
+    }
+
+    /// After a connection that lasted: another server is dialled at once, since callers wait. Where there is
+    /// no other, the server that has just gone is not back yet.
+    fn first_delay(&mut self) -> Duration {
+        self.attempts = 0;
+        let delay = self.next_delay();
+        if self.servers.count().get() > 1 { Duration::ZERO } else { delay }
     }
 
     /// A round of all servers shares one step of the backoff, so that the loss of one server

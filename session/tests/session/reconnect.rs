@@ -143,6 +143,28 @@ fn only_a_connection_that_lasted_resets_the_backoff() {
     assert!(longest_wait(&mut lab, lasted) <= Duration::from_millis(10));
 }
 
+/// Callers wait. One that has lasted, and is the only one, is not back yet.
+#[test]
+fn another_server_is_dialled_at_once_after_a_connection_that_lasted() {
+    for servers in [1, 3] {
+        let mut lab = Lab::with(servers, |_| ());
+        let mut waited = Vec::new();
+        for _ in 0..20 {
+            let connected = lab.connect().server;
+            lab.sleep(1000);
+            lab.close_by_server();
+            lab.events();
+            let due = lab.session.poll_timeout().expect("a next attempt");
+            waited.push(due.saturating_since(lab.now));
+            assert_eq!(lab.wanted_server() == connected, servers == 1);
+            lab.close_by_server();
+            lab.events();
+        }
+        let never = waited.iter().all(|wait| *wait == Duration::ZERO);
+        assert_eq!(never, servers > 1, "{waited:?}");
+    }
+}
+
 /// What a server can make the client do that answers each request once and then breaks the protocol,
 /// or says that the session is over, for as long as it likes.
 #[test]
