@@ -14,6 +14,7 @@ mod evicted;
 mod exchange;
 mod foreign;
 mod home;
+mod inquiring;
 mod link;
 mod rank;
 mod reaction;
