@@ -200,6 +200,18 @@ pub(crate) fn holds(index: &dyn Index, wanted: &str) -> bool {
     (start..).map_while(|place| index.name(order, place).filter(equal)).any(|name| name == wanted)
 }
 
+/// The names that begin so, in lower case.
+pub(crate) fn beginning<'a>(
+    index: &'a dyn Index,
+    start: &'static str,
+) -> impl Iterator<Item = &'a str> {
+    let order = Order::ByName;
+    let place = first(index, order, |name| order.compare(name, start).is_lt());
+    (place..).map_while(move |place| {
+        index.name(order, place).filter(|name| lower_case(name).take(start.len()).eq(start.bytes()))
+    })
+}
+
 /// Of those that count and have no higher sequence: the nearest, and the farthest.
 fn nearest_and_farthest(
     index: &dyn Index,

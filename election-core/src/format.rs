@@ -3,6 +3,7 @@
 //! A name is `start`, an id, a separator, a label and the number that the server appends. The label
 //! says what the contender wants ([`Access`]); the number alone says which contender was first.
 
+mod hand_over;
 mod known;
 mod layout;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use heapless::String;
 use crate::access::Access;
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CAPACITY, CandidateName, DIGITS, NameError, Sequence};
+pub use hand_over::HandOverMark;
 pub use layout::{Downgrade, IdInName, Label, Layout, LayoutError, Revocation};
 
 /// How the contenders of an election or a lock are called, and which children are contenders.

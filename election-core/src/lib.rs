@@ -74,8 +74,8 @@ pub use double_barrier::{
 };
 pub use event::{Applied, Arrivals, Change, Event, Failure, Reply, Stat};
 pub use format::{
-    CandidatePrefix, Child, Downgrade, Format, IdInName, Label, Layout, LayoutError, Recovery,
-    Revocation,
+    CandidatePrefix, Child, Downgrade, Format, HandOverMark, IdInName, Label, Layout, LayoutError,
+    Recovery, Revocation,
 };
 pub use id::{NomineeId, ParseNomineeIdError, ParseTokenError, SessionId, Token, Version};
 pub use lock::{
@@ -90,7 +90,7 @@ pub use name::{CandidateName, NameError, Sequence};
 pub use nominee::{Nominee, Rank};
 pub use observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};
-pub use policy::{ElectionNode, NodeKind, OnLoss, Policy};
+pub use policy::{ElectionNode, NodeKind, OnLoss, Policy, WhenAsked};
 pub use queue::{
     Item, ItemName, ItemPrefix, ItemWindow, PriorityError, Purpose, QueueFormat, SiblingQueue,
     Taker, TakerEnd, TakerFailure, TakerNotice, TakerOptions, WhenEmpty,

@@ -14,6 +14,7 @@ mod evicted;
 mod exchange;
 mod foreign;
 mod home;
+mod inquiring;
 mod link;
 mod lock_delay;
 mod rank;
@@ -35,7 +36,7 @@ use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId, Token};
 use crate::name::{CandidateName, ChildName};
 use crate::outcome::{Departure, End, Notice, Role};
-use crate::policy::Policy;
+use crate::policy::{Policy, WhenAsked};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
 pub(crate) use contest::{Contest, Patience, Rule};
@@ -125,6 +126,14 @@ impl Nominee {
     pub const fn in_format(mut self, format: Format) -> Self {
         self.contest.format = format;
         self.contest.end_mark = format.end_mark();
+        self
+    }
+
+    /// The same nominee, which has not been connected yet, and does this when the leader hands the leadership
+    /// over to a candidate behind it (default: it stands behind that one).
+    #[must_use]
+    pub const fn when_asked(mut self, when_asked: WhenAsked) -> Self {
+        self.contest.when_asked = when_asked;
         self
     }
 

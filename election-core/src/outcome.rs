@@ -115,6 +115,9 @@ pub enum Cause {
     Evicted,
     /// The leader gave the leadership up, to stand again behind the others: its user wanted it to, by
     /// [`Event::Deadline`](crate::Event::Deadline).
+    ///
+    /// A follower gives its place up for the same, where the leadership is handed over to a candidate behind it
+    /// ([`HandOverMark`](crate::HandOverMark)).
     #[error("the leader stepped down")]
     SteppedDown,
 }

@@ -53,3 +53,13 @@ pub enum NodeKind {
     /// Servers (since 3.5.1) delete it some time after the last candidate has gone.
     Container,
 }
+
+/// What a nominee does when the leader asks those ahead of another candidate to stand behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenAsked {
+    /// Deletes its candidate and creates another one, at the end of the queue.
+    #[default]
+    StandsBehind,
+    /// Keeps its place.
+    Stays,
+}

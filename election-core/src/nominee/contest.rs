@@ -8,7 +8,7 @@ use crate::command::CreateMode;
 use crate::format::{CandidatePrefix, Format, Recovery};
 use crate::id::{NomineeId, SessionId};
 use crate::name::{CandidateName, Sequence};
-use crate::policy::{ElectionNode, NodeKind};
+use crate::policy::{ElectionNode, NodeKind, WhenAsked};
 use crate::ticket::Part;
 
 /// What a nominee stands for, and how.
@@ -22,6 +22,7 @@ pub(crate) struct Contest {
     pub(crate) rule: Rule,
     /// The child of what the contenders are below that says that the contest is ended, if it can be.
     pub(crate) end_mark: Option<&'static str>,
+    pub(crate) when_asked: WhenAsked,
     /// The part of its recipe that a contender is: its tickets bear it.
     pub(crate) part: Part,
 }
@@ -50,6 +51,7 @@ impl Contest {
         home: Home::Node,
         rule: Rule::Turn,
         end_mark: Format::curator_latch().end_mark(),
+        when_asked: WhenAsked::StandsBehind,
         part: Part::First,
     };
 

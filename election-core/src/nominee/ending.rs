@@ -79,6 +79,16 @@ impl Nominee {
         Some(Notice::Lost(Cause::SteppedDown))
     }
 
+    /// Gives the place up for one at the end of the queue.
+    pub(super) fn stand_behind(&mut self) -> Option<Notice> {
+        let Stage::Standing(Standing { own, .. }) = &self.stage else {
+            return None;
+        };
+        let own = own.clone();
+        self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::StandAgain });
+        Some(Notice::CandidateLost(Cause::SteppedDown))
+    }
+
     pub(super) fn own_deletion_answered(
         &mut self,
         result: &Result<Reply<'_>, Failure>,

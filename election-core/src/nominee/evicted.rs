@@ -1,31 +1,26 @@
-//! What follows once another client has deleted the own znode: that may have been the end of the election.
+//! The question whether the election is ended, of one whose znode another client has deleted.
 
 use super::home::Home;
 use super::request::Request;
-use super::stage::Stage;
-use super::{Nominee, mismatch};
 use crate::command::{Op, Watch};
-use crate::event::{Failure, Reply};
-use crate::outcome::{Cause, End, Notice};
-use crate::policy::OnLoss;
 
 /// Asks whether the election is ended before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Evicted {
-    was: Was,
-    step: Inquiry,
-    mark: &'static str,
+    pub(super) was: Was,
+    pub(super) step: Inquiry,
+    pub(super) mark: &'static str,
 }
 
 /// What the nominee was by the znode that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Was {
+pub(super) enum Was {
     Standing,
     Leading,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Inquiry {
+pub(super) enum Inquiry {
     /// On another connection than the one that told of the deletion: its server may lag behind that, and
     /// behind the mark, which was there before.
     Barrier,
@@ -43,58 +38,5 @@ impl Evicted {
     /// The connection is lost.
     pub(super) const fn begin_anew(&mut self) {
         self.step = Inquiry::Barrier;
-    }
-}
-
-impl Nominee {
-    /// The own znode is gone, since another client has deleted it. A leadership ends at once; whether the
-    /// nominee stands again depends on whether the election was ended.
-    pub(super) fn evict(&mut self) -> Option<Notice> {
-        let cause = Cause::Evicted;
-        let Some(mark) = self.contest.end_mark else {
-            return self.lose(cause);
-        };
-        let (was, notice) = match (&self.stage, self.policy.on_loss) {
-            (Stage::Leading(leading), _) if leading.mark.is_settled() => {
-                (Was::Leading, Some(Notice::Lost(cause)))
-            }
-            (_, OnLoss::StandAgain | OnLoss::StandUntilElected) => {
-                (Was::Standing, Some(Notice::CandidateLost(cause)))
-            }
-            (_, OnLoss::End) => (Was::Standing, None),
-        };
-        self.stage = Stage::Evicted(Evicted { was, step: Inquiry::Look, mark });
-        notice
-    }
-
-    pub(super) fn barrier_before_end_answered(
-        &mut self,
-        result: &Result<Reply<'_>, Failure>,
-    ) -> Option<Notice> {
-        match (&mut self.stage, result) {
-            (Stage::Evicted(evicted), Ok(Reply::BarrierPassed)) => {
-                evicted.step = Inquiry::Look;
-                None
-            }
-            _ => Some(self.fail(mismatch(result))),
-        }
-    }
-
-    pub(super) fn end_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
-        match (&self.stage, result) {
-            (Stage::Evicted(_), Ok(Reply::Exists(_))) => Some(self.end(End::ElectionEnded)),
-            (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
-                match (self.policy.on_loss, was) {
-                    (OnLoss::End, _) | (OnLoss::StandUntilElected, Was::Leading) => {
-                        Some(self.end(End::Lost(Cause::Evicted)))
-                    }
-                    (OnLoss::StandAgain, _) | (OnLoss::StandUntilElected, Was::Standing) => {
-                        self.stand_again();
-                        None
-                    }
-                }
-            }
-            _ => Some(self.fail(mismatch(result))),
-        }
     }
 }

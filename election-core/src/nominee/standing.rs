@@ -113,7 +113,8 @@ impl Nominee {
         let Stage::Standing(standing) = &mut self.stage else {
             return None;
         };
-        let Survey { found, ghost, others, ahead } = standing.survey(contest, id, children);
+        let Survey { found, ghost, others, next_leader, ahead } =
+            standing.survey(contest, id, children);
         self.rank.learn(ahead);
         let Standing { own, position, look, .. } = standing;
         *look = Look::NotDue;
@@ -125,6 +126,9 @@ impl Nominee {
         }
         if others.is_over && found != Place::Missing {
             return Some(self.conclude());
+        }
+        if matches!(found, Place::Blocked { .. }) && contest.stands_behind(own, next_leader) {
+            return self.stand_behind();
         }
         match found {
             Place::Missing if others.is_over && contest.end_mark.is_some() => {

@@ -3,11 +3,13 @@
 use super::Contest;
 use super::foreign::{ForeignChild, ForeignWatch, Others, Strangers};
 use super::stage::{Ahead, Behind, Position, PredecessorWatch, Standing};
-use crate::children::{Children, count_before, holds};
+use crate::children::{Children, beginning, count_before, holds};
+use crate::format::HandOverMark;
 use crate::id::NomineeId;
-use crate::name::Sequence;
+use crate::name::{CandidateName, Sequence};
 use crate::outcome::Obstacle;
 use crate::place::{Place, Remaining, place};
+use crate::policy::WhenAsked;
 
 /// The own place among the candidates, and what stands there besides.
 pub(super) struct Survey<'a> {
@@ -16,6 +18,8 @@ pub(super) struct Survey<'a> {
     pub(super) ghost: Option<&'a str>,
     /// Looked for where it may matter: by the one that is to lead, and by the one behind that.
     pub(super) others: Others<'a>,
+    /// The candidate to which the leadership is handed over.
+    pub(super) next_leader: Option<Sequence>,
     /// How many children have a lower number.
     pub(super) ahead: usize,
 }
@@ -31,12 +35,15 @@ impl Standing {
         let passed = self.passed();
         let rival = |name: &str| contest.rival(name);
         let (mut ghost, mut others) = (None, Others::default());
+        let next_leader = |name| Some(contest.format.parse_hand_over_mark(name)?.to());
+        let mut next = None;
         let all = children.index();
         let mut ahead = all.map_or(0, |index| count_before(index, sequence));
         let names =
             children.around((name, sequence), (contest.format, id), rival).inspect(|found| {
                 if all.is_none() {
                     others.take_in(contest, passed, found);
+                    next = next.max(next_leader(found));
                     let number = Sequence::at_end_of(found);
                     ahead += usize::from(number.is_some_and(|number| number < sequence));
                 }
@@ -55,8 +62,9 @@ impl Standing {
         }
         if let (Some(index), Some(mark)) = (all, contest.end_mark) {
             others.is_over |= holds(index, mark);
+            next = beginning(index, HandOverMark::START).filter_map(next_leader).max();
         }
-        Survey { found, ghost, others, ahead }
+        Survey { found, ghost, others, next_leader: next, ahead }
     }
 }
 
@@ -95,6 +103,13 @@ impl Contest {
             (None, None) => Strangers::None,
             (Some(_), _) | (_, Some(_)) => Strangers::Possible,
         }
+    }
+
+    /// Whether a contender that does not lead is to let this one go first, and does.
+    pub(super) fn stands_behind(self, own: &CandidateName, next_leader: Option<Sequence>) -> bool {
+        self.end_mark.is_some()
+            && self.when_asked == WhenAsked::StandsBehind
+            && next_leader.is_some_and(|next| own.sequence() < next)
     }
 
     /// A candidate with a name that cannot be kept.

@@ -13,6 +13,7 @@ use super::World;
 use super::client::{Client, Delivery};
 use super::ending::Course;
 use super::fields::{Field, Fields, Mix};
+use super::handing_over::HandOver;
 use super::server::{Answer, Entry, Name, Request, Tree, UNTOLD};
 
 impl World {
@@ -32,6 +33,11 @@ impl World {
             world.number(ranks.name(*name));
         }
         (self.course, self.has_evicted_otherwise).hash(&mut world);
+        if let Some(HandOver { to, stage, token, .. }) = self.hand_over {
+            stage.hash(&mut world);
+            world.number(ranks.name(to));
+            world.number(ranks.token(token.get()));
+        }
         if ranks.exact {
             self.server.next.hash(&mut world);
         }
@@ -72,6 +78,16 @@ impl Ranks {
         ranks.tokens.push(world.greatest_token);
         ranks.tokens.push(world.greatest_unshared);
         ranks.sequences.extend(world.server.unheard.iter().map(|name| name.sequence));
+        if let Some(HandOver { to, token, .. }) = world.hand_over {
+            ranks.sequences.push(to.sequence);
+            ranks.tokens.push(token.get());
+        }
+        let marks = world.server.log.iter().filter_map(|entry| match entry {
+            Entry::HandedOverTo(to) => *to,
+            _ => None,
+        });
+        let marks = marks.chain(world.server.base.handed_over_to);
+        ranks.sequences.extend(marks.map(|name| name.sequence));
         ranks.sequences.extend(world.names_to_end().iter().map(|name| name.sequence));
         for (name, token) in &world.evicted {
             ranks.sequences.push(name.sequence);
@@ -153,6 +169,7 @@ impl Ranks {
 
     fn tree(&self, tree: &Tree, mix: &mut Mix) {
         (tree.has_election_node, tree.is_ended).hash(mix);
+        mix.number(tree.handed_over_to.map_or(-1, |name| self.name(name)));
         for znode in &tree.znodes {
             mix.number(self.name(znode.name));
             mix.number(self.token(znode.token.get()));
@@ -175,6 +192,8 @@ impl Ranks {
             Entry::ElectionNodeDeleted => (15, 0),
             Entry::Ended => (19, 0),
             Entry::Reopened => (20, 0),
+            Entry::HandedOverTo(None) => (21, 0),
+            Entry::HandedOverTo(Some(name)) => (22, self.name(name)),
         };
         mix.number(kind);
         mix.number(name);

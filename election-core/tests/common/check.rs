@@ -27,6 +27,7 @@ impl World {
     /// one leads, everybody else follows, and the queue holds nothing but their candidates.
     pub fn check_rest(&self) -> Result<(), String> {
         self.check_end_at_rest()?;
+        self.check_hand_over_at_rest()?;
         let contenders: Vec<&Client> =
             self.clients.iter().filter(|client| !client.is_ended()).collect();
         if contenders.is_empty() {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use election_core::{
-    Applied, Cause, Change, Children, End, Event, Failure, Hold, NomineeId, Notice, Output, Phase,
-    Recipe, Reply, Role, SessionId, Ticket, Token,
+    Applied, Cause, Change, Children, End, Event, Failure, Format, Hold, NomineeId, Notice, Output,
+    Phase, Recipe, Reply, Role, Sequence, SessionId, Ticket, Token,
 };
 
 use super::machine::{Machine, News, Wish};
@@ -331,8 +331,12 @@ impl Client {
             }
             Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),
             Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
-            Answer::Children(names, foreign) => {
-                let names: Vec<String> = names.into_iter().map(Name::text).collect();
+            Answer::Children(names, foreign, next) => {
+                let number = |name: Name| Sequence::new(u32::try_from(name.sequence).ok()?);
+                let mark =
+                    next.and_then(number).and_then(|to| Format::curator_latch().hand_over_mark(to));
+                let mark = mark.map(|mark| mark.to_string());
+                let names: Vec<String> = names.into_iter().map(Name::text).chain(mark).collect();
                 let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
                 self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
             }

@@ -15,6 +15,7 @@ pub mod check;
 pub mod client;
 pub mod ending;
 mod fields;
+pub mod handing_over;
 mod lag;
 pub mod machine;
 pub mod server;
@@ -24,6 +25,7 @@ mod take;
 use client::Client;
 use election_core::{Format, LockOptions, Notice, Policy, Role, Token};
 use ending::{Course, Ending};
+use handing_over::HandOver;
 use machine::Wish;
 use server::{Entry, Name, Request, Server, Znode};
 use step::Step;
@@ -79,6 +81,8 @@ pub struct Budget {
     pub killed_operators: u8,
     /// Times that an operator reopens it.
     pub reopens: u8,
+    /// Leaders that hand the leadership over to a candidate.
+    pub hand_overs: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -103,6 +107,8 @@ pub struct World {
     /// The operator that ends the election.
     pub ending: Ending,
     pub course: Course,
+    /// What is being handed over.
+    pub hand_over: Option<HandOver>,
     /// Whether an operator may have deleted candidates for another reason.
     pub has_evicted_otherwise: bool,
 }
@@ -143,6 +149,7 @@ impl World {
             greatest_unshared: 0,
             ending: Ending::None,
             course: Course::Open,
+            hand_over: None,
             has_evicted_otherwise: budget.deletions + budget.wipes + budget.reopens > 0,
         }
     }

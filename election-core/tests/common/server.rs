@@ -290,7 +290,7 @@ pub enum Answer {
     ElectionNodeCreated,
     BarrierPassed,
     /// The candidates, and the children that are none.
-    Children(Vec<Name>, &'static [&'static str]),
+    Children(Vec<Name>, &'static [&'static str], Option<Name>),
     Read(Name, Stat, Data),
     Exists(Name, Stat),
     EndMark(Stat),
@@ -319,6 +319,8 @@ pub enum Entry {
     /// An operator has created the mark.
     Ended,
     Reopened,
+    /// The mark is created, or deleted.
+    HandedOverTo(Option<Name>),
 }
 
 impl Entry {
@@ -345,6 +347,8 @@ pub struct Tree {
     pub has_election_node: bool,
     /// Whether the mark stands in it by which the election is ended.
     pub is_ended: bool,
+    /// The candidate that the leadership is handed over to, by a mark.
+    pub handed_over_to: Option<Name>,
     pub znodes: Vec<Znode>,
 }
 
@@ -379,9 +383,11 @@ impl Tree {
             Entry::ElectionNodeCreated => self.has_election_node = true,
             Entry::ElectionNodeDeleted => {
                 (self.has_election_node, self.is_ended) = (false, false);
+                self.handed_over_to = None;
             }
             Entry::Ended => self.is_ended = true,
             Entry::Reopened => self.is_ended = false,
+            Entry::HandedOverTo(name) => self.handed_over_to = name,
         }
     }
 }
@@ -409,7 +415,12 @@ pub struct Server {
 
 impl Server {
     pub fn new() -> Self {
-        let empty = Tree { has_election_node: true, is_ended: false, znodes: Vec::new() };
+        let empty = Tree {
+            has_election_node: true,
+            is_ended: false,
+            handed_over_to: None,
+            znodes: Vec::new(),
+        };
         Self {
             base: empty.clone(),
             log: Vec::new(),
@@ -425,7 +436,12 @@ impl Server {
 
     /// One in which nobody created the election node yet.
     pub fn without_election_node() -> Self {
-        let nothing = Tree { has_election_node: false, is_ended: false, znodes: Vec::new() };
+        let nothing = Tree {
+            has_election_node: false,
+            is_ended: false,
+            handed_over_to: None,
+            znodes: Vec::new(),
+        };
         Self { base: nothing.clone(), tip: nothing, ..Self::new() }
     }
 
@@ -477,7 +493,7 @@ impl Server {
             Request::List if tree.has_election_node => {
                 let names = tree.znodes.iter().map(|znode| znode.name).collect();
                 let marked: &[_] = if tree.is_ended { &[END_MARK] } else { self.foreign };
-                return Answer::Children(names, marked);
+                return Answer::Children(names, marked, tree.handed_over_to);
             }
             Request::Read(name) | Request::ReadUnwatched(name) | Request::Inspect(name) => {
                 tree.find(name)

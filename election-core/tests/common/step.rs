@@ -64,6 +64,9 @@ pub enum Step {
     OperatorGoesOn,
     OperatorIsKilled,
     OperatorReopens,
+    /// A leader begins to hand the leadership over to this candidate.
+    LeaderHandsOver(usize, Name),
+    HandOverGoesOn,
 }
 
 impl Step {
@@ -78,9 +81,13 @@ impl Step {
             | Self::DropInDoubt(_)
             | Self::ForeignLeaves(_)
             | Self::OperatorGoesOn
+            | Self::HandOverGoesOn
             | Self::ExpireFormer(_) => true,
             Self::Disconnect(i) => !world.clients[i].session_lives,
-            Self::Look(i) => world.has_missed_something(&world.clients[i]),
+            Self::Look(i) => {
+                let client = &world.clients[i];
+                world.has_missed_something(client) || world.is_asked(client)
+            }
             Self::ConnectToNewSession(_)
             | Self::DeliverStraggler(..)
             | Self::Expire(_)
@@ -100,6 +107,7 @@ impl Step {
             | Self::OperatorWipes
             | Self::OperatorEnds
             | Self::OperatorIsKilled
+            | Self::LeaderHandsOver(..)
             | Self::OperatorReopens => false,
         }
     }
@@ -150,6 +158,7 @@ impl World {
             steps.push(Step::OperatorWipes);
         }
         self.steps_of_the_ending(&mut steps);
+        self.steps_of_the_hand_over(&mut steps);
         steps
     }
 
@@ -234,7 +243,8 @@ impl World {
         offer(Step::Throttle(i), next.is_some() && budget.throttles > 0);
         let lists = next.is_some_and(|(_, request)| *request == Request::List);
         offer(Step::Refuse(i), lists && budget.refusals > 0);
-        offer(Step::Look(i), up && (budget.looks > 0 || self.has_missed_something(client)));
+        let looks = budget.looks > 0 || self.is_asked(client) || self.has_missed_something(client);
+        offer(Step::Look(i), up && looks);
     }
 
     pub fn next_heard(&self, client: &Client) -> Option<Heard> {

@@ -67,6 +67,7 @@ impl World {
             | Step::RequestRevoke(_)
             | Step::ForeignDowngrades(_)
             | Step::ForeignLeaves(_) => self.contend(step),
+            Step::LeaderHandsOver(..) | Step::HandOverGoesOn => self.go_on_handing_over(step),
             step => self.operate(step),
         }
         self.bound_the_lag();
@@ -109,7 +110,7 @@ impl World {
 
     /// Looks are so far apart that the client's server has caught up when one is due.
     fn look(&mut self, i: usize) {
-        if self.has_missed_something(&self.clients[i]) {
+        if self.has_missed_something(&self.clients[i]) || self.is_asked(&self.clients[i]) {
             self.clients[i].applied = self.server.end();
             self.clients[i].seen = self.server.end();
         } else {
@@ -326,7 +327,11 @@ impl World {
         self.server.commit(Entry::Deleted(name));
     }
 
-    fn tell(&mut self, i: usize, act: impl FnOnce(&mut Client) -> Result<Option<News>, String>) {
+    pub fn tell(
+        &mut self,
+        i: usize,
+        act: impl FnOnce(&mut Client) -> Result<Option<News>, String>,
+    ) {
         let client = &mut self.clients[i];
         let told = act(client);
         let told = client.take_down_watches().and(told);
@@ -361,6 +366,7 @@ impl World {
             self.fault = Some(format!("{i}: elected after it was to end"));
         }
         client.has_held = true;
+        self.check_successor(i);
         self.check_own_watch(i, "elected");
     }
 

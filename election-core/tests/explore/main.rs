@@ -41,6 +41,7 @@ mod common;
 mod downgrades;
 mod endings;
 mod formats;
+mod handing_over;
 mod locks;
 mod long;
 mod requests;
@@ -74,6 +75,7 @@ const NO_FAULTS: Budget = Budget {
     ends: 0,
     killed_operators: 0,
     reopens: 0,
+    hand_overs: 0,
 };
 
 /// Connected, in their order, and at rest.

@@ -39,6 +39,7 @@ const BUDGET: Budget = Budget {
     ends: 2,
     killed_operators: 1,
     reopens: 1,
+    hand_overs: 1,
 };
 
 const WRITE: LockOptions = LockOptions::write();
@@ -57,6 +58,7 @@ const LOCK_BUDGET: Budget = Budget {
     ends: 0,
     killed_operators: 0,
     reopens: 0,
+    hand_overs: 0,
     ..BUDGET
 };
 

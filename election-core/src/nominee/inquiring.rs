@@ -1,0 +1,61 @@
+//! What follows once another client has deleted the own znode: that may have been the end of the election.
+
+use super::evicted::{Evicted, Inquiry, Was};
+use super::stage::Stage;
+use super::{Nominee, mismatch};
+use crate::event::{Failure, Reply};
+use crate::outcome::{Cause, End, Notice};
+use crate::policy::OnLoss;
+
+impl Nominee {
+    /// The own znode is gone, since another client has deleted it. A leadership ends at once; whether the
+    /// nominee stands again depends on whether the election was ended.
+    pub(super) fn evict(&mut self) -> Option<Notice> {
+        let cause = Cause::Evicted;
+        let Some(mark) = self.contest.end_mark else {
+            return self.lose(cause);
+        };
+        let (was, notice) = match (&self.stage, self.policy.on_loss) {
+            (Stage::Leading(leading), _) if leading.mark.is_settled() => {
+                (Was::Leading, Some(Notice::Lost(cause)))
+            }
+            (_, OnLoss::StandAgain | OnLoss::StandUntilElected) => {
+                (Was::Standing, Some(Notice::CandidateLost(cause)))
+            }
+            (_, OnLoss::End) => (Was::Standing, None),
+        };
+        self.stage = Stage::Evicted(Evicted { was, step: Inquiry::Look, mark });
+        notice
+    }
+
+    pub(super) fn barrier_before_end_answered(
+        &mut self,
+        result: &Result<Reply<'_>, Failure>,
+    ) -> Option<Notice> {
+        match (&mut self.stage, result) {
+            (Stage::Evicted(evicted), Ok(Reply::BarrierPassed)) => {
+                evicted.step = Inquiry::Look;
+                None
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+
+    pub(super) fn end_answered(&mut self, result: &Result<Reply<'_>, Failure>) -> Option<Notice> {
+        match (&self.stage, result) {
+            (Stage::Evicted(_), Ok(Reply::Exists(_))) => Some(self.end(End::ElectionEnded)),
+            (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
+                match (self.policy.on_loss, was) {
+                    (OnLoss::End, _) | (OnLoss::StandUntilElected, Was::Leading) => {
+                        Some(self.end(End::Lost(Cause::Evicted)))
+                    }
+                    (OnLoss::StandAgain, _) | (OnLoss::StandUntilElected, Was::Standing) => {
+                        self.stand_again();
+                        None
+                    }
+                }
+            }
+            _ => Some(self.fail(mismatch(result))),
+        }
+    }
+}
