@@ -60,6 +60,7 @@ async fn get(client: Client, count: u32) -> Result<(), election_tokio::Error> {
 }
 
 /// What the runtime's clock shows.
+#[derive(Clone, Copy)]
 enum Time {
     Real,
     /// It goes on to the next timer once all tasks wait.
