@@ -123,7 +123,7 @@ impl Driver {
     }
 
     fn poll_clock(&mut self, cx: &mut Context<'_>) -> Progress {
-        if !self.alarm.poll_due(cx, self.now) {
+        if self.alarm.poll(cx, self.now).is_pending() {
             return Progress::None;
         }
         if let Some(remaining) = self.shared.lease_remaining() {
@@ -133,11 +133,15 @@ impl Driver {
             hub.host.handle_timeout(now);
             hub.host.poll_timeout()
         });
-        let Some(next) = next else {
-            return Progress::None;
-        };
-        self.alarm.set(&self.shared.clock, next, self.now);
-        Progress::Some
+        next.map_or(Progress::None, |next| self.set_alarm(cx, next))
+    }
+
+    /// All are asked again if the time has come already.
+    fn set_alarm(&mut self, cx: &mut Context<'_>, at: zk_session::Instant) -> Progress {
+        match self.alarm.set(cx, &self.shared.clock, at, self.now) {
+            Poll::Pending => Progress::None,
+            Poll::Ready(()) => Progress::Some,
+        }
     }
 
     fn poll_link(&mut self, cx: &mut Context<'_>) -> Progress {
@@ -247,7 +251,7 @@ impl Driver {
         if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = self.bring_timer_forward(outputs.timeout);
+        let brought_forward = self.bring_alarm_forward(cx, outputs.timeout);
         let probed = match outputs.probe {
             Some((index, server)) => {
                 self.probe.ask(Arc::clone(&self.dialer.connector), index, server);
@@ -271,13 +275,13 @@ impl Driver {
         }
     }
 
-    /// A timer that was changed has to be polled again.
-    fn bring_timer_forward(&mut self, next: Option<zk_session::Instant>) -> Progress {
+    fn bring_alarm_forward(
+        &mut self,
+        cx: &mut Context<'_>,
+        next: Option<zk_session::Instant>,
+    ) -> Progress {
         match next {
-            Some(next) if self.alarm.is_late_for(next, self.now) => {
-                self.alarm.set(&self.shared.clock, next, self.now);
-                Progress::Some
-            }
+            Some(next) if self.alarm.is_late_for(next, self.now) => self.set_alarm(cx, next),
             Some(_) | None => Progress::None,
         }
     }

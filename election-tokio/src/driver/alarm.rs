@@ -2,7 +2,7 @@
 
 use core::future::Future as _;
 use core::pin::Pin;
-use core::task::{Context, Waker};
+use core::task::{Context, Poll, Waker};
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -29,23 +29,34 @@ impl Alarm {
         }
     }
 
-    /// Whether it is due; wakes the task when it is.
-    pub(super) fn poll_due(&mut self, cx: &mut Context<'_>, now: Reading) -> bool {
+    /// Whether it is due.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, now: Reading) -> Poll<()> {
         if self.at <= now.time() || self.timer.is_elapsed() {
-            return true;
+            return Poll::Ready(());
         }
-        // The timer is asked only for what it does not know yet.
-        if self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            return false;
+        // The timer is asked only where it does not know yet what to wake.
+        match &self.waker {
+            Some(waker) if waker.will_wake(cx.waker()) => Poll::Pending,
+            _ => self.poll_timer(cx),
         }
-        self.waker = Some(cx.waker().clone());
-        self.timer.as_mut().poll(cx).is_ready()
     }
 
-    /// Sets it to this time.
-    pub(super) fn set(&mut self, clock: &Clock, at: zk_session::Instant, now: Reading) {
+    /// Sets it to this time, which may have come already.
+    pub(super) fn set(
+        &mut self,
+        cx: &mut Context<'_>,
+        clock: &Clock,
+        at: zk_session::Instant,
+        now: Reading,
+    ) -> Poll<()> {
         self.timer.as_mut().reset(clock.to_tokio(at));
-        (self.at, self.set_by, self.waker) = (at, now, None);
+        (self.at, self.set_by) = (at, now);
+        self.poll_timer(cx)
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.waker = Some(cx.waker().clone());
+        self.timer.as_mut().poll(cx)
     }
 
     pub(super) fn deadline(&self) -> Instant {
@@ -55,5 +66,33 @@ impl Alarm {
     /// Whether it would be due too late for this time.
     pub(super) fn is_late_for(&self, at: zk_session::Instant, now: Reading) -> bool {
         at < self.at || !self.set_by.is_same_sleep(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::future::poll_fn;
+    use core::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_wakes_at_the_time_that_it_was_set_to_last() {
+        let clock = Clock::start();
+        let mut alarm = Alarm::new(&clock);
+        let start = clock.read();
+        poll_fn(|cx| alarm.poll(cx, start)).await;
+        for seconds in [10, 5] {
+            let at = start.time() + Duration::from_secs(seconds);
+            let set = poll_fn(|cx| Poll::Ready(alarm.set(cx, &clock, at, start))).await;
+            assert!(set.is_pending());
+        }
+        assert!(alarm.is_late_for(start.time() + Duration::from_secs(4), start));
+        assert!(!alarm.is_late_for(start.time() + Duration::from_secs(5), start));
+        poll_fn(|cx| alarm.poll(cx, clock.read())).await;
+        let passed = clock.read().time().saturating_since(start.time());
+        assert_eq!(passed.as_secs(), 5);
+        let set = poll_fn(|cx| Poll::Ready(alarm.set(cx, &clock, start.time(), start))).await;
+        assert!(set.is_ready(), "the time has come already");
     }
 }

@@ -1,0 +1,87 @@
+//! What is counted.
+
+use crate::Outcome;
+use crate::election::{Election, Measured};
+use crate::requests;
+
+/// What has a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// A `getData` of 256 that are in flight, each of a task of its own.
+    Pipelined,
+    /// A `getData`, one after the other.
+    OneAtATime,
+    /// From a leader's withdrawal until its successor holds the grant: of all clients.
+    TakeOver,
+    /// From a nomination until the nominee has its place.
+    Join,
+    /// A minute of a client that does nothing.
+    IdleMinute,
+}
+
+impl Figure {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Pipelined, Self::OneAtATime, Self::TakeOver, Self::Join, Self::IdleMinute];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Pipelined => "get-data-pipelined",
+            Self::OneAtATime => "get-data-one-at-a-time",
+            Self::TakeOver => "take-over",
+            Self::Join => "join",
+            Self::IdleMinute => "idle-minute",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|figure| figure.name() == name)
+    }
+
+    /// How often it is done in two runs: what the second takes beyond the first is not what comes
+    /// before, nor what is done the first time only.
+    pub(crate) const fn counts(self) -> (u32, u32) {
+        match self {
+            Self::Pipelined => (20 * requests::WINDOW, 60 * requests::WINDOW),
+            Self::OneAtATime => (1000, 3000),
+            Self::TakeOver | Self::Join => (40, 120),
+            Self::IdleMinute => (10, 60),
+        }
+    }
+
+    /// The function of which the instructions are counted, if not all are.
+    pub(crate) const fn counted(self) -> Option<&'static str> {
+        match self {
+            Self::TakeOver => Some("*zk_budgets::election::in_take_over*"),
+            Self::Join => Some("*zk_budgets::election::in_join*"),
+            Self::Pipelined | Self::OneAtATime | Self::IdleMinute => None,
+        }
+    }
+
+    /// Does it so many times.
+    pub(crate) fn run(self, count: u32) -> Outcome<()> {
+        match self {
+            Self::Pipelined => requests::pipelined(count),
+            Self::OneAtATime => requests::one_at_a_time(count),
+            Self::TakeOver | Self::Join => {
+                let mut election = Election::new()?;
+                for _ in 0..count {
+                    election.change_leader(Measured::TakeOver, Measured::Join)?;
+                }
+                Ok(())
+            }
+            Self::IdleMinute => requests::idle_minutes(count),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_run() {
+        for figure in Figure::ALL {
+            figure.run(requests::WINDOW).unwrap_or_else(|error| panic!("{figure:?}: {error}"));
+        }
+    }
+}
