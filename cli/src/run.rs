@@ -30,14 +30,15 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let subject = Subject::Election(path.clone());
     let recorder = Recorder::open(args.command.events.as_ref(), subject, &id)?;
     let wait = args.wait.map(Into::into);
-    let mut contender = Contender::new(&args.servers, &args.command, wait)?;
+    let session_timeout = args.command.session_timeout;
+    let mut contender = Contender::new(&args.servers, args.lease, session_timeout, wait)?;
     let client = contender.client().clone();
     match contender.wait(connection::check_chroot(&client, &args.servers.servers)).await {
         Waited::Until(checked) => checked?,
         Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
         Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
     }
-    let nomination = client.election(&path).data(id.clone()).nominate()?;
+    let nomination = args.in_election(&client).nominate()?;
     let nominee = Nominee::new(nomination, recorder);
     let mut run = Run { args, id, contender, nominee };
     let outcome = run.until_over().await;

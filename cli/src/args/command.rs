@@ -14,6 +14,9 @@ pub(crate) struct CommandArgs {
     /// This contender's name, for others to see [default: HOST-PID].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
+    /// What other contenders see of this one, in place of --id.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) data: Option<String>,
     /// How long after its connection was cut a machine is replaced. The server may change it.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) session_timeout: SessionTimeout,
@@ -39,6 +42,11 @@ impl CommandArgs {
             let uname = rustix::system::uname();
             format!("{}-{}", uname.nodename().to_string_lossy(), std::process::id())
         })
+    }
+
+    /// The data of the contender's znode.
+    pub(crate) fn data(&self, id: String) -> String {
+        self.data.clone().unwrap_or(id)
     }
 
     pub(crate) fn task(&self, environment: Vec<(&'static str, String)>, input: Input) -> Task<'_> {

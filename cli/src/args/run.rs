@@ -1,9 +1,10 @@
 //! The command line of `zkelect run`.
 
 use clap::Args;
+use election_tokio::{Client, Election};
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ServersArgs};
 
 const RUN_HELP: &str = "\
 Examples:
@@ -42,6 +43,9 @@ pub(crate) struct RunArgs {
     /// The election node, an absolute path; it is created if it does not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
+    /// How the candidates' znodes are called: all that stand in an election have to have one format.
+    #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
+    pub(crate) format: ElectionFormat,
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
@@ -54,5 +58,18 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "once")]
     pub(crate) stdin: bool,
     #[command(flatten)]
+    pub(crate) acl: AclArgs,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
+    #[command(flatten)]
     pub(crate) command: CommandArgs,
+}
+
+impl RunArgs {
+    /// The election, as this nominee stands in it.
+    pub(crate) fn in_election(&self, client: &Client) -> Election {
+        let ElectionFormat(name) = self.format;
+        let data = self.command.data(self.command.id());
+        client.election(&self.election).format(name.format()).acls(self.acl.acls()).data(data)
+    }
 }

@@ -49,6 +49,8 @@ mod queue;
 #[cfg(test)]
 mod queue_claim;
 #[cfg(test)]
+mod run_options;
+#[cfg(test)]
 mod sasl;
 #[cfg(test)]
 mod secrets;
