@@ -65,7 +65,7 @@ pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
 pub(crate) use tls::TlsArgs;
-pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
+pub(crate) use values::{EventsTo, ListenAddress, ReadyFd, Servers, SessionTimeout, TickTime};
 
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 

@@ -112,6 +112,7 @@ impl Failure {
             Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
             Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
             _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
+            _ if matches!(self.session_end(), Some(SessionEnd::Expired(_))) => Exit::InDoubt,
             _ if self.session_end().is_some() => Exit::Internal,
             Self::Internal(_) => Exit::Internal,
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,

@@ -48,8 +48,8 @@ pub(crate) async fn hold<G: Goal>(
     let id = plan.command.id();
     let recorder = Recorder::open(plan.command.events.as_ref(), plan.subject.clone(), &id)?;
     let session_timeout = plan.command.session_timeout;
-    let mut contender =
-        Contender::new(plan.servers, plan.lease, session_timeout, plan.terms.bound)?;
+    let builder = plan.lease.apply(plan.servers.client()?);
+    let mut contender = Contender::new(builder, session_timeout, plan.terms.bound)?;
     let client = contender.client().clone();
     let grip = Grip::new(client.connection_updates(), recorder, plan.on_request);
     let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;
@@ -112,7 +112,7 @@ impl<G: Goal> Holder<'_, G> {
                         Waited::OutOfTime(bound) => Waited::OutOfTime(bound),
                     }
                 }
-                Hold::Valid { .. } | Hold::InDoubt { .. } => {
+                Hold::Valid { .. } | Hold::InDoubt { .. } | Hold::Requested { .. } => {
                     let grip = &mut self.grip;
                     let change = async {
                         tokio::select! {

@@ -1,6 +1,7 @@
 //! `zkelect run`: stands for election, and runs COMMAND while it leads.
 
 mod event;
+mod lead;
 mod standing;
 
 use std::io::{self, IsTerminal as _};
@@ -15,7 +16,8 @@ use crate::diagnosis;
 use crate::event::{Recorder, Subject};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::supervision::{Held as _, Input, Over};
+use crate::supervision::{Held as _, Input, Over, Task};
+pub(crate) use lead::OnStepDownRequest;
 use standing::{Nominee, Standing};
 
 /// Stands until COMMAND has ended by itself, or a signal ends it.
@@ -31,7 +33,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let recorder = Recorder::open(args.command.events.as_ref(), subject, &id)?;
     let wait = args.wait.map(Into::into);
     let session_timeout = args.command.session_timeout;
-    let mut contender = Contender::new(&args.servers, args.lease, session_timeout, wait)?;
+    let mut contender = Contender::new(args.client()?, session_timeout, wait)?;
     let client = contender.client().clone();
     match contender.wait(connection::check_chroot(&client, &args.servers.servers)).await {
         Waited::Until(checked) => checked?,
@@ -39,7 +41,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
     }
     let nomination = args.in_election(&client).nominate()?;
-    let nominee = Nominee::new(nomination, recorder);
+    let nominee = Nominee::new(nomination, recorder, args.on_step_down_request());
     let mut run = Run { args, id, contender, nominee };
     let outcome = run.until_over().await;
     let Run { contender, nominee, .. } = run;
@@ -70,7 +72,15 @@ impl Run {
                     }
                     continue;
                 }
-                _ => {}
+                Standing::AskedToStepDown { .. } => {
+                    self.contender.wait_anew();
+                    match self.contender.wait(self.nominee.step_down()).await {
+                        Waited::Until(()) => continue,
+                        Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
+                        Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
+                    }
+                }
+                Standing::Waiting | Standing::Leading { .. } | Standing::InDoubt { .. } => {}
             }
             let is_a_matter_of_time = standing != Standing::Waiting;
             let change = async {
@@ -103,7 +113,8 @@ impl Run {
         };
         let environment = self.environment(leadership);
         let input = if self.args.stdin { Input::Own } else { Input::Empty };
-        let task = self.args.command.task(environment, input);
+        let ready_fd = self.args.ready_fd;
+        let task = Task { ready_fd, ..self.args.command.task(environment, input) };
         self.contender.supervise(&mut self.nominee, &task, until).await
     }
 

@@ -3,11 +3,11 @@
 use core::time::Duration;
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{EventsTo, SessionTimeout};
 #[cfg(target_os = "linux")]
-use crate::supervision::{Input, Privileges, Task};
+use crate::supervision::{Input, Privileges, Task, WhileSuspended};
 
 #[derive(Debug, Args)]
 pub(crate) struct CommandArgs {
@@ -23,6 +23,9 @@ pub(crate) struct CommandArgs {
     /// How long COMMAND may take to end after SIGTERM, within the lease deadline.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) grace: humantime::Duration,
+    /// What becomes of COMMAND when the connection is lost: the session may go on when it is back.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = SuspensionPolicy::Stop)]
+    pub(crate) while_suspended: SuspensionPolicy,
     /// Let COMMAND become another user, by sudo, say. zkelect cannot stop such a COMMAND then: it may
     /// work on while another machine does.
     #[arg(long)]
@@ -33,6 +36,15 @@ pub(crate) struct CommandArgs {
     /// What to run.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SuspensionPolicy {
+    /// It gets SIGTERM at once, and is started again if what is held turns out not to be lost.
+    Stop,
+    /// It goes on, and gets SIGTERM the grace before the lease deadline; if less than twice the grace was
+    /// left when the connection was lost, half-way to it.
+    UntilDeadline,
 }
 
 #[cfg(target_os = "linux")]
@@ -53,6 +65,18 @@ impl CommandArgs {
         let grace: Duration = *self.grace;
         let privileges =
             if self.allow_new_privileges { Privileges::MayGrow } else { Privileges::Fixed };
-        Task { command: &self.command, grace, environment, privileges, input }
+        let while_suspended = match self.while_suspended {
+            SuspensionPolicy::Stop => WhileSuspended::Stop,
+            SuspensionPolicy::UntilDeadline => WhileSuspended::UntilDeadline,
+        };
+        Task {
+            command: &self.command,
+            grace,
+            environment,
+            privileges,
+            input,
+            ready_fd: None,
+            while_suspended,
+        }
     }
 }

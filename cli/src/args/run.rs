@@ -1,10 +1,13 @@
 //! The command line of `zkelect run`.
 
-use clap::Args;
-use election_tokio::{Client, Election};
+use clap::{Args, ValueEnum};
+use election_tokio::{Client, ClientBuilder, Election, OnExpiry};
 
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ReadyFd, ServersArgs};
+use crate::failure::Failure;
+#[cfg(target_os = "linux")]
+use crate::run::OnStepDownRequest;
 
 const RUN_HELP: &str = "\
 Examples:
@@ -49,6 +52,17 @@ pub(crate) struct RunArgs {
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
+    /// End, with code 75, when the session expires, instead of standing again in a new one.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
+    pub(crate) on_expiry: ExpiryPolicy,
+    /// Do not heed requests to step down (`zkelect step-down`). Otherwise COMMAND is stopped, and zkelect
+    /// stands again behind the others.
+    #[arg(long)]
+    ignore_step_down: bool,
+    /// Give COMMAND a descriptor of this number, 3 say, to write a line to when it has taken over: then, and
+    /// with what the line says, others see that the new leader is ready. Every further line replaces it.
+    #[arg(long, value_name = "N")]
+    pub(crate) ready_fd: Option<ReadyFd>,
     /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
     /// because leadership was in doubt.
     #[arg(long, value_name = "TIME")]
@@ -65,7 +79,35 @@ pub(crate) struct RunArgs {
     pub(crate) command: CommandArgs,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExpiryPolicy {
+    /// A new session begins, and zkelect stands again.
+    StandAgain,
+    /// zkelect ends.
+    End,
+}
+
+impl ExpiryPolicy {
+    pub(crate) const fn on_expiry(self) -> OnExpiry {
+        match self {
+            Self::StandAgain => OnExpiry::Renew,
+            Self::End => OnExpiry::Close,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
 impl RunArgs {
+    pub(crate) fn on_step_down_request(&self) -> OnStepDownRequest {
+        if self.ignore_step_down { OnStepDownRequest::Ignore } else { OnStepDownRequest::Consent }
+    }
+
+    /// How the session is kept.
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+        let client = self.lease.apply(self.servers.client()?);
+        Ok(client.on_expiry(self.on_expiry.on_expiry()))
+    }
+
     /// The election, as this nominee stands in it.
     pub(crate) fn in_election(&self, client: &Client) -> Election {
         let ElectionFormat(name) = self.format;

@@ -51,6 +51,10 @@ mod queue_claim;
 #[cfg(test)]
 mod run_options;
 #[cfg(test)]
+mod run_policies;
+#[cfg(test)]
+mod run_ready;
+#[cfg(test)]
 mod sasl;
 #[cfg(test)]
 mod secrets;
