@@ -77,6 +77,8 @@ pub(crate) enum Failure {
     Internal(&'static str),
     #[error("cannot listen on {address}: {error}")]
     Listen { address: SocketAddr, error: io::Error },
+    #[error("HTTP requests cannot be answered at {address}: {error}")]
+    Http { address: SocketAddr, error: io::Error },
     #[error("nobody took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
 }
@@ -104,6 +106,7 @@ impl Failure {
             | Self::System { .. }
             | Self::OutOfReach
             | Self::PasswordFile { .. }
+            | Self::Http { .. }
             | Self::Listen { .. } => Exit::System,
             Self::InDoubt { .. }
             | Self::Take(TakeError::Unknown(_))

@@ -73,6 +73,7 @@ impl CommandArgs {
             command: &self.command,
             grace,
             environment,
+            hidden: &[],
             privileges,
             input,
             ready_fd: None,

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use election_tokio::{Client, ClientBuilder, Election, OnExpiry};
 
 use super::exit_codes::EXIT_CODES;
-use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ReadyFd, ServersArgs};
+use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs};
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 use crate::run::OnStepDownRequest;
@@ -63,6 +63,10 @@ pub(crate) struct RunArgs {
     /// with what the line says, others see that the new leader is ready. Every further line replaces it.
     #[arg(long, value_name = "N")]
     pub(crate) ready_fd: Option<ReadyFd>,
+    /// Answer HTTP requests at this address, such as 127.0.0.1:8080: /leader tells who leads, /healthz and
+    /// /readyz are for probes, /metrics is for Prometheus, and / lists them.
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) http: Option<ListenAddress>,
     /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
     /// because leadership was in doubt.
     #[arg(long, value_name = "TIME")]

@@ -18,6 +18,7 @@ impl Failure {
                  of --servers"
             )),
             Self::Listen { address, error } => listen_advice(*address, error),
+            Self::Http { address, error } => http_advice(*address, error),
             Self::Forbidden { parent, .. } => Some(format!(
                 "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
                  below {parent} (`setAcl` in zkCli.sh), or create the node for them"
@@ -97,6 +98,25 @@ fn operation_advice(error: &Error) -> Option<&'static str> {
         ErrorKind::ConnectionLoss | ErrorKind::NotConnected => {
             Some("try again once the connection is stable")
         }
+        _ => None,
+    }
+}
+
+fn http_advice(address: SocketAddr, error: &io::Error) -> Option<String> {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Some(format!(
+            "another program has that port (`ss -ltnp sport = :{port}` shows which): give --http \
+             another one"
+        )),
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "ports below 1024 are reserved: take a higher one, such as --http {}",
+            SocketAddr::new(ip, 8080)
+        )),
+        io::ErrorKind::AddrNotAvailable => Some(format!(
+            "this machine has no such address: take --http 127.0.0.1:{port} for this machine alone, \
+             or 0.0.0.0:{port} for all its interfaces"
+        )),
         _ => None,
     }
 }

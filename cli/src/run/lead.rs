@@ -4,10 +4,13 @@ use core::future::pending;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use election_tokio::{EndReason, Leadership, StepDownRequested, TransactionError};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use super::part::Term;
 
 /// How long a publication waits that failed for reasons that pass.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -24,6 +27,7 @@ pub(crate) enum OnStepDownRequest {
 /// Dropped, it hears and says nothing any more, and leads on.
 pub(super) struct Lead {
     leadership: Arc<Leadership>,
+    since: SystemTime,
     tasks: JoinSet<Option<LeadNews>>,
     /// The latest line, while an earlier one is being published.
     next_line: Option<String>,
@@ -65,6 +69,7 @@ impl Lead {
         }
         Self {
             leadership,
+            since: SystemTime::now(),
             tasks,
             next_line: None,
             publishing: Publishing::No,
@@ -75,6 +80,10 @@ impl Lead {
 
     pub(super) fn leadership(&self) -> &Leadership {
         &self.leadership
+    }
+
+    pub(super) fn term(&self) -> Term {
+        Term { token: self.leadership.token().get(), since: self.since }
     }
 
     pub(super) fn is_asked_to_step_down(&self) -> bool {

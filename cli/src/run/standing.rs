@@ -10,8 +10,10 @@ use election_tokio::{
 };
 use tokio::time::Instant;
 
+use super::announcer::Announcer;
 use super::event::{By, ElectionEvent};
 use super::lead::{Lead, LeadNews, OnStepDownRequest};
+use super::part::{CommandState, Part};
 use crate::console;
 use crate::contender::Departure;
 use crate::event::Recorder;
@@ -45,6 +47,8 @@ pub(super) struct Nominee {
     place: Place,
     recorder: Recorder,
     on_request: OnStepDownRequest,
+    announcer: Announcer,
+    command: CommandState,
 }
 
 /// What was recorded last.
@@ -62,9 +66,23 @@ impl Nominee {
         nomination: Nomination,
         recorder: Recorder,
         on_request: OnStepDownRequest,
+        announcer: Announcer,
     ) -> Self {
-        let status = nomination.updates();
-        Self { status, nomination, place: Place::Outside, recorder, on_request }
+        Self {
+            status: nomination.updates(),
+            nomination,
+            place: Place::Outside,
+            recorder,
+            on_request,
+            announcer,
+            command: CommandState::Absent,
+        }
+    }
+
+    /// COMMAND has got so far.
+    pub(super) fn command_is(&mut self, command: CommandState) {
+        self.command = command;
+        self.announce();
     }
 
     /// The leadership that COMMAND is to run under.
@@ -89,8 +107,27 @@ impl Nominee {
         }
     }
 
-    /// Records what has changed, and tells what the nominee may do now.
+    /// Records and shows what has changed, and tells what the nominee may do now.
     pub(super) fn standing(&mut self) -> Standing {
+        let standing = self.heed_status();
+        self.announce();
+        standing
+    }
+
+    fn announce(&mut self) {
+        self.announcer.show(match &self.place {
+            Place::Outside => Part::Outside,
+            Place::Following { predecessor, .. } => {
+                Part::Following { predecessor: predecessor.to_string() }
+            }
+            Place::AwaitingLease { .. } => Part::AwaitingLease,
+            Place::Leading(lead) => Part::Leading { term: lead.term(), command: self.command },
+            Place::Suspended(lead) => Part::Suspended { term: lead.term() },
+            Place::Ended => Part::Ending,
+        });
+    }
+
+    fn heed_status(&mut self) -> Standing {
         let status = self.status.latest_and_update();
         self.record_loss();
         match status.role {
@@ -120,7 +157,8 @@ impl Nominee {
             let event = ElectionEvent::Resigned { by: by(leadership) };
             self.recorder.record(&event);
         }
-        let Self { nomination, mut recorder, place, .. } = self;
+        let Self { nomination, mut recorder, place, mut announcer, .. } = self;
+        announcer.show(Part::Ending);
         let left = tokio::time::timeout(bound, nomination.withdraw()).await;
         let (reason, departure) = match left {
             Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
@@ -277,6 +315,7 @@ impl Held for Nominee {
         if let Place::Leading(lead) | Place::Suspended(lead) = &mut self.place {
             lead.acknowledge(line);
         }
+        self.command_is(CommandState::Ready);
     }
 
     async fn changed(&mut self) {

@@ -27,6 +27,8 @@ pub(crate) struct Task<'a> {
     pub(crate) command: &'a [OsString],
     pub(crate) grace: Duration,
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// What COMMAND does not inherit of this process's environment.
+    pub(crate) hidden: &'static [&'static str],
     pub(crate) privileges: Privileges,
     pub(crate) input: Input,
     /// What COMMAND writes to when it has taken over.
@@ -97,6 +99,9 @@ impl GuardedCommand {
         }
         if let Some(number) = task.ready_fd {
             guard.args(["--ready-fd", &number.to_string()]).env(READY_FD, number.to_string());
+        }
+        for name in task.hidden {
+            guard.env_remove(name);
         }
         let guard = guard
             .arg("--")

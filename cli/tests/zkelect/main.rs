@@ -49,6 +49,10 @@ mod queue;
 #[cfg(test)]
 mod queue_claim;
 #[cfg(test)]
+mod run_http;
+#[cfg(test)]
+mod run_notify;
+#[cfg(test)]
 mod run_options;
 #[cfg(test)]
 mod run_policies;
