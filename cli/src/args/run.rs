@@ -16,6 +16,9 @@ Examples:
       sh -c 'echo leading with token $ZKELECT_TOKEN; exec ./serve'
   zkelect run --servers zk1:2281 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key \\
       --election /leader -- ./serve
+  zkelect run --servers zk1:2181 --election /leader --http 127.0.0.1:8080 --ready-fd 3 -- \\
+      sh -c './load && echo ready >&3; exec ./serve'
+  zkelect run --servers zk1:2181 --election /leader --auth digest:/etc/me.zk --acl creator -- ./serve
 
 COMMAND finds in its environment:
   ZKELECT_TOKEN      the fencing token, a decimal number that grows with every new leader: hand it
@@ -23,6 +26,7 @@ COMMAND finds in its environment:
   ZKELECT_ID         the value of --id
   ZKELECT_ELECTION   the value of --election
   ZKELECT_CANDIDATE  the name of the candidate znode
+  ZKELECT_READY_FD   the number of --ready-fd, if that is given
 
 When COMMAND has to go, its process group gets SIGTERM, and SIGKILL after the grace, but no later
 than the lease deadline: the moment from which another machine may lead. That holds also while

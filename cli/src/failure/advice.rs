@@ -20,8 +20,8 @@ impl Failure {
             Self::Listen { address, error } => listen_advice(*address, error),
             Self::Http { address, error } => http_advice(*address, error),
             Self::Forbidden { parent, .. } => Some(format!(
-                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
-                 below {parent} (`setAcl` in zkCli.sh), or create the node for them"
+                "let the identity of --auth or --sasl-user, or the subject of --tls-cert, or every client, \
+                 create below {parent} (`setAcl` in zkCli.sh), or create the node for them"
             )),
             _ => match self.refusal() {
                 Some(code) if is_permission(code) => Some(permission_advice(code).to_owned()),
@@ -77,16 +77,16 @@ impl Failure {
     }
 }
 
-const AUTHENTICATION_ADVICE: &str = "check --sasl-user and --sasl-password-file against the JAAS \
-     section `Server` of the servers";
+const AUTHENTICATION_ADVICE: &str = "check the file of --auth, or --sasl-user and \
+     --sasl-password-file against the JAAS section `Server` of the servers";
 
 fn permission_advice(code: ErrorCode) -> &'static str {
     if is_refused_identity(code) { AUTHENTICATION_ADVICE } else { PERMISSION_ADVICE }
 }
 
 const PERMISSION_ADVICE: &str = "the access list (ACL) of the node must let everybody, \
-     or the user of --sasl-user or the subject of --tls-cert, create, read and delete here: look \
-     with `getAcl`, change with `setAcl` in zkCli.sh, or use another node";
+     or the identity of --auth or --sasl-user, or the subject of --tls-cert, create, read and delete \
+     here: look with `getAcl`, change with `setAcl` in zkCli.sh, or use another node";
 
 fn operation_advice(error: &Error) -> Option<&'static str> {
     match error.kind() {

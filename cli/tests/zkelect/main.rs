@@ -17,6 +17,8 @@ mod counter;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod double_barrier;
 #[cfg(test)]
 mod doubt;

@@ -42,6 +42,11 @@ fn request(address: &str, request: &str) -> Answer {
     Answer { code, head: head.to_owned(), body: body.to_owned() }
 }
 
+/// The code that is answered to a request for this path.
+pub(crate) fn http_code(address: &str, path: &str) -> u16 {
+    request(address, &format!("GET {path} HTTP/1.1\r\nHost: zkelect\r\n\r\n")).code
+}
+
 fn get(run: &Run, path: &str) -> Answer {
     request(&address(run), &format!("GET {path} HTTP/1.1\r\nHost: zkelect\r\n\r\n"))
 }
