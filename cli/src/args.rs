@@ -1,5 +1,6 @@
 //! The command line.
 
+mod acl;
 mod barrier;
 #[cfg(target_os = "linux")]
 mod barrier_enter;
@@ -12,6 +13,7 @@ mod group_format;
 #[cfg(target_os = "linux")]
 mod internal;
 mod items;
+mod lease;
 mod list;
 mod lock;
 mod members;
@@ -33,16 +35,18 @@ mod values;
 
 use clap::Parser;
 
+pub(crate) use acl::AclArgs;
 pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
 pub(crate) use command::CommandArgs;
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
-pub(crate) use format::{FormatName, Kind, LockFormat};
+pub(crate) use format::{ElectionFormat, FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use items::ForItem;
+pub(crate) use lease::LeaseArgs;
 pub(crate) use list::{ListArgs, Reading};
 pub(crate) use lock::LockArgs;
 pub(crate) use members::{
@@ -61,7 +65,7 @@ pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
 pub(crate) use tls::TlsArgs;
-pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
+pub(crate) use values::{EventsTo, ListenAddress, ReadyFd, Servers, SessionTimeout, TickTime};
 
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 

@@ -4,11 +4,11 @@ use core::future::{Future, pending};
 use core::pin::pin;
 use core::time::Duration;
 
-use election_tokio::{Client, ConnectionState};
+use election_tokio::{Client, ClientBuilder, ConnectionState};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::args::{CommandArgs, ServersArgs, SessionTimeout};
+use crate::args::SessionTimeout;
 use crate::console;
 use crate::failure::Failure;
 use crate::signals::{Signals, UserSignals};
@@ -49,8 +49,8 @@ pub(crate) enum Departure {
 impl Contender {
     /// Begins to connect and to wait, so long at most.
     pub(crate) fn new(
-        servers: &ServersArgs,
-        command: &CommandArgs,
+        client: ClientBuilder,
+        session_timeout: SessionTimeout,
         wait: Option<Duration>,
     ) -> Result<Self, Failure> {
         guard::check_means()?;
@@ -59,8 +59,7 @@ impl Contender {
         let user_signals = UserSignals::new().map_err(&handled)?;
         let patience = Patience::new(wait);
         guard::adopt_orphans().map_err(Failure::system("orphans cannot be adopted"))?;
-        let session_timeout = command.session_timeout;
-        let client = servers.client()?.session_timeout(session_timeout.0).start()?;
+        let client = client.session_timeout(session_timeout.0).start()?;
         tokio::spawn(connection::report(client.connection_updates(), session_timeout.0));
         Ok(Self { client, signals, user_signals, patience, session_timeout, remainder: None })
     }

@@ -1,13 +1,19 @@
 //! The last step before COMMAND: has the kernel kill it with its guard, then becomes it.
 
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::stdio::dup2_stdin;
 use rustix::thread::{CapabilitySet, capabilities, set_no_new_privs};
 
-use crate::args::ExecArgs;
+use crate::args::{ExecArgs, ReadyFd};
 use crate::failure::Failure;
+use crate::guard::receive_descriptor;
 
 /// Returns only if COMMAND cannot be started.
 ///
@@ -37,8 +43,36 @@ pub(crate) fn exec(args: ExecArgs) -> Failure {
     let Some(program) = command.next() else {
         return Failure::Internal("there is no COMMAND");
     };
+    let _ready = match args.ready_fd.map(hand_over).transpose() {
+        Ok(ready) => ready,
+        Err(error) => {
+            return Failure::System { what: "COMMAND cannot have the --ready-fd", error };
+        }
+    };
     let error = Command::new(&program).args(command).exec();
     Failure::Command { command: program, error }
+}
+
+/// Puts the descriptors that the guard sends in their places: COMMAND's standard input, and what it says by
+/// that it is ready.
+fn hand_over(number: ReadyFd) -> io::Result<OwnedFd> {
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let input = receive_descriptor(&socket)?;
+    let ready = receive_descriptor(&socket)?;
+    dup2_stdin(&input)?;
+    drop(input);
+    drop(socket);
+    let placed = if ready.as_raw_fd() == number.get() {
+        ready
+    } else {
+        // The lowest number that is free, from this one on.
+        fcntl_dupfd_cloexec(&ready, number.get())?
+    };
+    if placed.as_raw_fd() != number.get() {
+        return Err(io::Error::other(format!("descriptor {number} is in use already")));
+    }
+    fcntl_setfd(&placed, FdFlags::empty())?;
+    Ok(placed)
 }
 
 /// Whether this process may signal those of any user. One that may not must not start what becomes

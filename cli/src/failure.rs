@@ -77,6 +77,8 @@ pub(crate) enum Failure {
     Internal(&'static str),
     #[error("cannot listen on {address}: {error}")]
     Listen { address: SocketAddr, error: io::Error },
+    #[error("HTTP requests cannot be answered at {address}: {error}")]
+    Http { address: SocketAddr, error: io::Error },
     #[error("nobody took over within {}", humantime::format_duration(*.0))]
     NoTakeOver(Duration),
 }
@@ -104,6 +106,7 @@ impl Failure {
             | Self::System { .. }
             | Self::OutOfReach
             | Self::PasswordFile { .. }
+            | Self::Http { .. }
             | Self::Listen { .. } => Exit::System,
             Self::InDoubt { .. }
             | Self::Take(TakeError::Unknown(_))
@@ -112,6 +115,7 @@ impl Failure {
             Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
             Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
             _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
+            _ if matches!(self.session_end(), Some(SessionEnd::Expired(_))) => Exit::InDoubt,
             _ if self.session_end().is_some() => Exit::Internal,
             Self::Internal(_) => Exit::Internal,
             Self::Counter(CounterError::Failed(CounterFailure::Overflow(_))) => Exit::Usage,

@@ -7,23 +7,25 @@
 //! killed, the kernel kills COMMAND (see `exec`), and `zkelect run` what COMMAND had started.
 
 mod boot_time;
+mod descriptors;
 mod family;
-mod input;
 mod link;
+mod ready;
 
 use core::time::Duration;
+use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use boot_time::BootTime;
+pub(crate) use descriptors::{receive_descriptor, send_descriptor};
 pub(crate) use family::{SELF, adopt_orphans, check_means, kill_children};
-pub(crate) use input::send_stdin;
 pub(crate) use link::{EndedBy, Link, Order, Report};
 
 use crate::args::GuardArgs;
@@ -31,6 +33,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::{Signals, UserSignals};
 use family::{Family, Left, kill_all};
+use ready::Ready;
 
 /// Timers stand still while the machine sleeps, but the time of COMMAND does not: the clock is
 /// looked at this often.
@@ -48,10 +51,11 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         return Err(Failure::Internal("`guard` is for `zkelect run` to call"));
     }
     let input = if args.stdin {
-        let input = input::receive_stdin(&stream);
-        input.map_err(Failure::system("standard input cannot be handed over"))?.into()
+        let input = receive_descriptor(&stream);
+        input.map_err(Failure::system("standard input cannot be handed over"))?
     } else {
-        Stdio::null()
+        let empty = File::open("/dev/null");
+        empty.map_err(Failure::system("/dev/null cannot be opened"))?.into()
     };
     let mut run: Link<Order, Report> =
         Link::new(stream).map_err(Failure::system("no link to zkelect run"))?;
@@ -60,7 +64,8 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     let Some(Order::ValidUntil(valid_until)) = run.receive().await else {
         return Ok(Exit::Success);
     };
-    let family = spawn(&args, input).map_err(Failure::system("COMMAND cannot be started"))?;
+    let started = spawn(&args, input);
+    let (family, ready) = started.map_err(Failure::system("COMMAND cannot be started"))?;
     let mut watch = Watch {
         family,
         grace: Duration::from_millis(args.grace_ms),
@@ -68,6 +73,8 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
         stage: Stage::Running,
         out_of_reach: Vec::new(),
         ask_at: BootTime::now(),
+        ready,
+        listener: Listener::Listens,
     };
     // Whatever fails here, COMMAND does not survive it: dropped, the family is killed.
     let report = watch
@@ -79,14 +86,25 @@ pub(crate) async fn guard(args: GuardArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn spawn(args: &GuardArgs, input: Stdio) -> io::Result<Family> {
+fn spawn(args: &GuardArgs, input: OwnedFd) -> io::Result<(Family, Ready)> {
     let mut exec = Command::new(SELF);
     exec.arg0("zkelect").args(["exec", "--parent", &std::process::id().to_string()]);
     if args.allow_new_privileges {
         exec.arg("--allow-new-privileges");
     }
+    let (ready, input) = match args.ready_fd {
+        None => (Ready::none(), input),
+        Some(number) => {
+            let (ready, line_end) = Ready::pipe()?;
+            exec.args(["--ready-fd", &number.to_string()]);
+            let (here, there) = UnixStream::pair()?;
+            send_descriptor(&here, input.as_fd())?;
+            send_descriptor(&here, line_end.as_fd())?;
+            (ready, there.into())
+        }
+    };
     let child = exec.arg("--").args(&args.command).process_group(0).stdin(input).spawn()?;
-    Ok(Family::new(Pid::from_child(&child)))
+    Ok((Family::new(Pid::from_child(&child)), ready))
 }
 
 /// Signals that may be sent to all processes of a service at once are for `zkelect run` to act
@@ -123,6 +141,16 @@ struct Watch {
     out_of_reach: Vec<Pid>,
     /// When to ask for them next.
     ask_at: BootTime,
+    ready: Ready,
+    listener: Listener,
+}
+
+/// Whether `zkelect run` has taken COMMAND's last line: it is sent no other one before, so that a COMMAND
+/// that says much cannot fill the way that its end is reported by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listener {
+    Listens,
+    Busy,
 }
 
 enum Peer {
@@ -149,6 +177,11 @@ impl Watch {
             tokio::select! {
                 () = tokio::time::sleep(left.min(LOOK)) => {}
                 _ = signals.child.recv() => {}
+                line = self.ready.line(), if self.listener == Listener::Listens => {
+                    self.listener = Listener::Busy;
+                    // If it has gone, the end of its orders says so.
+                    let _ = run.send(&Report::Line { line });
+                }
                 order = run.receive(), if matches!(peer, Peer::There) => {
                     if let Some(order) = order {
                         self.obey(order);
@@ -219,6 +252,7 @@ impl Watch {
                     self.family.signal_command(signal);
                 }
             }
+            (Order::NextLine, _) => self.listener = Listener::Listens,
             (Order::ValidUntil(until), _) => self.valid_until = until,
             (Order::Stop { .. }, Stage::Killing { .. }) => {}
             (Order::Stop { signal, kill_at }, stage) => {

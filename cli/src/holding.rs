@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _};
 use election_tokio::{Client, ConnectionState, LockError};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::args::{CommandArgs, ServersArgs, Terms, WhenBusy};
+use crate::args::{CommandArgs, LeaseArgs, ServersArgs, Terms, WhenBusy};
 use crate::contender::{Contender, LEAVE_BOUND, Waited};
 use crate::event::{Recorder, Subject};
 use crate::exit::{CommandExit, Exit};
@@ -33,19 +33,23 @@ pub(crate) trait Goal {
 pub(crate) struct Plan<'a> {
     pub(crate) subject: Subject,
     pub(crate) servers: &'a ServersArgs,
+    /// The default where there is no lease.
+    pub(crate) lease: LeaseArgs,
     pub(crate) terms: Terms,
     pub(crate) command: &'a CommandArgs,
     pub(crate) on_request: OnRevokeRequest,
 }
 
-/// Runs COMMAND once, while that is held which `goal` makes of a client and the contender's name.
+/// Runs COMMAND once, while that is held which `goal` makes of a client and the data of its znode.
 pub(crate) async fn hold<G: Goal>(
     plan: Plan<'_>,
     goal: impl FnOnce(&Client, String) -> G,
 ) -> Result<Exit, Failure> {
     let id = plan.command.id();
     let recorder = Recorder::open(plan.command.events.as_ref(), plan.subject.clone(), &id)?;
-    let mut contender = Contender::new(plan.servers, plan.command, plan.terms.bound)?;
+    let session_timeout = plan.command.session_timeout;
+    let builder = plan.lease.apply(plan.servers.client()?);
+    let mut contender = Contender::new(builder, session_timeout, plan.terms.bound)?;
     let client = contender.client().clone();
     let grip = Grip::new(client.connection_updates(), recorder, plan.on_request);
     let checked = contender.wait(connection::check_chroot(&client, &plan.servers.servers)).await;
@@ -59,7 +63,7 @@ pub(crate) async fn hold<G: Goal>(
         grip.let_go(LEAVE_BOUND, reason(&outcome)).await;
         return outcome;
     }
-    let goal = goal(&client, id.clone());
+    let goal = goal(&client, plan.command.data(id.clone()));
     let mut holder = Holder { plan, id, contender, goal, grip };
     let outcome = holder.until_over().await;
     let Holder { contender, grip, .. } = holder;
@@ -108,7 +112,7 @@ impl<G: Goal> Holder<'_, G> {
                         Waited::OutOfTime(bound) => Waited::OutOfTime(bound),
                     }
                 }
-                Hold::Valid { .. } | Hold::InDoubt { .. } => {
+                Hold::Valid { .. } | Hold::InDoubt { .. } | Hold::Requested { .. } => {
                     let grip = &mut self.grip;
                     let change = async {
                         tokio::select! {

@@ -1,5 +1,6 @@
 //! Who `zkelect` is to the servers.
 
+use core::str::FromStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -24,18 +25,56 @@ pub(crate) struct IdentityArgs {
     /// A file with that user's password, in UTF-8; a line break at its end does not count.
     #[arg(long, value_name = "FILE", requires = "sasl_user")]
     sasl_password_file: Option<PathBuf>,
+    /// Present the identity in FILE, of the scheme SCHEME, as zkCli.sh's addauth does: for `digest` FILE has
+    /// USER:PASSWORD; a line break at its end does not count. May be given several times.
+    #[arg(long, value_name = "SCHEME:FILE")]
+    auth: Vec<AuthFile>,
+}
+
+/// Where an identity's credential is.
+#[derive(Clone, Debug)]
+struct AuthFile {
+    scheme: String,
+    path: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "write SCHEME:FILE, such as digest:/etc/zkelect/identity: the password is in the file, for every user of \
+     this machine can read arguments"
+)]
+struct AuthFileError;
+
+impl FromStr for AuthFile {
+    type Err = AuthFileError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some((scheme, path)) if !scheme.is_empty() && !path.is_empty() => {
+                Ok(Self { scheme: scheme.to_owned(), path: path.into() })
+            }
+            _ => Err(AuthFileError),
+        }
+    }
 }
 
 impl IdentityArgs {
     /// Lets the client authenticate, if that is asked for.
     pub(crate) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, Failure> {
+        let builder =
+            self.auth.iter().try_fold(builder, |builder, AuthFile { scheme, path }| {
+                Ok::<_, Failure>(builder.auth(scheme, secret(path)?.expose()))
+            })?;
         let (Some(user), Some(path)) = (&self.sasl_user, &self.sasl_password_file) else {
             return Ok(builder);
         };
-        let password =
-            read(path).map_err(|error| Failure::PasswordFile { path: path.clone(), error })?;
-        Ok(builder.sasl(DigestMd5::new(user, without_line_break(password))))
+        Ok(builder.sasl(DigestMd5::new(user, secret(path)?)))
     }
+}
+
+fn secret(path: &Path) -> Result<Secret, Failure> {
+    let content = read(path).map_err(|error| Failure::PasswordFile { path: path.into(), error })?;
+    Ok(without_line_break(content))
 }
 
 /// Reads the file that was looked at, not one that has taken its place since.

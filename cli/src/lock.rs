@@ -14,7 +14,8 @@ use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for the lock, and holds it until COMMAND has ended.
 pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
-    let LockArgs { servers, path, shared, patience, format, revocable, command } = &args;
+    let LockArgs { servers, path, shared, patience, format, revocable, acl, lease, command } =
+        &args;
     let LockFormat(name) = *format;
     if *shared && !name.format().offers(Access::Shared) {
         return Err(Failure::NotShared(*format));
@@ -24,10 +25,10 @@ pub(crate) async fn lock(args: LockArgs) -> Result<Exit, Failure> {
     let subject = Subject::Lock(path.clone());
     let on_request = if *revocable { OnRevokeRequest::LetGo } else { OnRevokeRequest::Ignore };
     let terms = patience.terms(command);
-    let plan = Plan { subject, servers, terms, command, on_request };
-    hold(plan, |client, id| {
+    let plan = Plan { subject, servers, lease: *lease, terms, command, on_request };
+    hold(plan, |client, data| {
         let lock = if *shared { client.read_lock(path) } else { client.write_lock(path) };
-        lock.format(name.format()).data(id)
+        lock.format(name.format()).data(data).acls(acl.acls())
     })
     .await
 }

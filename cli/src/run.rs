@@ -1,6 +1,12 @@
 //! `zkelect run`: stands for election, and runs COMMAND while it leads.
 
+mod announcer;
+mod board;
 mod event;
+mod http;
+mod lead;
+mod notifier;
+mod part;
 mod standing;
 
 use std::io::{self, IsTerminal as _};
@@ -8,14 +14,18 @@ use std::io::{self, IsTerminal as _};
 use election_tokio::{ElectionError, EndReason, Leadership};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::args::RunArgs;
+use crate::args::{ListenAddress, RunArgs};
 use crate::connection;
 use crate::contender::{Contender, LEAVE_BOUND, Waited};
 use crate::diagnosis;
 use crate::event::{Recorder, Subject};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::supervision::{Held as _, Input, Over};
+use crate::supervision::{Held as _, Input, Over, Task};
+use announcer::Announcer;
+use http::Bound;
+pub(crate) use lead::OnStepDownRequest;
+use part::CommandState;
 use standing::{Nominee, Standing};
 
 /// Stands until COMMAND has ended by itself, or a signal ends it.
@@ -30,15 +40,18 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let subject = Subject::Election(path.clone());
     let recorder = Recorder::open(args.command.events.as_ref(), subject, &id)?;
     let wait = args.wait.map(Into::into);
-    let mut contender = Contender::new(&args.servers, &args.command, wait)?;
+    let http = args.http.map(|ListenAddress(address)| Bound::to(address)).transpose()?;
+    let session_timeout = args.command.session_timeout;
+    let mut contender = Contender::new(args.client()?, session_timeout, wait)?;
     let client = contender.client().clone();
+    let announcer = Announcer::start(&args, &client, http)?;
     match contender.wait(connection::check_chroot(&client, &args.servers.servers)).await {
         Waited::Until(checked) => checked?,
         Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
         Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
     }
-    let nomination = client.election(&path).data(id.clone()).nominate()?;
-    let nominee = Nominee::new(nomination, recorder);
+    let nomination = args.in_election(&client).nominate()?;
+    let nominee = Nominee::new(nomination, recorder, args.on_step_down_request(), announcer);
     let mut run = Run { args, id, contender, nominee };
     let outcome = run.until_over().await;
     let Run { contender, nominee, .. } = run;
@@ -69,7 +82,15 @@ impl Run {
                     }
                     continue;
                 }
-                _ => {}
+                Standing::AskedToStepDown { .. } => {
+                    self.contender.wait_anew();
+                    match self.contender.wait(self.nominee.step_down()).await {
+                        Waited::Until(()) => continue,
+                        Waited::Told(signal) => return Ok(Exit::Signal(signal.as_raw())),
+                        Waited::OutOfTime(bound) => return Err(Failure::NotElected(bound)),
+                    }
+                }
+                Standing::Waiting | Standing::Leading { .. } | Standing::InDoubt { .. } => {}
             }
             let is_a_matter_of_time = standing != Standing::Waiting;
             let change = async {
@@ -102,8 +123,14 @@ impl Run {
         };
         let environment = self.environment(leadership);
         let input = if self.args.stdin { Input::Own } else { Input::Empty };
-        let task = self.args.command.task(environment, input);
-        self.contender.supervise(&mut self.nominee, &task, until).await
+        let ready_fd = self.args.ready_fd;
+        let hidden = notifier::VARIABLES;
+        let task = Task { hidden, ready_fd, ..self.args.command.task(environment, input) };
+        let begins = ready_fd.map_or(CommandState::Ready, |_| CommandState::TakingOver);
+        self.nominee.command_is(begins);
+        let over = self.contender.supervise(&mut self.nominee, &task, until).await;
+        self.nominee.command_is(CommandState::Absent);
+        over
     }
 
     fn environment(&self, leadership: &Leadership) -> Vec<(&'static str, String)> {

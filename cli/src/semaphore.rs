@@ -14,14 +14,14 @@ use crate::holding::{Goal, Guard, OnRevokeRequest, Plan, Released, hold};
 
 /// Waits for a permit, and holds it until COMMAND has ended.
 pub(crate) async fn semaphore(args: SemaphoreArgs) -> Result<Exit, Failure> {
-    let SemaphoreArgs { servers, path, permits, patience, command } = &args;
+    let SemaphoreArgs { servers, path, permits, patience, acl, lease, command } = &args;
     connection::check_path(path)
         .map_err(|error| LockError::InvalidPath { path: path.clone(), error })?;
     let subject = Subject::Semaphore(path.clone());
     let on_request = OnRevokeRequest::Ignore;
     let terms = patience.terms(command);
-    let plan = Plan { subject, servers, terms, command, on_request };
-    hold(plan, |client, id| client.semaphore(path, *permits).data(id)).await
+    let plan = Plan { subject, servers, lease: *lease, terms, command, on_request };
+    hold(plan, |client, data| client.semaphore(path, *permits).data(data).acls(acl.acls())).await
 }
 
 impl Goal for Semaphore {

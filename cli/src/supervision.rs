@@ -13,12 +13,15 @@ use crate::failure::Failure;
 use crate::guard::{BootTime, EndedBy};
 use crate::signals::{Signals, UserSignals};
 use command::News;
-pub(crate) use command::{GuardedCommand, Input, Privileges, Task};
+pub(crate) use command::{GuardedCommand, Input, Privileges, Task, WhileSuspended};
 
 /// What COMMAND runs under.
 pub(crate) trait Held {
     /// Looks what is the case now.
     fn look(&mut self) -> Hold;
+
+    /// COMMAND has said that it has taken over, and this line with it.
+    fn heed_line(&mut self, line: String);
 
     /// Waits for something to change, but for the lease deadline, which moves on without a word.
     ///
@@ -34,6 +37,11 @@ pub(crate) enum Hold {
     /// It is as far as is known, but the connection is lost or the lease not proved.
     InDoubt {
         /// Until when no other machine can hold it; `None` if that has passed.
+        until: Option<Instant>,
+    },
+    /// It is, and another client asks for it: COMMAND has to end.
+    Requested {
+        /// As of [`Hold::InDoubt`].
         until: Option<Instant>,
     },
     /// It is not.
@@ -92,9 +100,12 @@ pub(crate) struct Supervision<'a, H> {
     held: &'a mut H,
     command: GuardedCommand,
     grace: Duration,
+    while_suspended: WhileSuspended,
     pace: Pace,
     /// As last told to the guard.
     lease_deadline: Instant,
+    /// While the connection is lost and COMMAND goes on: when it is told to end.
+    last_call: Option<Instant>,
     stopping: Stopping,
     /// Processes of COMMAND that refuse signals.
     out_of_reach: Vec<i32>,
@@ -114,8 +125,10 @@ impl<'a, H: Held> Supervision<'a, H> {
             held,
             command,
             grace: task.grace,
+            while_suspended: task.while_suspended,
             pace,
             lease_deadline,
+            last_call: None,
             stopping: Stopping::No,
             out_of_reach: Vec::new(),
         })
@@ -145,13 +158,21 @@ impl<'a, H: Held> Supervision<'a, H> {
                 }
                 next_look = Instant::now() + AFTER_THE_DEADLINE;
             }
-            let is_held = matches!(hold, Hold::Valid { .. } | Hold::InDoubt { until: Some(_) });
+            if let Some(last_call) = self.last_call {
+                next_look = next_look.min(last_call);
+            }
+            let is_held = match hold {
+                Hold::Valid { .. } => true,
+                Hold::InDoubt { until } | Hold::Requested { until } => until.is_some(),
+                Hold::Nothing => false,
+            };
             if !self.out_of_reach.is_empty() && !is_held {
                 return Over::OutOfReach;
             }
             tokio::select! {
                 biased;
                 news = self.command.news() => match news {
+                    News::Line(line) => self.held.heed_line(line),
                     News::OutOfReach(pid) => self.warn_of(pid),
                     News::Ended { exit, ended_by } => return self.over(exit, ended_by),
                     News::GuardGone(exit) => return self.over_without_guard(exit),
@@ -173,16 +194,33 @@ impl<'a, H: Held> Supervision<'a, H> {
 
     fn heed_hold(&mut self) -> Hold {
         let hold = self.held.look();
-        if let Hold::Valid { until } | Hold::InDoubt { until: Some(until) } = hold
+        if let Hold::Valid { until }
+        | Hold::InDoubt { until: Some(until) }
+        | Hold::Requested { until: Some(until) } = hold
             && until > self.lease_deadline
         {
             self.lease_deadline = until;
             self.command.valid_until(self.pace.kill_at(until));
         }
-        if !matches!(hold, Hold::Valid { .. }) {
-            self.be_in_doubt();
+        match hold {
+            Hold::Valid { .. } => self.last_call = None,
+            Hold::InDoubt { until: Some(until) } if self.may_go_on(until) => {}
+            Hold::InDoubt { .. } | Hold::Requested { .. } | Hold::Nothing => self.be_in_doubt(),
         }
         hold
+    }
+
+    /// Whether COMMAND goes on although the connection is lost. It is stopped so early that it has its grace
+    /// before the lease deadline, or half of what was left of the lease when the connection was lost.
+    fn may_go_on(&mut self, until: Instant) -> bool {
+        if self.while_suspended == WhileSuspended::Stop {
+            return false;
+        }
+        let now = Instant::now();
+        let killed_at = until.checked_sub(self.pace.margin).unwrap_or(now);
+        let grace = self.grace.min(killed_at.saturating_duration_since(now) / 2);
+        let last_call = *self.last_call.get_or_insert(killed_at.checked_sub(grace).unwrap_or(now));
+        now < last_call
     }
 
     /// Orders first, tells afterwards: telling may take time.

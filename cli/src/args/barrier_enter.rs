@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, ServersArgs, Terms, WhenBusy};
+use super::{AclArgs, CommandArgs, ServersArgs, Terms, WhenBusy};
 
 const ENTER_HELP: &str = "\
 Examples:
@@ -50,6 +50,8 @@ pub(crate) struct BarrierEnterArgs {
     /// The exit code, in place of 1, when not enough have entered in time.
     #[arg(short = 'E', long, value_name = "CODE", default_value_t = 1)]
     conflict_exit_code: u8,
+    #[command(flatten)]
+    pub(crate) acl: AclArgs,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }

@@ -10,7 +10,8 @@ Exit codes of `run`, `lock`, `semaphore`, `barrier enter` and `queue claim`:
    70  a fault in zkelect itself
    71  the operating system refused something, or COMMAND cannot be stopped
    73  the events file cannot be opened
-   75  what was held was in doubt or lost, and COMMAND was stopped; `run`: with --once
+   75  what was held was in doubt or lost, and COMMAND was stopped; `run`: with --once,
+       or the session expired with --on-expiry end
    77  the server refused for lack of permission
    78  what the server holds does not fit, such as a missing chroot
   126  COMMAND cannot be executed

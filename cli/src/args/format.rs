@@ -121,3 +121,34 @@ impl fmt::Display for LockFormat {
         self.0.fmt(f)
     }
 }
+
+/// A format that `zkelect run` stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ElectionFormat(pub(crate) FormatName);
+
+impl ElectionFormat {
+    pub(crate) const DEFAULT: Self = Self(FormatName::CuratorLatch);
+}
+
+impl ValueEnum for ElectionFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::DEFAULT,
+            Self(FormatName::CuratorLock),
+            Self(FormatName::Kazoo),
+            Self(FormatName::LeaderElectionSupport),
+            Self(FormatName::GoLeaderElection),
+            Self(FormatName::ZkElection),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        self.0.to_possible_value()
+    }
+}
+
+impl fmt::Display for ElectionFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

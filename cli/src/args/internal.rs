@@ -5,6 +5,8 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser};
 
+use super::ReadyFd;
+
 /// A process between `zkelect run` and COMMAND.
 #[derive(Debug, Parser)]
 #[command(name = "zkelect", disable_help_subcommand = true)]
@@ -29,6 +31,9 @@ pub(crate) struct GuardArgs {
     /// Standard input for COMMAND comes by the socket, before the first order.
     #[arg(long)]
     pub(crate) stdin: bool,
+    /// COMMAND is to have a descriptor of this number, to write lines to.
+    #[arg(long)]
+    pub(crate) ready_fd: Option<ReadyFd>,
     #[arg(long)]
     pub(crate) allow_new_privileges: bool,
     #[arg(last = true, required = true)]
@@ -40,6 +45,9 @@ pub(crate) struct GuardArgs {
 pub(crate) struct ExecArgs {
     #[arg(long)]
     pub(crate) parent: u32,
+    /// Standard input is a socket by which COMMAND's comes, and what is to have this number.
+    #[arg(long)]
+    pub(crate) ready_fd: Option<ReadyFd>,
     #[arg(long)]
     pub(crate) allow_new_privileges: bool,
     #[arg(last = true, required = true)]

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, LockFormat, PatienceArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, LeaseArgs, LockFormat, PatienceArgs, ServersArgs};
 
 const LOCK_HELP: &str = "\
 Examples:
@@ -57,6 +57,10 @@ pub(crate) struct LockArgs {
     /// Let go, with code 75, when another client asks for the lock: COMMAND is stopped as if it were lost.
     #[arg(long)]
     pub(crate) revocable: bool,
+    #[command(flatten)]
+    pub(crate) acl: AclArgs,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }

@@ -1,9 +1,13 @@
 //! The command line of `zkelect run`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use election_tokio::{Client, ClientBuilder, Election, OnExpiry};
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, ElectionFormat, LeaseArgs, ListenAddress, ReadyFd, ServersArgs};
+use crate::failure::Failure;
+#[cfg(target_os = "linux")]
+use crate::run::OnStepDownRequest;
 
 const RUN_HELP: &str = "\
 Examples:
@@ -12,6 +16,9 @@ Examples:
       sh -c 'echo leading with token $ZKELECT_TOKEN; exec ./serve'
   zkelect run --servers zk1:2281 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key \\
       --election /leader -- ./serve
+  zkelect run --servers zk1:2181 --election /leader --http 127.0.0.1:8080 --ready-fd 3 -- \\
+      sh -c './load && echo ready >&3; exec ./serve'
+  zkelect run --servers zk1:2181 --election /leader --auth digest:/etc/me.zk --acl creator -- ./serve
 
 COMMAND finds in its environment:
   ZKELECT_TOKEN      the fencing token, a decimal number that grows with every new leader: hand it
@@ -19,6 +26,7 @@ COMMAND finds in its environment:
   ZKELECT_ID         the value of --id
   ZKELECT_ELECTION   the value of --election
   ZKELECT_CANDIDATE  the name of the candidate znode
+  ZKELECT_READY_FD   the number of --ready-fd, if that is given
 
 When COMMAND has to go, its process group gets SIGTERM, and SIGKILL after the grace, but no later
 than the lease deadline: the moment from which another machine may lead. That holds also while
@@ -42,9 +50,27 @@ pub(crate) struct RunArgs {
     /// The election node, an absolute path; it is created if it does not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
+    /// How the candidates' znodes are called: all that stand in an election have to have one format.
+    #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
+    pub(crate) format: ElectionFormat,
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
+    /// End, with code 75, when the session expires, instead of standing again in a new one.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
+    pub(crate) on_expiry: ExpiryPolicy,
+    /// Do not heed requests to step down (`zkelect step-down`). Otherwise COMMAND is stopped, and zkelect
+    /// stands again behind the others.
+    #[arg(long)]
+    ignore_step_down: bool,
+    /// Give COMMAND a descriptor of this number, 3 say, to write a line to when it has taken over: then, and
+    /// with what the line says, others see that the new leader is ready. Every further line replaces it.
+    #[arg(long, value_name = "N")]
+    pub(crate) ready_fd: Option<ReadyFd>,
+    /// Answer HTTP requests at this address, such as 127.0.0.1:8080: /leader tells who leads, /healthz and
+    /// /readyz are for probes, /metrics is for Prometheus, and / lists them.
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) http: Option<ListenAddress>,
     /// End, with code 69, when not elected within this time; it begins anew when COMMAND was stopped
     /// because leadership was in doubt.
     #[arg(long, value_name = "TIME")]
@@ -54,5 +80,46 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "once")]
     pub(crate) stdin: bool,
     #[command(flatten)]
+    pub(crate) acl: AclArgs,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
+    #[command(flatten)]
     pub(crate) command: CommandArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExpiryPolicy {
+    /// A new session begins, and zkelect stands again.
+    StandAgain,
+    /// zkelect ends.
+    End,
+}
+
+impl ExpiryPolicy {
+    pub(crate) const fn on_expiry(self) -> OnExpiry {
+        match self {
+            Self::StandAgain => OnExpiry::Renew,
+            Self::End => OnExpiry::Close,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl RunArgs {
+    pub(crate) fn on_step_down_request(&self) -> OnStepDownRequest {
+        if self.ignore_step_down { OnStepDownRequest::Ignore } else { OnStepDownRequest::Consent }
+    }
+
+    /// How the session is kept.
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+        let client = self.lease.apply(self.servers.client()?);
+        Ok(client.on_expiry(self.on_expiry.on_expiry()))
+    }
+
+    /// The election, as this nominee stands in it.
+    pub(crate) fn in_election(&self, client: &Client) -> Election {
+        let ElectionFormat(name) = self.format;
+        let data = self.command.data(self.command.id());
+        client.election(&self.election).format(name.format()).acls(self.acl.acls()).data(data)
+    }
 }

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use clap::Args;
 
 use super::exit_codes::EXIT_CODES;
-use super::{CommandArgs, PatienceArgs, ServersArgs};
+use super::{AclArgs, CommandArgs, LeaseArgs, PatienceArgs, ServersArgs};
 
 const SEMAPHORE_HELP: &str = "\
 Examples:
@@ -48,6 +48,10 @@ pub(crate) struct SemaphoreArgs {
     pub(crate) permits: NonZeroU32,
     #[command(flatten)]
     pub(crate) patience: PatienceArgs,
+    #[command(flatten)]
+    pub(crate) acl: AclArgs,
+    #[command(flatten)]
+    pub(crate) lease: LeaseArgs,
     #[command(flatten)]
     pub(crate) command: CommandArgs,
 }

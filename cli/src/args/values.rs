@@ -135,6 +135,37 @@ impl FromStr for TickTime {
     }
 }
 
+/// The number of a descriptor that COMMAND is to have, beside the standard ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadyFd(i32);
+
+#[derive(Debug, thiserror::Error)]
+#[error("write a number from 3 to 255: 0, 1 and 2 are COMMAND's standard input, output and error")]
+pub(crate) struct ReadyFdError;
+
+impl ReadyFd {
+    pub(crate) const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl FromStr for ReadyFd {
+    type Err = ReadyFdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(number @ 3..=255) => Ok(Self(number)),
+            _ => Err(ReadyFdError),
+        }
+    }
+}
+
+impl fmt::Display for ReadyFd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Where the events go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EventsTo {

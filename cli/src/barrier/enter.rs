@@ -8,7 +8,7 @@ use election_tokio::{
 use tokio::time::Instant;
 
 use super::path::check;
-use crate::args::{BarrierEnterArgs, WhenBusy};
+use crate::args::{BarrierEnterArgs, LeaseArgs, WhenBusy};
 use crate::contact::Contact;
 use crate::contender::Departure;
 use crate::event::Subject;
@@ -18,14 +18,15 @@ use crate::holding::{Conclusion, Goal, Guard, OnRevokeRequest, Plan, Released, h
 
 /// Enters, runs COMMAND, and leaves with the others.
 pub(super) async fn enter(args: &BarrierEnterArgs) -> Result<Exit, Failure> {
-    let BarrierEnterArgs { servers, path, participants, command, .. } = args;
+    let BarrierEnterArgs { servers, path, participants, acl, command, .. } = args;
     check(path)?;
     let subject = Subject::Barrier(path.clone());
     let (terms, on_request) = (args.terms(), OnRevokeRequest::Ignore);
-    let plan = Plan { subject, servers, terms, command, on_request };
-    hold(plan, |client, id| Entry {
+    let lease = LeaseArgs::default();
+    let plan = Plan { subject, servers, lease, terms, command, on_request };
+    hold(plan, |client, data| Entry {
         client: client.clone(),
-        barrier: client.double_barrier(path, participants.get()).data(id),
+        barrier: client.double_barrier(path, participants.get()).data(data).acls(acl.acls()),
     })
     .await
 }

@@ -18,9 +18,10 @@ impl Failure {
                  of --servers"
             )),
             Self::Listen { address, error } => listen_advice(*address, error),
+            Self::Http { address, error } => http_advice(*address, error),
             Self::Forbidden { parent, .. } => Some(format!(
-                "let the user of --sasl-user or the subject of --tls-cert, or every client, create \
-                 below {parent} (`setAcl` in zkCli.sh), or create the node for them"
+                "let the identity of --auth or --sasl-user, or the subject of --tls-cert, or every client, \
+                 create below {parent} (`setAcl` in zkCli.sh), or create the node for them"
             )),
             _ => match self.refusal() {
                 Some(code) if is_permission(code) => Some(permission_advice(code).to_owned()),
@@ -76,16 +77,16 @@ impl Failure {
     }
 }
 
-const AUTHENTICATION_ADVICE: &str = "check --sasl-user and --sasl-password-file against the JAAS \
-     section `Server` of the servers";
+const AUTHENTICATION_ADVICE: &str = "check the file of --auth, or --sasl-user and \
+     --sasl-password-file against the JAAS section `Server` of the servers";
 
 fn permission_advice(code: ErrorCode) -> &'static str {
     if is_refused_identity(code) { AUTHENTICATION_ADVICE } else { PERMISSION_ADVICE }
 }
 
 const PERMISSION_ADVICE: &str = "the access list (ACL) of the node must let everybody, \
-     or the user of --sasl-user or the subject of --tls-cert, create, read and delete here: look \
-     with `getAcl`, change with `setAcl` in zkCli.sh, or use another node";
+     or the identity of --auth or --sasl-user, or the subject of --tls-cert, create, read and delete \
+     here: look with `getAcl`, change with `setAcl` in zkCli.sh, or use another node";
 
 fn operation_advice(error: &Error) -> Option<&'static str> {
     match error.kind() {
@@ -97,6 +98,25 @@ fn operation_advice(error: &Error) -> Option<&'static str> {
         ErrorKind::ConnectionLoss | ErrorKind::NotConnected => {
             Some("try again once the connection is stable")
         }
+        _ => None,
+    }
+}
+
+fn http_advice(address: SocketAddr, error: &io::Error) -> Option<String> {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Some(format!(
+            "another program has that port (`ss -ltnp sport = :{port}` shows which): give --http \
+             another one"
+        )),
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "ports below 1024 are reserved: take a higher one, such as --http {}",
+            SocketAddr::new(ip, 8080)
+        )),
+        io::ErrorKind::AddrNotAvailable => Some(format!(
+            "this machine has no such address: take --http 127.0.0.1:{port} for this machine alone, \
+             or 0.0.0.0:{port} for all its interfaces"
+        )),
         _ => None,
     }
 }

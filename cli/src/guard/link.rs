@@ -22,11 +22,15 @@ pub(crate) enum Order {
     Stop { signal: i32, kill_at: BootTime },
     /// COMMAND gets this signal, which ends nothing as far as the guard is concerned.
     PassOn { signal: i32 },
+    /// COMMAND's last line was taken.
+    NextLine,
 }
 
 /// From the guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
+    /// COMMAND wrote a line to its descriptor for that. The next one comes when this one was taken.
+    Line { line: String },
     /// This process of COMMAND refuses signals: it has become another user. Told once of each.
     OutOfReach { pid: i32 },
     /// Nothing of COMMAND is left. The last report.
@@ -91,6 +95,7 @@ mod tests {
             Order::ValidUntil(BootTime::now()),
             Order::Stop { signal: 15, kill_at: BootTime::now() },
             Order::PassOn { signal: 10 },
+            Order::NextLine,
         ];
         for order in orders {
             run.send(&order).expect("there is room");
@@ -98,6 +103,7 @@ mod tests {
         }
         for report in [
             Report::OutOfReach { pid: 7 },
+            Report::Line { line: "a \"b\"".to_owned() },
             Report::Ended { exit: CommandExit::Signal(9), ended_by: EndedBy::Deadline },
         ] {
             guard.send(&report).expect("there is room");

@@ -250,7 +250,7 @@ impl<G: Guard> Held for Grip<G> {
             }
             let until = guard.valid_until();
             self.place = Place::Requested(guard);
-            return Hold::InDoubt { until };
+            return Hold::Requested { until };
         }
         let valid_for_ms = valid_for_ms(&guard);
         match (is_connected, guard.valid_until()) {
@@ -270,6 +270,9 @@ impl<G: Guard> Held for Grip<G> {
             }
         }
     }
+
+    /// There are no descriptors for that.
+    fn heed_line(&mut self, _: String) {}
 
     async fn changed(&mut self) {
         let lost = async {

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::look::{check, check_format};
-use crate::args::{QueueClaimArgs, QueueFormatName, WhenBusy};
+use crate::args::{LeaseArgs, QueueClaimArgs, QueueFormatName, WhenBusy};
 use crate::contact::Contact;
 use crate::contender::Departure;
 use crate::event::Subject;
@@ -24,12 +24,13 @@ pub(super) async fn claim(args: &QueueClaimArgs) -> Result<Exit, Failure> {
     check(path)?;
     let subject = Subject::Queue(path.clone());
     let (terms, on_request) = (args.terms(), OnRevokeRequest::Ignore);
-    let plan = Plan { subject, servers, terms, command, on_request };
-    hold(plan, |client, id| Claiming {
+    let lease = LeaseArgs::default();
+    let plan = Plan { subject, servers, lease, terms, command, on_request };
+    hold(plan, |client, data| Claiming {
         client: client.clone(),
         path,
         format: items.format,
-        queue: client.queue(path).format(items.format.format()).data(id),
+        queue: client.queue(path).format(items.format.format()).data(data),
     })
     .await
 }

@@ -20,34 +20,61 @@ pub(super) enum ElectionEvent {
         reason: String,
     },
     Elected {
-        candidate: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     Suspended {
-        candidate: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     Resumed {
-        candidate: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         valid_for_ms: u64,
     },
     Lost {
-        candidate: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
         reason: String,
+    },
+    /// COMMAND says that it has taken over, and others see it now.
+    Acknowledged {
+        #[serde(flatten)]
+        by: By,
+        line: String,
+    },
+    /// A client asks the leader to step down; COMMAND is told to end.
+    StepDownRequested {
+        #[serde(flatten)]
+        by: By,
+        #[serde(rename = "by")]
+        asker: String,
+        reason: String,
+    },
+    /// The lead is given up as asked for, and the nominee stands again; COMMAND has ended.
+    SteppedDown {
+        #[serde(flatten)]
+        by: By,
     },
     /// The lead is given up; COMMAND has ended.
     Resigned {
-        candidate: String,
-        token: i64,
+        #[serde(flatten)]
+        by: By,
     },
     /// The nomination is over. Always the last event, exactly once.
     Ended {
         reason: String,
     },
+}
+
+/// What a lead is held by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct By {
+    pub(super) candidate: String,
+    /// For fencing.
+    pub(super) token: i64,
 }
 
 impl Event for ElectionEvent {
@@ -59,6 +86,9 @@ impl Event for ElectionEvent {
             Self::Suspended { .. } => "suspended",
             Self::Resumed { .. } => "resumed",
             Self::Lost { .. } => "lost",
+            Self::Acknowledged { .. } => "acknowledged",
+            Self::StepDownRequested { .. } => "step_down_requested",
+            Self::SteppedDown { .. } => "stepped_down",
             Self::Resigned { .. } => "resigned",
             Self::Ended { .. } => "ended",
         }
@@ -72,18 +102,28 @@ impl Event for ElectionEvent {
             Self::AwaitingLease { candidate, reason } => {
                 format!("{candidate} is the first, and waits to be elected: {reason}")
             }
-            Self::Elected { candidate, token, .. } => {
+            Self::Elected { by: By { candidate, token }, .. } => {
                 format!("{candidate} is elected, with token {token}")
             }
             Self::Suspended { valid_for_ms, .. } => format!(
                 "connection lost: leadership is in doubt, and over in {}",
                 humantime::format_duration(Duration::from_millis(*valid_for_ms))
             ),
-            Self::Resumed { token, .. } => {
-                format!("connected again: leadership goes on, with token {token}")
+            Self::Resumed { by, .. } => {
+                format!("connected again: leadership goes on, with token {}", by.token)
             }
             Self::Lost { reason, .. } => format!("leadership lost: {reason}"),
-            Self::Resigned { token, .. } => format!("resigns from the lead with token {token}"),
+            Self::Acknowledged { line, .. } if line.is_empty() => {
+                "COMMAND has taken over".to_owned()
+            }
+            Self::Acknowledged { line, .. } => format!("COMMAND has taken over: {line}"),
+            Self::StepDownRequested { asker, reason, .. } => {
+                format!("{asker} asks this leader to step down: {reason}")
+            }
+            Self::SteppedDown { by } => {
+                format!("steps down from the lead with token {}, and stands again", by.token)
+            }
+            Self::Resigned { by } => format!("resigns from the lead with token {}", by.token),
             Self::Ended { reason } => format!("the nomination is over: {reason}"),
         }
     }
@@ -97,6 +137,7 @@ mod tests {
     #[test]
     fn each_event_has_the_fields_that_apply() {
         let candidate = || "c-1".to_owned();
+        let by = || By { candidate: candidate(), token: 7 };
         let cases = [
             (
                 ElectionEvent::Following { candidate: candidate(), predecessor: "c-0".into() },
@@ -107,23 +148,39 @@ mod tests {
                 r#""event":"awaiting_lease","election":"/e","id":"a \"b\"","candidate":"c-1","reason":"r""#,
             ),
             (
-                ElectionEvent::Elected { candidate: candidate(), token: 7, valid_for_ms: 9 },
+                ElectionEvent::Elected { by: by(), valid_for_ms: 9 },
                 r#""event":"elected","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":9"#,
             ),
             (
-                ElectionEvent::Suspended { candidate: candidate(), token: 7, valid_for_ms: 0 },
+                ElectionEvent::Suspended { by: by(), valid_for_ms: 0 },
                 r#""event":"suspended","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":0"#,
             ),
             (
-                ElectionEvent::Resumed { candidate: candidate(), token: 7, valid_for_ms: 3 },
+                ElectionEvent::Resumed { by: by(), valid_for_ms: 3 },
                 r#""event":"resumed","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"valid_for_ms":3"#,
             ),
             (
-                ElectionEvent::Lost { candidate: candidate(), token: 7, reason: "r".into() },
+                ElectionEvent::Lost { by: by(), reason: "r".into() },
                 r#""event":"lost","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"reason":"r""#,
             ),
             (
-                ElectionEvent::Resigned { candidate: candidate(), token: 7 },
+                ElectionEvent::Acknowledged { by: by(), line: "l".into() },
+                r#""event":"acknowledged","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"line":"l""#,
+            ),
+            (
+                ElectionEvent::StepDownRequested {
+                    by: by(),
+                    asker: "ops".into(),
+                    reason: "r".into(),
+                },
+                r#""event":"step_down_requested","election":"/e","id":"a \"b\"","candidate":"c-1","token":7,"by":"ops","reason":"r""#,
+            ),
+            (
+                ElectionEvent::SteppedDown { by: by() },
+                r#""event":"stepped_down","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
+            ),
+            (
+                ElectionEvent::Resigned { by: by() },
                 r#""event":"resigned","election":"/e","id":"a \"b\"","candidate":"c-1","token":7"#,
             ),
             (

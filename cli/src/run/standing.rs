@@ -1,5 +1,7 @@
 //! A nomination, as `run` sees it: what changed since the last look, and whether COMMAND may run.
 
+use core::future::pending;
+use core::mem;
 use core::time::Duration;
 
 use election_tokio::{
@@ -8,7 +10,11 @@ use election_tokio::{
 };
 use tokio::time::Instant;
 
-use super::event::ElectionEvent;
+use super::announcer::Announcer;
+use super::event::{By, ElectionEvent};
+use super::lead::{Lead, LeadNews, OnStepDownRequest};
+use super::part::{CommandState, Part};
+use crate::console;
 use crate::contender::Departure;
 use crate::event::Recorder;
 use crate::future::now;
@@ -26,6 +32,11 @@ pub(super) enum Standing {
         /// Until when nobody else can lead; `None` if that has passed.
         until: Option<Instant>,
     },
+    /// To end, and to step down: a client asks for that.
+    AskedToStepDown {
+        /// As of [`Standing::InDoubt`].
+        until: Option<Instant>,
+    },
     /// The nomination is over.
     Ended(EndReason),
 }
@@ -35,6 +46,9 @@ pub(super) struct Nominee {
     status: Updates<Status>,
     place: Place,
     recorder: Recorder,
+    on_request: OnStepDownRequest,
+    announcer: Announcer,
+    command: CommandState,
 }
 
 /// What was recorded last.
@@ -42,26 +56,78 @@ enum Place {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
     AwaitingLease { candidate: Option<CandidateName>, outlook: LeaseOutlook },
-    Leading(Leadership),
-    Suspended(Leadership),
+    Leading(Lead),
+    Suspended(Lead),
     Ended,
 }
 
 impl Nominee {
-    pub(super) fn new(nomination: Nomination, recorder: Recorder) -> Self {
-        Self { status: nomination.updates(), nomination, place: Place::Outside, recorder }
+    pub(super) fn new(
+        nomination: Nomination,
+        recorder: Recorder,
+        on_request: OnStepDownRequest,
+        announcer: Announcer,
+    ) -> Self {
+        Self {
+            status: nomination.updates(),
+            nomination,
+            place: Place::Outside,
+            recorder,
+            on_request,
+            announcer,
+            command: CommandState::Absent,
+        }
+    }
+
+    /// COMMAND has got so far.
+    pub(super) fn command_is(&mut self, command: CommandState) {
+        self.command = command;
+        self.announce();
     }
 
     /// The leadership that COMMAND is to run under.
     pub(super) fn leadership(&self) -> Option<&Leadership> {
         match &self.place {
-            Place::Leading(leadership) => Some(leadership),
+            Place::Leading(lead) => Some(lead.leadership()),
             _ => None,
         }
     }
 
-    /// Records what has changed, and tells what the nominee may do now.
+    /// Gives the lead up that is asked for, and waits until the nominee stands behind the others.
+    ///
+    /// Cancel safe: once polled, the lead is given up.
+    pub(super) async fn step_down(&mut self) {
+        match mem::replace(&mut self.place, Place::Outside) {
+            Place::Leading(lead) | Place::Suspended(lead) => {
+                self.recorder.record(&ElectionEvent::SteppedDown { by: by(lead.leadership()) });
+                // How the nomination ended is found by the next look.
+                let _ = lead.step_down().await;
+            }
+            place => self.place = place,
+        }
+    }
+
+    /// Records and shows what has changed, and tells what the nominee may do now.
     pub(super) fn standing(&mut self) -> Standing {
+        let standing = self.heed_status();
+        self.announce();
+        standing
+    }
+
+    fn announce(&mut self) {
+        self.announcer.show(match &self.place {
+            Place::Outside => Part::Outside,
+            Place::Following { predecessor, .. } => {
+                Part::Following { predecessor: predecessor.to_string() }
+            }
+            Place::AwaitingLease { .. } => Part::AwaitingLease,
+            Place::Leading(lead) => Part::Leading { term: lead.term(), command: self.command },
+            Place::Suspended(lead) => Part::Suspended { term: lead.term() },
+            Place::Ended => Part::Ending,
+        });
+    }
+
+    fn heed_status(&mut self) -> Standing {
         let status = self.status.latest_and_update();
         self.record_loss();
         match status.role {
@@ -86,14 +152,13 @@ impl Nominee {
     /// Gives the lead up, or the wait for it, and tells whether the candidate znode is gone.
     pub(super) async fn leave(mut self, bound: Duration) -> Departure {
         self.standing();
-        if let Place::Leading(leadership) | Place::Suspended(leadership) = &self.place {
-            let event = ElectionEvent::Resigned {
-                candidate: leadership.candidate().to_string(),
-                token: leadership.token().get(),
-            };
+        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+            let leadership = lead.leadership();
+            let event = ElectionEvent::Resigned { by: by(leadership) };
             self.recorder.record(&event);
         }
-        let Self { nomination, mut recorder, place, .. } = self;
+        let Self { nomination, mut recorder, place, mut announcer, .. } = self;
+        announcer.show(Part::Ending);
         let left = tokio::time::timeout(bound, nomination.withdraw()).await;
         let (reason, departure) = match left {
             Ok(Ok(_)) => (left_reason(&place).to_owned(), Departure::Confirmed),
@@ -114,17 +179,14 @@ impl Nominee {
 
     /// A leadership may have been lost and won again, with the same token, since the last look.
     fn record_loss(&mut self) {
-        let (Place::Leading(leadership) | Place::Suspended(leadership)) = &self.place else {
+        let (Place::Leading(lead) | Place::Suspended(lead)) = &self.place else {
             return;
         };
+        let leadership = lead.leadership();
         let Some(reason) = now(leadership.lost()) else {
             return;
         };
-        let event = ElectionEvent::Lost {
-            candidate: leadership.candidate().to_string(),
-            token: leadership.token().get(),
-            reason: reason.to_string(),
-        };
+        let event = ElectionEvent::Lost { by: by(leadership), reason: reason.to_string() };
         if reason != LostReason::Resigned {
             self.recorder.record(&event);
         }
@@ -132,49 +194,73 @@ impl Nominee {
     }
 
     fn leads(&mut self, certainty: Certainty) -> Standing {
-        let place = core::mem::replace(&mut self.place, Place::Outside);
-        let (leadership, suspended) = match place {
-            Place::Leading(leadership) => (leadership, false),
-            Place::Suspended(leadership) => (leadership, true),
+        let place = mem::replace(&mut self.place, Place::Outside);
+        let (mut lead, suspended) = match place {
+            Place::Leading(lead) => (lead, false),
+            Place::Suspended(lead) => (lead, true),
             _ => match now(self.nomination.elected()) {
                 Some(Ok(leadership)) => {
                     self.record_lead(&leadership, LeadEvent::Elected);
-                    (leadership, false)
+                    (Lead::new(leadership, self.on_request), false)
                 }
                 // Its loss is on the way.
                 Some(Err(_)) | None => return Standing::Waiting,
             },
         };
-        let until = leadership.valid_until();
+        self.record_news(&mut lead);
+        let until = lead.leadership().valid_until();
+        let is_asked = lead.is_asked_to_step_down();
         match (certainty, until) {
-            (Certainty::Certain, Some(until)) => {
+            (Certainty::Certain, Some(_)) => {
                 if suspended {
-                    self.record_lead(&leadership, LeadEvent::Resumed);
+                    self.record_lead(lead.leadership(), LeadEvent::Resumed);
                 }
-                self.place = Place::Leading(leadership);
-                Standing::Leading { until }
+                self.place = Place::Leading(lead);
             }
-            (Certainty::Certain | Certainty::InDoubt, until) => {
+            (Certainty::Certain | Certainty::InDoubt, _) => {
                 if !suspended {
-                    self.record_lead(&leadership, LeadEvent::Suspended);
+                    self.record_lead(lead.leadership(), LeadEvent::Suspended);
                 }
-                self.place = Place::Suspended(leadership);
-                Standing::InDoubt { until }
+                self.place = Place::Suspended(lead);
             }
+        }
+        match (certainty, until) {
+            _ if is_asked => Standing::AskedToStepDown { until },
+            (Certainty::Certain, Some(until)) => Standing::Leading { until },
+            (Certainty::Certain | Certainty::InDoubt, until) => Standing::InDoubt { until },
+        }
+    }
+
+    fn record_news(&mut self, lead: &mut Lead) {
+        while let Some(news) = lead.news() {
+            let by = by(lead.leadership());
+            self.recorder.record(&match news {
+                LeadNews::StepDownRequested(request) => ElectionEvent::StepDownRequested {
+                    by,
+                    asker: request.by,
+                    reason: request.reason,
+                },
+                LeadNews::Acknowledged(line) => ElectionEvent::Acknowledged { by, line },
+                LeadNews::NotAcknowledged(error) => {
+                    console::warn(format_args!(
+                        "others do not see that COMMAND has taken over: {error}"
+                    ));
+                    continue;
+                }
+            });
         }
     }
 
     fn record_lead(&mut self, leadership: &Leadership, event: LeadEvent) {
-        let candidate = leadership.candidate().to_string();
-        let token = leadership.token().get();
+        let by = by(leadership);
         let valid_for = leadership
             .valid_until()
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let valid_for_ms = u64::try_from(valid_for.as_millis()).unwrap_or(u64::MAX);
         self.recorder.record(&match event {
-            LeadEvent::Elected => ElectionEvent::Elected { candidate, token, valid_for_ms },
-            LeadEvent::Suspended => ElectionEvent::Suspended { candidate, token, valid_for_ms },
-            LeadEvent::Resumed => ElectionEvent::Resumed { candidate, token, valid_for_ms },
+            LeadEvent::Elected => ElectionEvent::Elected { by, valid_for_ms },
+            LeadEvent::Suspended => ElectionEvent::Suspended { by, valid_for_ms },
+            LeadEvent::Resumed => ElectionEvent::Resumed { by, valid_for_ms },
         });
     }
 
@@ -220,16 +306,36 @@ impl Held for Nominee {
         match self.standing() {
             Standing::Leading { until } => Hold::Valid { until },
             Standing::InDoubt { until } => Hold::InDoubt { until },
+            Standing::AskedToStepDown { until } => Hold::Requested { until },
             Standing::Waiting | Standing::Ended(_) => Hold::Nothing,
         }
     }
 
+    fn heed_line(&mut self, line: String) {
+        if let Place::Leading(lead) | Place::Suspended(lead) = &mut self.place {
+            lead.acknowledge(line);
+        }
+        self.command_is(CommandState::Ready);
+    }
+
     async fn changed(&mut self) {
-        if self.status.next().await.is_none() {
+        let news = async {
+            match &mut self.place {
+                Place::Leading(lead) | Place::Suspended(lead) => lead.changed().await,
+                _ => pending().await,
+            }
+        };
+        tokio::select! {
             // The last status stands, and is found by the next look.
-            core::future::pending::<()>().await;
+            Some(_) = self.status.next() => {}
+            () = news => {}
+            else => pending().await,
         }
     }
+}
+
+fn by(leadership: &Leadership) -> By {
+    By { candidate: leadership.candidate().to_string(), token: leadership.token().get() }
 }
 
 #[derive(Clone, Copy)]

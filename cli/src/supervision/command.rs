@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal};
 
+use crate::args::ReadyFd;
 use crate::console;
 use crate::exit::CommandExit;
 use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
@@ -18,13 +19,21 @@ use crate::guard::{self, BootTime, EndedBy, Link, Order, Report, SELF};
 /// How often processes are polled for their end: the guard, and those that it leaves behind.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// The number of that descriptor, in COMMAND's environment.
+const READY_FD: &str = "ZKELECT_READY_FD";
+
 /// What to start.
 pub(crate) struct Task<'a> {
     pub(crate) command: &'a [OsString],
     pub(crate) grace: Duration,
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// What COMMAND does not inherit of this process's environment.
+    pub(crate) hidden: &'static [&'static str],
     pub(crate) privileges: Privileges,
     pub(crate) input: Input,
+    /// What COMMAND writes to when it has taken over.
+    pub(crate) ready_fd: Option<ReadyFd>,
+    pub(crate) while_suspended: WhileSuspended,
 }
 
 /// COMMAND's standard input.
@@ -45,8 +54,18 @@ pub(crate) enum Privileges {
     MayGrow,
 }
 
+/// What becomes of COMMAND while the connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhileSuspended {
+    Stop,
+    /// It is stopped when the lease deadline is near.
+    UntilDeadline,
+}
+
 /// News of COMMAND.
 pub(crate) enum News {
+    /// A line that it wrote to its descriptor for that.
+    Line(String),
     /// A process of COMMAND refuses signals. Told once of each.
     OutOfReach(i32),
     /// Nothing of COMMAND is left.
@@ -78,6 +97,12 @@ impl GuardedCommand {
         if !matches!(task.input, Input::Empty) {
             guard.arg("--stdin");
         }
+        if let Some(number) = task.ready_fd {
+            guard.args(["--ready-fd", &number.to_string()]).env(READY_FD, number.to_string());
+        }
+        for name in task.hidden {
+            guard.env_remove(name);
+        }
         let guard = guard
             .arg("--")
             .args(task.command)
@@ -87,8 +112,8 @@ impl GuardedCommand {
             .spawn()?;
         match &task.input {
             Input::Empty => {}
-            Input::Own => guard::send_stdin(&here, io::stdin().as_fd())?,
-            Input::File(file) => guard::send_stdin(&here, file.as_fd())?,
+            Input::Own => guard::send_descriptor(&here, io::stdin().as_fd())?,
+            Input::File(file) => guard::send_descriptor(&here, file.as_fd())?,
         }
         let link = Link::new(here)?;
         link.send(&Order::ValidUntil(valid_until))?;
@@ -124,6 +149,10 @@ impl GuardedCommand {
             return self.end_of_guard(exit, ended_by).await;
         }
         match self.link.receive().await {
+            Some(Report::Line { line }) => {
+                self.order(&Order::NextLine);
+                News::Line(line)
+            }
             Some(Report::OutOfReach { pid }) => News::OutOfReach(pid),
             Some(Report::Ended { exit, ended_by }) => {
                 self.ended = Some((exit, ended_by));
@@ -143,7 +172,7 @@ impl GuardedCommand {
     ///
     /// Cancel safe.
     pub(crate) async fn gone(&mut self) {
-        while let News::OutOfReach(_) = self.news().await {}
+        while let News::OutOfReach(_) | News::Line(_) = self.news().await {}
     }
 
     /// Without its guard, all that COMMAND started has become a child of this process.

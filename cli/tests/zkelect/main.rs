@@ -17,6 +17,8 @@ mod counter;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod double_barrier;
 #[cfg(test)]
 mod doubt;
@@ -50,6 +52,16 @@ mod other_users;
 mod queue;
 #[cfg(test)]
 mod queue_claim;
+#[cfg(test)]
+mod run_http;
+#[cfg(test)]
+mod run_notify;
+#[cfg(test)]
+mod run_options;
+#[cfg(test)]
+mod run_policies;
+#[cfg(test)]
+mod run_ready;
 #[cfg(test)]
 mod sasl;
 #[cfg(test)]

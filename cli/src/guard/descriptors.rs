@@ -1,4 +1,5 @@
-//! COMMAND's standard input on its way there: the guard has a socket in its place.
+//! Descriptors on their way to COMMAND: the processes in between have a socket in the place of its standard
+//! input.
 
 use core::mem::MaybeUninit;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -14,9 +15,9 @@ use rustix::net::{
 /// A descriptor travels with a byte.
 const CARRIER: [u8; 1] = [0];
 
-/// Hands what is to be COMMAND's standard input to the other side, before any order.
-pub(crate) fn send_stdin(socket: &UnixStream, stdin: BorrowedFd<'_>) -> io::Result<()> {
-    let descriptors = [stdin];
+/// Hands a descriptor to the other side.
+pub(crate) fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let descriptors = [descriptor];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
@@ -26,8 +27,8 @@ pub(crate) fn send_stdin(socket: &UnixStream, stdin: BorrowedFd<'_>) -> io::Resu
     Ok(())
 }
 
-/// Takes what [`send_stdin`] hands over.
-pub(super) fn receive_stdin(socket: &UnixStream) -> io::Result<OwnedFd> {
+/// Takes what [`send_descriptor`] hands over.
+pub(crate) fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut carrier = CARRIER;
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -36,5 +37,5 @@ pub(super) fn receive_stdin(socket: &UnixStream) -> io::Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    descriptor.ok_or_else(|| io::Error::other("no standard input came"))
+    descriptor.ok_or_else(|| io::Error::other("no descriptor came"))
 }

@@ -1,0 +1,55 @@
+//! How the nominee is, over HTTP: for probes, for monitoring, and for those that look for the leader.
+//!
+//! On a thread of its own, which reads what the nominee has shown: no request can hold the nominee up, and a
+//! nominee that hangs is told of.
+
+mod pages;
+mod server;
+
+use core::net::SocketAddr;
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use election_tokio::metrics::describe_metrics;
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+
+use super::board::Board;
+use crate::console;
+use crate::failure::Failure;
+use pages::Pages;
+
+/// From a request in a data centre to a leadership over months.
+const SECONDS: &[f64] = &[
+    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+    600.0, 3600.0, 86_400.0,
+];
+
+/// An address that is listened on; nothing is served yet.
+pub(super) struct Bound {
+    listener: TcpListener,
+    metrics: PrometheusHandle,
+}
+
+impl Bound {
+    /// Listens, and begins to measure.
+    pub(super) fn to(address: SocketAddr) -> Result<Self, Failure> {
+        let listen = |error| Failure::Http { address, error };
+        let listener = TcpListener::bind(address).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let metrics = recorder().map_err(|_| Failure::Internal("metrics cannot be recorded"))?;
+        describe_metrics();
+        let address = listener.local_addr().map_err(listen)?;
+        console::note(format_args!("serves http://{address}/"));
+        Ok(Self { listener, metrics })
+    }
+
+    /// Serves what is on the board, for as long as this process lives.
+    pub(super) fn serve(self, board: Arc<Board>) -> Result<(), Failure> {
+        let pages = Pages::new(board, self.metrics);
+        server::start(self.listener, pages).map_err(Failure::system("HTTP cannot be served"))
+    }
+}
+
+fn recorder() -> Result<PrometheusHandle, BuildError> {
+    PrometheusBuilder::new().set_buckets(SECONDS)?.install_recorder()
+}

@@ -1,0 +1,242 @@
+//! What is answered to which request.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use election_tokio::{Acknowledgement, ConnectionState, Observation, ObservedLeader};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde::Serialize;
+
+use crate::run::board::{Board, Shown};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Of what others write, so many bytes are shown.
+const LONGEST: usize = 4096;
+
+const PATHS: &str = "\
+/leader   who leads, as JSON; code 503 if none is known
+/leading  code 200 if this one leads and its COMMAND has taken over, otherwise 503
+/healthz  code 200 if zkelect works, otherwise 503: for liveness probes
+/readyz   code 200 if it stands for election, or leads and COMMAND has taken over, otherwise 503
+/metrics  measurements, for Prometheus
+";
+
+pub(super) struct Pages {
+    board: Arc<Board>,
+    metrics: PrometheusHandle,
+}
+
+struct Page {
+    status: StatusCode,
+    kind: &'static str,
+    body: String,
+}
+
+/// The leader, as others see it.
+#[derive(Serialize)]
+struct LeaderPage<'a> {
+    election: &'a str,
+    /// The data of its candidate.
+    id: String,
+    candidate: String,
+    token: i64,
+    /// Since when it is known here.
+    since: String,
+    /// Whether it is this zkelect.
+    me: bool,
+    /// Whether its COMMAND has said that it has taken over.
+    acknowledged: bool,
+    /// What COMMAND said.
+    says: Option<String>,
+    /// Whether this is up to date: without a connection, it is what was seen last.
+    connected: bool,
+}
+
+#[derive(Serialize)]
+struct NoLeaderPage<'a> {
+    election: &'a str,
+    reason: String,
+    connected: bool,
+}
+
+impl Pages {
+    pub(super) const fn new(board: Arc<Board>, metrics: PrometheusHandle) -> Self {
+        Self { board, metrics }
+    }
+
+    pub(super) fn sum_up(&self) {
+        self.metrics.run_upkeep();
+    }
+
+    pub(super) fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        let page = if is_read { self.page(path) } else { not_allowed() };
+        let mut response = Response::new(Full::from(page.body));
+        *response.status_mut() = page.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.kind));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if !is_read {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        response
+    }
+
+    fn page(&self, path: &str) -> Page {
+        match path {
+            "/" => text(StatusCode::OK, PATHS),
+            "/leader" => self.leader(),
+            "/leading" => self.leading(),
+            "/healthz" => self.health(),
+            "/readyz" => self.readiness(),
+            "/metrics" => {
+                Page { status: StatusCode::OK, kind: METRICS, body: self.metrics.render() }
+            }
+            _ => text(StatusCode::NOT_FOUND, format!("there is no {path:?} here, but\n{PATHS}")),
+        }
+    }
+
+    fn leader(&self) -> Page {
+        let Shown { part, seen } = self.board.latest();
+        let (election, connected) = (&*self.board.election, self.is_connected());
+        match seen {
+            Observation::Led(leader) => {
+                let me = part.term().is_some_and(|term| term.token == leader.token.get());
+                json(StatusCode::OK, &leader_page(election, &leader, me, connected))
+            }
+            other => {
+                let reason = why_none(&other);
+                json(StatusCode::SERVICE_UNAVAILABLE, &NoLeaderPage { election, reason, connected })
+            }
+        }
+    }
+
+    fn leading(&self) -> Page {
+        let part = self.board.latest().part;
+        self.said(part.is_active(), part.to_string())
+    }
+
+    fn readiness(&self) -> Page {
+        let part = self.board.latest().part;
+        match self.board.stuck_for() {
+            None if self.is_connected() => self.said(part.is_ready(), part.to_string()),
+            None => self.said(false, "there is no connection to a ZooKeeper server".to_owned()),
+            Some(_) => self.health(),
+        }
+    }
+
+    /// Without a lock: it answers whatever hangs.
+    fn health(&self) -> Page {
+        match self.board.stuck_for() {
+            None => text(StatusCode::OK, "zkelect works\n"),
+            Some(stuck) => {
+                let stuck = humantime::format_duration(stuck);
+                text(StatusCode::SERVICE_UNAVAILABLE, format!("stands still for {stuck}\n"))
+            }
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "beside the others")]
+    fn said(&self, is_so: bool, mut words: String) -> Page {
+        words.push('\n');
+        text(if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, words)
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.board.client().connection_state(), ConnectionState::Connected { .. })
+    }
+}
+
+fn leader_page<'a>(
+    election: &'a str,
+    leader: &ObservedLeader,
+    me: bool,
+    connected: bool,
+) -> LeaderPage<'a> {
+    let since = SystemTime::now().checked_sub(leader.since.elapsed());
+    let says = match &leader.acknowledgement {
+        Acknowledgement::Given(line) => Some(shortened(line)),
+        _ => None,
+    };
+    LeaderPage {
+        election,
+        id: shortened(&leader.data),
+        candidate: leader.candidate.to_string(),
+        token: leader.token.get(),
+        since: since
+            .map_or_else(String::new, |at| humantime::format_rfc3339_millis(at).to_string()),
+        me,
+        acknowledged: says.is_some(),
+        says,
+        connected,
+    }
+}
+
+fn why_none(seen: &Observation) -> String {
+    match seen {
+        Observation::Unknown => "no server has answered yet".to_owned(),
+        Observation::Vacant => "no candidate stands".to_owned(),
+        Observation::Hidden => "the first candidate may not be read".to_owned(),
+        Observation::Failed(failure) => format!("it cannot be observed: {failure}"),
+        _ => "it is not known".to_owned(),
+    }
+}
+
+fn shortened(data: &[u8]) -> String {
+    String::from_utf8_lossy(data.get(..LONGEST).unwrap_or(data)).into_owned()
+}
+
+fn not_allowed() -> Page {
+    text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n")
+}
+
+fn text(status: StatusCode, body: impl Into<String>) -> Page {
+    Page { status, kind: TEXT, body: body.into() }
+}
+
+fn json(status: StatusCode, page: &impl Serialize) -> Page {
+    match serde_json::to_string(page) {
+        Ok(body) => Page { status, kind: JSON, body: body + "\n" },
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Instant;
+
+    use core::time::Duration;
+
+    use election_tokio::Client;
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_nominee_that_stands_still_is_told_of_until_it_goes_on() {
+        let client = Client::builder("127.0.0.1:1").start().expect("a client");
+        let board = Arc::new(Board::new("/e".to_owned(), client));
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let pages = Pages::new(Arc::clone(&board), metrics);
+        let code = |path| pages.answer(&Method::GET, path).status().as_u16();
+        board.beat();
+        assert_eq!(code("/healthz"), 200);
+        let start = Instant::now();
+        // Blocks the runtime, as what must not happen would.
+        while code("/healthz") == 200 {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!((code("/healthz"), code("/readyz")), (503, 503));
+        board.beat();
+        assert_eq!(code("/healthz"), 200);
+    }
+}

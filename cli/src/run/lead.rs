@@ -1,0 +1,156 @@
+//! A leadership, and what is heard and said in it while COMMAND runs.
+
+use core::future::pending;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use election_tokio::{EndReason, Leadership, StepDownRequested, TransactionError};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::part::Term;
+
+/// How long a publication waits that failed for reasons that pass.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What follows when a client asks the leader to step down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnStepDownRequest {
+    /// COMMAND is stopped, and the nominee stands again behind the others.
+    Consent,
+    /// No request is heard of.
+    Ignore,
+}
+
+/// Dropped, it hears and says nothing any more, and leads on.
+pub(super) struct Lead {
+    leadership: Arc<Leadership>,
+    since: SystemTime,
+    tasks: JoinSet<Option<LeadNews>>,
+    /// The latest line, while an earlier one is being published.
+    next_line: Option<String>,
+    publishing: Publishing,
+    /// What has come and was not looked at.
+    come: VecDeque<LeadNews>,
+    request: Request,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Request {
+    None,
+    Made,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Publishing {
+    No,
+    UnderWay,
+}
+
+/// What has come of a leadership's tasks.
+pub(super) enum LeadNews {
+    StepDownRequested(StepDownRequested),
+    /// Others see now that COMMAND has taken over, and this line with it.
+    Acknowledged(String),
+    NotAcknowledged(TransactionError),
+}
+
+impl Lead {
+    pub(super) fn new(leadership: Leadership, on_request: OnStepDownRequest) -> Self {
+        let leadership = Arc::new(leadership);
+        let mut tasks = JoinSet::new();
+        if on_request == OnStepDownRequest::Consent {
+            let leadership = Arc::clone(&leadership);
+            tasks.spawn(async move {
+                leadership.step_down_requested().await.ok().map(LeadNews::StepDownRequested)
+            });
+        }
+        Self {
+            leadership,
+            since: SystemTime::now(),
+            tasks,
+            next_line: None,
+            publishing: Publishing::No,
+            come: VecDeque::new(),
+            request: Request::None,
+        }
+    }
+
+    pub(super) fn leadership(&self) -> &Leadership {
+        &self.leadership
+    }
+
+    pub(super) fn term(&self) -> Term {
+        Term { token: self.leadership.token().get(), since: self.since }
+    }
+
+    pub(super) fn is_asked_to_step_down(&self) -> bool {
+        self.request == Request::Made
+    }
+
+    /// Publishes that COMMAND has taken over, with this line, in place of an earlier one.
+    pub(super) fn acknowledge(&mut self, line: String) {
+        if self.publishing == Publishing::UnderWay {
+            self.next_line = Some(line);
+            return;
+        }
+        self.publishing = Publishing::UnderWay;
+        let leadership = Arc::clone(&self.leadership);
+        self.tasks.spawn(async move { published(&leadership, line).await });
+    }
+
+    /// What has come since the last look.
+    pub(super) fn news(&mut self) -> Option<LeadNews> {
+        while let Some(ended) = self.tasks.try_join_next() {
+            self.come.extend(ended.ok().flatten());
+        }
+        let news = self.come.pop_front()?;
+        match &news {
+            LeadNews::StepDownRequested(_) => self.request = Request::Made,
+            LeadNews::Acknowledged(_) | LeadNews::NotAcknowledged(_) => {
+                self.publishing = Publishing::No;
+                if let Some(line) = self.next_line.take() {
+                    self.acknowledge(line);
+                }
+            }
+        }
+        Some(news)
+    }
+
+    /// Waits until there is something to look for.
+    ///
+    /// Cancel safe: what has come is kept.
+    pub(super) async fn changed(&mut self) {
+        match self.tasks.join_next().await {
+            Some(ended) => self.come.extend(ended.ok().flatten()),
+            None => pending().await,
+        }
+    }
+
+    /// Ends the leadership, and waits until the nominee stands again.
+    ///
+    /// Cancel safe: once polled, the leadership is over.
+    pub(super) async fn step_down(self) -> Result<(), EndReason> {
+        let Self { leadership, mut tasks, .. } = self;
+        tasks.shutdown().await;
+        match Arc::into_inner(leadership) {
+            Some(leadership) => leadership.step_down().await,
+            // The tasks have had the only other ones.
+            None => Ok(()),
+        }
+    }
+}
+
+/// Until it is published, or the leadership is over, or the server refuses.
+async fn published(leadership: &Leadership, line: String) -> Option<LeadNews> {
+    loop {
+        match leadership.acknowledge(line.as_bytes()).await {
+            Ok(()) => return Some(LeadNews::Acknowledged(line)),
+            Err(TransactionError::NotHeld) => return None,
+            Err(error) if error.code().is_some() => return Some(LeadNews::NotAcknowledged(error)),
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What part a nominee has in its election, as others are shown it.
+
+use core::fmt;
+use std::time::SystemTime;
+
+/// What part a nominee has in its election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It has no candidate yet, or no more.
+    Outside,
+    Following {
+        predecessor: String,
+    },
+    /// It is the first, and has no lease that it could rely on.
+    AwaitingLease,
+    Leading {
+        term: Term,
+        command: CommandState,
+    },
+    /// It leads as far as is known, but the connection is lost or the lease not proved.
+    Suspended {
+        term: Term,
+    },
+    /// The nomination is over, or is given up.
+    Ending,
+}
+
+/// A leadership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    pub(super) token: i64,
+    pub(super) since: SystemTime,
+}
+
+/// How far COMMAND is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommandState {
+    Absent,
+    /// It runs, and has not said yet that it has taken over.
+    TakingOver,
+    /// It runs; where it is to say that it has taken over, it has.
+    Ready,
+}
+
+impl Part {
+    /// The leadership that is held, as far as is known.
+    pub(super) const fn term(&self) -> Option<Term> {
+        match self {
+            Self::Leading { term, .. } | Self::Suspended { term } => Some(*term),
+            _ => None,
+        }
+    }
+
+    /// Whether the nominee does what it is there for: it stands, and if it leads, COMMAND has taken over.
+    pub(super) const fn is_ready(&self) -> bool {
+        match self {
+            Self::Following { .. } | Self::AwaitingLease => true,
+            Self::Leading { command, .. } => matches!(command, CommandState::Ready),
+            Self::Outside | Self::Suspended { .. } | Self::Ending => false,
+        }
+    }
+
+    /// Whether it leads, and COMMAND has taken over.
+    pub(super) const fn is_active(&self) -> bool {
+        matches!(self, Self::Leading { command: CommandState::Ready, .. })
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outside => f.write_str("does not stand for election yet"),
+            Self::Following { predecessor } => write!(f, "follows {predecessor}"),
+            Self::AwaitingLease => f.write_str("is the first, and waits to be elected"),
+            Self::Leading { term: Term { token, .. }, command } => {
+                write!(f, "leads with token {token}; COMMAND {command}")
+            }
+            Self::Suspended { term: Term { token, .. } } => {
+                write!(f, "has led with token {token}, and the connection is lost")
+            }
+            Self::Ending => f.write_str("stands no more"),
+        }
+    }
+}
+
+impl fmt::Display for CommandState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "does not run",
+            Self::TakingOver => "has not said yet that it has taken over",
+            Self::Ready => "is at work",
+        })
+    }
+}
