@@ -6,6 +6,8 @@ mod barrier_enter;
 mod command;
 mod counter;
 mod demo;
+mod election;
+mod evict;
 mod exit_codes;
 mod format;
 mod group_format;
@@ -25,11 +27,14 @@ mod run;
 mod semaphore;
 mod server;
 mod servers;
+mod step_down;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests;
 mod tls;
 mod values;
+mod verify;
+mod watch;
 
 use clap::Parser;
 
@@ -39,6 +44,8 @@ pub(crate) use barrier_enter::BarrierEnterArgs;
 pub(crate) use command::CommandArgs;
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
+pub(crate) use election::{ElectionArgs, OneElectionArgs};
+pub(crate) use evict::EvictArgs;
 pub(crate) use format::{FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
@@ -60,8 +67,11 @@ pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
+pub(crate) use step_down::StepDownArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, Servers, SessionTimeout, TickTime};
+pub(crate) use verify::VerifyArgs;
+pub(crate) use watch::WatchArgs;
 
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 
@@ -110,6 +120,10 @@ pub(crate) enum Subcommand {
     Counter(CounterArgs),
     Members(MembersArgs),
     List(ListArgs),
+    Watch(WatchArgs),
+    Verify(VerifyArgs),
+    StepDown(StepDownArgs),
+    Evict(EvictArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
 }

@@ -10,6 +10,7 @@
 
 mod args;
 mod barrier;
+mod candidate;
 mod cells;
 mod connection;
 mod console;
@@ -25,6 +26,7 @@ mod diagnosis;
 mod errand;
 #[cfg(target_os = "linux")]
 mod event;
+mod evict;
 #[cfg(target_os = "linux")]
 mod exec;
 mod exit;
@@ -51,8 +53,12 @@ mod semaphore;
 mod server;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
+mod step_down;
+mod stream;
 #[cfg(target_os = "linux")]
 mod supervision;
+mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -96,6 +102,10 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Counter(args) => on_runtime(counter::counter(args)),
         Subcommand::Members(args) => on_runtime(members::members(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
+        Subcommand::Watch(args) => on_runtime(watch::watch(args)),
+        Subcommand::Verify(args) => on_runtime(verify::verify(args)),
+        Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
+        Subcommand::Evict(args) => on_runtime(evict::evict(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),
     }

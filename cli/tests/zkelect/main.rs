@@ -43,7 +43,11 @@ mod members;
 #[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
+mod operating;
+#[cfg(test)]
 mod other_users;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
@@ -67,3 +71,5 @@ mod terminal;
 mod tls;
 #[cfg(test)]
 mod unread;
+#[cfg(test)]
+mod watch;
