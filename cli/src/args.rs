@@ -18,6 +18,7 @@ mod list;
 mod lock;
 mod members;
 mod node;
+mod packaging;
 mod patience;
 mod queue;
 #[cfg(target_os = "linux")]
@@ -35,6 +36,8 @@ mod tls;
 mod values;
 mod verify;
 mod watch;
+
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -56,6 +59,7 @@ pub(crate) use members::{
     MembersAction, MembersArgs, MembersJoinArgs, MembersListArgs, MembersWatchArgs,
 };
 pub(crate) use node::NodeArgs;
+pub(crate) use packaging::{CompletionsArgs, ManArgs};
 pub(crate) use patience::{PatienceArgs, Terms, WhenBusy};
 pub(crate) use queue::{
     QueueAction, QueueArgs, QueueLenArgs, QueuePeekArgs, QueuePutArgs, QueueTakeArgs,
@@ -103,6 +107,9 @@ pub(crate) struct Cli {
     /// Trace what happens on standard error; twice for more. Without it, `RUST_LOG` says what to trace.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Take options from FILE, in TOML, where neither the command line nor the environment has them.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) subcommand: Subcommand,
 }
@@ -126,4 +133,6 @@ pub(crate) enum Subcommand {
     Evict(EvictArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }

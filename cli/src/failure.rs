@@ -19,6 +19,7 @@ use election_tokio::{
 
 use crate::args::{LockFormat, QueueFormatName};
 use crate::exit::Exit;
+use crate::settings::SettingsError;
 pub(crate) use operating::OperatingFailure;
 
 /// Why `zkelect` ends without having done its work.
@@ -58,6 +59,8 @@ pub(crate) enum Failure {
     Membership(#[from] MembershipError),
     #[error("{0}")]
     Operating(#[from] OperatingFailure),
+    #[error("{0}")]
+    Settings(#[from] SettingsError),
     #[error("no answer within {}: {what}", humantime::format_duration(*bound))]
     InDoubt { bound: Duration, what: &'static str },
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
@@ -140,6 +143,7 @@ impl Failure {
             | Self::Membership(_)
             | Self::Put(PutError::Priority(_))
             | Self::NotShared(_)
+            | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
             Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay | Self::Put(_) => {

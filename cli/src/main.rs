@@ -43,6 +43,7 @@ mod list;
 mod lock;
 mod members;
 mod outlet;
+mod packaging;
 mod queue;
 #[cfg(target_os = "linux")]
 mod run;
@@ -51,6 +52,7 @@ mod secrets;
 #[cfg(target_os = "linux")]
 mod semaphore;
 mod server;
+mod settings;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
 mod step_down;
@@ -62,7 +64,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(target_os = "linux")]
 use crate::args::Internal;
@@ -74,16 +76,34 @@ fn main() -> ExitCode {
     let outcome = match Internal::from_env() {
         Some(Internal::Guard(args)) => on_runtime(guard::guard(args)),
         Some(Internal::Exec(args)) => Err(exec::exec(args)),
-        None => subcommand(Cli::parse()),
+        None => command_line().and_then(subcommand),
     };
     #[cfg(not(target_os = "linux"))]
-    let outcome = subcommand(Cli::parse());
+    let outcome = command_line().and_then(subcommand);
     let exit = outcome.unwrap_or_else(|failure| {
         console::failure(&failure);
         failure.exit()
     });
     console::settle();
     exit.into()
+}
+
+/// What the command line says, and the environment and the configuration file where it does not. Ends this
+/// process where that cannot be used.
+fn command_line() -> Result<Cli, failure::Failure> {
+    let mut command = settings::documented(Cli::command());
+    let arguments = std::env::args_os().collect();
+    let settled = settings::settled(&command, arguments, |name| std::env::var_os(name))?;
+    let parsed = command.try_get_matches_from_mut(&settled.arguments);
+    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let blamed = settled.blamed(&error);
+        let error = error.format(&mut command);
+        if let Some(blamed) = blamed {
+            console::note(blamed);
+            console::settle();
+        }
+        error.exit()
+    })
 }
 
 fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
@@ -108,6 +128,8 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Evict(args) => on_runtime(evict::evict(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),
+        Subcommand::Completions(args) => packaging::completions(&args),
+        Subcommand::Man(args) => packaging::man(&args),
     }
 }
 

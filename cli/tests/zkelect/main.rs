@@ -47,6 +47,8 @@ mod operating;
 #[cfg(test)]
 mod other_users;
 #[cfg(test)]
+mod packaging;
+#[cfg(test)]
 mod process;
 #[cfg(test)]
 mod queue;
@@ -61,6 +63,8 @@ mod semaphore;
 #[cfg(test)]
 mod served;
 mod server;
+#[cfg(test)]
+mod settings;
 #[cfg(test)]
 mod signals;
 #[cfg(test)]
