@@ -3,6 +3,7 @@
 mod barrier;
 #[cfg(target_os = "linux")]
 mod barrier_enter;
+mod check;
 mod command;
 mod counter;
 mod demo;
@@ -44,6 +45,7 @@ use clap::Parser;
 pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
+pub(crate) use check::CheckArgs;
 pub(crate) use command::CommandArgs;
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
@@ -131,6 +133,7 @@ pub(crate) enum Subcommand {
     Verify(VerifyArgs),
     StepDown(StepDownArgs),
     Evict(EvictArgs),
+    Check(CheckArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
     Completions(CompletionsArgs),

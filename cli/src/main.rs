@@ -12,6 +12,7 @@ mod args;
 mod barrier;
 mod candidate;
 mod cells;
+mod check;
 mod connection;
 mod console;
 #[cfg(target_os = "linux")]
@@ -126,6 +127,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Verify(args) => on_runtime(verify::verify(args)),
         Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
         Subcommand::Evict(args) => on_runtime(evict::evict(args)),
+        Subcommand::Check(args) => on_runtime(check::check(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),
         Subcommand::Completions(args) => packaging::completions(&args),

@@ -10,6 +10,7 @@ use election_tokio::{Acknowledgement, Observation, ObservedLeader};
 use super::known::{Known, Since};
 use crate::candidate::{HEADER, Shown};
 use crate::cells::{aligned, cut};
+use crate::console;
 use crate::data::Data;
 
 /// The candidates that are shown each by itself.
@@ -45,7 +46,7 @@ impl Screen {
         self.drawn = shown.len();
         for (style, line) in shown {
             let line: String = line.chars().take(width).collect();
-            let _ = if colours() {
+            let _ = if console::has_colours() {
                 writeln!(text, "{style}{line}{style:#}")
             } else {
                 writeln!(text, "{line}")
@@ -63,11 +64,6 @@ fn size() -> (usize, usize) {
         }
         _ => (80, 24),
     }
-}
-
-/// As for what is said on standard error: not where `NO_COLOR` is set, or the terminal has none.
-fn colours() -> bool {
-    anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
 }
 
 fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)> {

@@ -11,6 +11,8 @@ mod barrier;
 #[cfg(test)]
 mod blocked;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod command_ends;
 #[cfg(test)]
 mod counter;
