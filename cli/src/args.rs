@@ -4,9 +4,12 @@ mod acl;
 mod barrier;
 #[cfg(target_os = "linux")]
 mod barrier_enter;
+mod check;
 mod command;
 mod counter;
 mod demo;
+mod election;
+mod evict;
 mod exit_codes;
 mod format;
 mod group_format;
@@ -18,6 +21,7 @@ mod list;
 mod lock;
 mod members;
 mod node;
+mod packaging;
 mod patience;
 mod queue;
 #[cfg(target_os = "linux")]
@@ -27,11 +31,16 @@ mod run;
 mod semaphore;
 mod server;
 mod servers;
+mod step_down;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests;
 mod tls;
 mod values;
+mod verify;
+mod watch;
+
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -39,9 +48,12 @@ pub(crate) use acl::AclArgs;
 pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
+pub(crate) use check::CheckArgs;
 pub(crate) use command::CommandArgs;
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
+pub(crate) use election::{ElectionArgs, OneElectionArgs};
+pub(crate) use evict::EvictArgs;
 pub(crate) use format::{ElectionFormat, FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
@@ -53,6 +65,7 @@ pub(crate) use members::{
     MembersAction, MembersArgs, MembersJoinArgs, MembersListArgs, MembersWatchArgs,
 };
 pub(crate) use node::NodeArgs;
+pub(crate) use packaging::{CompletionsArgs, ManArgs};
 pub(crate) use patience::{PatienceArgs, Terms, WhenBusy};
 pub(crate) use queue::{
     QueueAction, QueueArgs, QueueLenArgs, QueuePeekArgs, QueuePutArgs, QueueTakeArgs,
@@ -64,8 +77,11 @@ pub(crate) use run::RunArgs;
 pub(crate) use semaphore::SemaphoreArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use servers::ServersArgs;
+pub(crate) use step_down::StepDownArgs;
 pub(crate) use tls::TlsArgs;
 pub(crate) use values::{EventsTo, ListenAddress, ReadyFd, Servers, SessionTimeout, TickTime};
+pub(crate) use verify::VerifyArgs;
+pub(crate) use watch::WatchArgs;
 
 use exit_codes::{EXIT_CODES, SERVER_EXIT_CODES};
 
@@ -97,6 +113,9 @@ pub(crate) struct Cli {
     /// Trace what happens on standard error; twice for more. Without it, `RUST_LOG` says what to trace.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Take options from FILE, in TOML, where neither the command line nor the environment has them.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) subcommand: Subcommand,
 }
@@ -114,6 +133,13 @@ pub(crate) enum Subcommand {
     Counter(CounterArgs),
     Members(MembersArgs),
     List(ListArgs),
+    Watch(WatchArgs),
+    Verify(VerifyArgs),
+    StepDown(StepDownArgs),
+    Evict(EvictArgs),
+    Check(CheckArgs),
     Demo(DemoArgs),
     Server(ServerArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }

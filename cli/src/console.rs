@@ -28,6 +28,21 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Whether results may be in colour: not where `NO_COLOR` is set, nor where standard output is no terminal.
+pub(crate) fn has_colours() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// A result as one line of JSON, on standard output at once.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    print(&json_line(value))
+}
+
+pub(crate) fn json_line(value: &impl serde::Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    format!("{}\n", for_terminal(&json))
+}
+
 /// One line about what goes on.
 pub(crate) fn note(text: impl Display) {
     line(format_args!("{NAME}zkelect:{NAME:#} {}", Escaped(text)));

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 mod advice;
+mod operating;
 mod recipe_advice;
 
 use core::net::SocketAddr;
@@ -12,11 +13,14 @@ use std::path::PathBuf;
 use election_tokio::{
     BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
     EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
-    MemberFailure, MembershipError, NominationError, PutError, SessionEnd, TakeError, TakerFailure,
+    MemberFailure, MembershipError, NominationError, PutError, SessionEnd, StepDownRequestError,
+    TakeError, TakerFailure, VerifyError,
 };
 
 use crate::args::{LockFormat, QueueFormatName};
 use crate::exit::Exit;
+use crate::settings::SettingsError;
+pub(crate) use operating::OperatingFailure;
 
 /// Why `zkelect` ends without having done its work.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +57,10 @@ pub(crate) enum Failure {
     Counter(#[from] CounterError),
     #[error("{0}")]
     Membership(#[from] MembershipError),
+    #[error("{0}")]
+    Operating(#[from] OperatingFailure),
+    #[error("{0}")]
+    Settings(#[from] SettingsError),
     #[error("no answer within {}: {what}", humantime::format_duration(*bound))]
     InDoubt { bound: Duration, what: &'static str },
     #[error("{path} does not exist, and the access list (ACL) of {parent} forbids to create it")]
@@ -96,13 +104,8 @@ impl Failure {
             | Self::NotElected(_)
             | Self::NoTakeOver(_) => Exit::NoServer,
             Self::Forbidden { .. } => Exit::NoPermission,
-            Self::Connect(ConnectError::Randomness(_))
-            | Self::Election(ElectionError::Randomness(_))
-            | Self::Lock(LockError::Randomness(_))
-            | Self::Barrier(BarrierError::Randomness(_))
-            | Self::Take(TakeError::Randomness(_))
-            | Self::Membership(MembershipError::Randomness(_))
-            | Self::Unprinted { .. }
+            _ if self.lacks_randomness() => Exit::System,
+            Self::Unprinted { .. }
             | Self::System { .. }
             | Self::OutOfReach
             | Self::PasswordFile { .. }
@@ -113,6 +116,8 @@ impl Failure {
             | Self::Counter(CounterError::Unknown { .. })
             | Self::Membership(MembershipError::Evicted) => Exit::InDoubt,
             Self::Membership(MembershipError::NameTaken { .. }) => Exit::Busy(1),
+            Self::Operating(_) if self.refusal().is_some_and(is_permission) => Exit::NoPermission,
+            Self::Operating(failure) => failure.exit(),
             Self::Put(error) if error.may_have_happened() => Exit::InDoubt,
             _ if self.session_end().is_some_and(is_authentication) => Exit::NoPermission,
             _ if matches!(self.session_end(), Some(SessionEnd::Expired(_))) => Exit::InDoubt,
@@ -137,6 +142,7 @@ impl Failure {
             | Self::Membership(_)
             | Self::Put(PutError::Priority(_))
             | Self::NotShared(_)
+            | Self::Settings(_)
             | Self::TerminalInput => Exit::Usage,
             Self::Put(PutError::Request(error)) | Self::Operation(error) => of_operation(error),
             Self::NoChroot(_) | Self::OtherItems { .. } | Self::RoundUnderWay | Self::Put(_) => {
@@ -148,6 +154,18 @@ impl Failure {
             }
             Self::Command { .. } => Exit::NotExecutable,
         }
+    }
+
+    const fn lacks_randomness(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect(ConnectError::Randomness(_))
+                | Self::Election(ElectionError::Randomness(_))
+                | Self::Lock(LockError::Randomness(_))
+                | Self::Barrier(BarrierError::Randomness(_))
+                | Self::Take(TakeError::Randomness(_))
+                | Self::Membership(MembershipError::Randomness(_))
+        )
     }
 
     /// How the client ended, if that is why.
@@ -175,7 +193,27 @@ impl Failure {
             | Self::Membership(MembershipError::Failed(MemberFailure::Rejected(code))) => {
                 Some(ErrorCode::new(*code))
             }
+            Self::Operating(failure) => failure.refusal(),
             _ => None,
+        }
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::Election(error) => Self::Election(error),
+            error => Self::Operating(error.into()),
+        }
+    }
+}
+
+impl From<StepDownRequestError> for Failure {
+    fn from(error: StepDownRequestError) -> Self {
+        match error {
+            StepDownRequestError::Leader(error) => error.into(),
+            StepDownRequestError::Request(error) => Self::Operation(error),
+            _ => Self::Internal("a request to step down failed in an unknown way"),
         }
     }
 }

@@ -10,7 +10,9 @@
 
 mod args;
 mod barrier;
+mod candidate;
 mod cells;
+mod check;
 mod connection;
 mod console;
 #[cfg(target_os = "linux")]
@@ -25,6 +27,7 @@ mod diagnosis;
 mod errand;
 #[cfg(target_os = "linux")]
 mod event;
+mod evict;
 #[cfg(target_os = "linux")]
 mod exec;
 mod exit;
@@ -41,6 +44,7 @@ mod list;
 mod lock;
 mod members;
 mod outlet;
+mod packaging;
 mod queue;
 #[cfg(target_os = "linux")]
 mod run;
@@ -49,14 +53,19 @@ mod secrets;
 #[cfg(target_os = "linux")]
 mod semaphore;
 mod server;
+mod settings;
 #[cfg_attr(not(target_os = "linux"), path = "signals/portable.rs")]
 mod signals;
+mod step_down;
+mod stream;
 #[cfg(target_os = "linux")]
 mod supervision;
+mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(target_os = "linux")]
 use crate::args::Internal;
@@ -68,16 +77,34 @@ fn main() -> ExitCode {
     let outcome = match Internal::from_env() {
         Some(Internal::Guard(args)) => on_runtime(guard::guard(args)),
         Some(Internal::Exec(args)) => Err(exec::exec(args)),
-        None => subcommand(Cli::parse()),
+        None => command_line().and_then(subcommand),
     };
     #[cfg(not(target_os = "linux"))]
-    let outcome = subcommand(Cli::parse());
+    let outcome = command_line().and_then(subcommand);
     let exit = outcome.unwrap_or_else(|failure| {
         console::failure(&failure);
         failure.exit()
     });
     console::settle();
     exit.into()
+}
+
+/// What the command line says, and the environment and the configuration file where it does not. Ends this
+/// process where that cannot be used.
+fn command_line() -> Result<Cli, failure::Failure> {
+    let mut command = settings::documented(Cli::command());
+    let arguments = std::env::args_os().collect();
+    let settled = settings::settled(&command, arguments, |name| std::env::var_os(name))?;
+    let parsed = command.try_get_matches_from_mut(&settled.arguments);
+    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let blamed = settled.blamed(&error);
+        let error = error.format(&mut command);
+        if let Some(blamed) = blamed {
+            console::note(blamed);
+            console::settle();
+        }
+        error.exit()
+    })
 }
 
 fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
@@ -96,8 +123,15 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Counter(args) => on_runtime(counter::counter(args)),
         Subcommand::Members(args) => on_runtime(members::members(args)),
         Subcommand::List(args) => on_runtime(list::list(args)),
+        Subcommand::Watch(args) => on_runtime(watch::watch(args)),
+        Subcommand::Verify(args) => on_runtime(verify::verify(args)),
+        Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
+        Subcommand::Evict(args) => on_runtime(evict::evict(args)),
+        Subcommand::Check(args) => on_runtime(check::check(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),
+        Subcommand::Completions(args) => packaging::completions(&args),
+        Subcommand::Man(args) => packaging::man(&args),
     }
 }
 

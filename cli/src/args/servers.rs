@@ -22,6 +22,11 @@ pub(crate) struct ServersArgs {
 impl ServersArgs {
     /// A client of the servers.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
-        self.identity.apply(self.tls.apply(Client::builder(self.servers.connect_string())))
+        self.client_of(self.servers.connect_string())
+    }
+
+    /// A client of these servers by the same identity.
+    pub(crate) fn client_of(&self, connect_string: &str) -> Result<ClientBuilder, Failure> {
+        self.identity.apply(self.tls.apply(Client::builder(connect_string)))
     }
 }

@@ -54,6 +54,10 @@ impl TlsArgs {
         }
     }
 
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.options().is_some()
+    }
+
     fn options(&self) -> Option<TlsOptions> {
         let certified = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
         let named = self.tls_server_name.as_ref();
@@ -88,5 +92,10 @@ impl TlsArgs {
     #[expect(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn apply(&self, builder: ClientBuilder) -> ClientBuilder {
         builder
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn is_asked_for(&self) -> bool {
+        false
     }
 }

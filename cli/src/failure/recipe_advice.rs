@@ -32,6 +32,8 @@ impl Failure {
             Self::Take(TakeError::Failed(TakerFailure::Sibling(sibling))) => {
                 sibling_advice(*sibling)
             }
+            Self::Operating(failure) => return failure.advice(),
+            Self::Settings(error) => return error.advice(),
             Self::OtherItems { .. } => "give --format with the format that the items have",
             Self::Unprinted { .. } => {
                 "put it again if it is known what it was; `zkelect queue claim` loses no item so"

@@ -1,6 +1,5 @@
 //! `zkelect members watch`.
 
-use std::io::{self, Write as _};
 use std::time::SystemTime;
 
 use election_tokio::{Continuity, GroupView};
@@ -13,6 +12,7 @@ use crate::console;
 use crate::errand::{Done, Errand, Reach};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::stream::{Reader, print};
 
 /// Prints a line for each change, until a signal comes.
 pub(super) async fn watch(args: &MembersWatchArgs) -> Result<Exit, Failure> {
@@ -47,27 +47,6 @@ pub(super) async fn watch(args: &MembersWatchArgs) -> Result<Exit, Failure> {
 enum When {
     AtFirst,
     Later,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    There,
-    Gone,
-}
-
-/// Writes on another thread: a reader that has stopped reading keeps neither signals nor the session
-/// waiting, and is given what has changed in between once it reads again.
-async fn print(text: String) -> Result<Reader, Failure> {
-    let written = tokio::task::spawn_blocking(move || {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-    });
-    match written.await {
-        Ok(Ok(())) => Ok(Reader::There),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
-        Ok(Err(error)) => Err(Failure::system("standard output cannot be written")(error)),
-        Err(_) => Err(Failure::Internal("the thread that writes to standard output failed")),
-    }
 }
 
 /// A change, as JSON has it.

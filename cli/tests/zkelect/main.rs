@@ -11,6 +11,8 @@ mod barrier;
 #[cfg(test)]
 mod blocked;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod command_ends;
 #[cfg(test)]
 mod counter;
@@ -47,7 +49,13 @@ mod members;
 #[cfg(test)]
 mod nothing_lives_on;
 #[cfg(test)]
+mod operating;
+#[cfg(test)]
 mod other_users;
+#[cfg(test)]
+mod packaging;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
@@ -72,6 +80,8 @@ mod semaphore;
 mod served;
 mod server;
 #[cfg(test)]
+mod settings;
+#[cfg(test)]
 mod signals;
 #[cfg(test)]
 mod support;
@@ -81,3 +91,5 @@ mod terminal;
 mod tls;
 #[cfg(test)]
 mod unread;
+#[cfg(test)]
+mod watch;

@@ -1,9 +1,7 @@
 //! `zkelect members`.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::process::{Output, Stdio};
 
 use election_tokio::{Client, CreateMode, Version};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,6 +10,7 @@ use zk_tests::opcode::Opcode;
 use zk_tests::proxy::Proxy;
 use zk_tests::wait::{SOON, eventually};
 
+use crate::process::Process;
 use crate::served::Served;
 use crate::support::{
     finished, is_alive, observed, output, servers, spawned, text, wait_for_replies,
@@ -49,67 +48,19 @@ fn names(servers: &str) -> Vec<String> {
     rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// A `zkelect members join` or `watch` at work. Dropped: killed.
-struct Process {
-    child: Option<Child>,
-    lines: Receiver<String>,
+/// Waits until it is a member, and tells by which name.
+fn join(servers: &str, options: &[&str]) -> (Process, String) {
+    let member = Process::start(&line(servers, "join", options));
+    let name = member.next();
+    (member, name)
 }
 
-impl Process {
-    fn start(line: &[&str]) -> Self {
-        let mut child = spawned(line, Stdio::null());
-        let lines = lines_of(child.stdout.take().expect("it is piped"));
-        Self { child: Some(child), lines }
-    }
-
-    /// Waits until it is a member, and tells by which name.
-    fn join(servers: &str, options: &[&str]) -> (Self, String) {
-        let member = Self::start(&line(servers, "join", options));
-        let name = member.next();
-        (member, name)
-    }
-
-    fn next(&self) -> String {
-        self.lines.recv_timeout(SOON).expect("a line")
-    }
-
-    /// The event and the name of the next line of JSON.
-    fn next_event(&self) -> (String, Option<String>) {
-        let line: Value = serde_json::from_str(&self.next()).expect("JSON");
-        let text = |field: &str| line[field].as_str().map(str::to_owned);
-        assert!(text("at").is_some(), "{line}");
-        (text("event").expect("an event"), text("name"))
-    }
-
-    fn signal(&self, signal: Signal) {
-        let child = self.child.as_ref().expect("it runs");
-        kill_process(Pid::from_child(child), signal).expect("it runs");
-    }
-
-    fn ended(mut self) -> Output {
-        finished(self.child.take().expect("it runs"))
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn lines_of(stdout: ChildStdout) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    lines
+/// The event and the name of the next line of JSON.
+fn next_event(watch: &Process) -> (String, Option<String>) {
+    let line = watch.next_json();
+    let text = |field: &str| line[field].as_str().map(str::to_owned);
+    assert!(text("at").is_some(), "{line}");
+    (text("event").expect("an event"), text("name"))
 }
 
 fn event(event: &str, name: &str) -> (String, Option<String>) {
@@ -122,9 +73,9 @@ async fn a_member_that_is_told_to_end_leaves_nothing() {
     for servers in [served.address().to_owned(), servers("members")] {
         let client = Client::builder(&servers).connect().await.expect("a session");
         for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-            let (named, name) = Process::join(&servers, &["--name", "db-1", "--data", "-x"]);
+            let (named, name) = join(&servers, &["--name", "db-1", "--data", "-x"]);
             assert_eq!(name, "db-1");
-            let (random, other) = Process::join(&servers, &[]);
+            let (random, other) = join(&servers, &[]);
             let mut expected = vec![name, other];
             expected.sort_unstable();
             assert_eq!(names(&servers), expected);
@@ -147,11 +98,11 @@ fn a_member_that_is_killed_is_gone_after_its_session() {
     let served = Served::start("members-killed", &["--tick-time", "100ms"]);
     for servers in [served.address().to_owned(), servers("members-killed")] {
         let options = ["--name", "db-1", "--session-timeout", "1s"];
-        let (member, _) = Process::join(&servers, &options);
+        let (member, _) = join(&servers, &options);
         member.signal(Signal::KILL);
         drop(member.ended());
         // Until then it has the name.
-        let (again, _) = Process::join(&servers, &[&options[..], &["--wait", "1m"]].concat());
+        let (again, _) = join(&servers, &[&options[..], &["--wait", "1m"]].concat());
         assert_eq!(names(&servers), ["db-1"]);
         again.signal(Signal::KILL);
         drop(again.ended());
@@ -164,24 +115,27 @@ async fn members_that_come_change_and_go_are_told_of() {
     let served = Served::start("members-watch", &[]);
     for servers in [served.address().to_owned(), servers("members-watch")] {
         let client = Client::builder(&servers).connect().await.expect("a session");
-        let (first, _) = Process::join(&servers, &["--name", "a", "--data", "one"]);
+        let (first, _) = join(&servers, &["--name", "a", "--data", "one"]);
         let watch = Process::start(&line(&servers, "watch", &["--json"]));
         let in_words = Process::start(&line(&servers, "watch", &[]));
         assert_eq!([in_words.next(), in_words.next()], ["present a one", "watching"]);
-        assert_eq!(watch.next_event(), event("present", "a"));
-        assert_eq!(watch.next_event(), ("watching".to_owned(), None));
-        let (second, _) = Process::join(&servers, &["--name", "c", "--data", "zero"]);
-        assert_eq!(watch.next_event(), event("joined", "c"));
+        assert_eq!(next_event(&watch), event("present", "a"));
+        assert_eq!(next_event(&watch), ("watching".to_owned(), None));
+        // Each is read by both before the next, or changes are put together.
+        let (second, _) = join(&servers, &["--name", "c", "--data", "zero"]);
+        assert_eq!(next_event(&watch), event("joined", "c"));
+        assert_eq!(in_words.next(), "joined c zero");
         // A `zkelect members join` would write its own data again.
         let other = client.create("/app/workers/b", "two", CreateMode::Ephemeral).await;
         other.expect("it is created");
-        assert_eq!(watch.next_event(), event("joined", "b"));
+        assert_eq!(next_event(&watch), event("joined", "b"));
+        assert_eq!(in_words.next(), "joined b two");
         client.set_data("/app/workers/b", "three", Version::ANY).await.expect("it is written");
-        assert_eq!(watch.next_event(), event("changed", "b"));
+        assert_eq!(next_event(&watch), event("changed", "b"));
+        assert_eq!(in_words.next(), "changed b three");
         first.signal(Signal::TERM);
-        assert_eq!(watch.next_event(), event("left", "a"));
-        let lines = [(); 4].map(|()| in_words.next());
-        assert_eq!(lines, ["joined c zero", "joined b two", "changed b three", "left a"]);
+        assert_eq!(next_event(&watch), event("left", "a"));
+        assert_eq!(in_words.next(), "left a");
         for ended in [watch, in_words, second] {
             ended.signal(Signal::TERM);
             let ended = ended.ended();
@@ -195,7 +149,7 @@ fn a_watch_that_is_not_read_can_be_ended() {
     let server = Served::start("members-unread", &[]);
     let servers = server.address();
     let data = "x".repeat(100_000);
-    let (_member, _) = Process::join(servers, &["--data", &data]);
+    let (_member, _) = join(servers, &["--data", &data]);
     // The line of JSON is longer than a pipe holds.
     let (proxy, by_proxy) = observed(servers);
     let watch = spawned(&line(&by_proxy, "watch", &["--json"]), Stdio::null());
@@ -216,7 +170,7 @@ fn a_watch_whose_reader_has_gone_ends() {
     stdout.read_line(&mut first).expect("a line");
     assert_eq!(first, "watching\n");
     drop(stdout);
-    let (_member, _) = Process::join(servers, &[]);
+    let (_member, _) = join(servers, &[]);
     assert_eq!(finished(watch).status.code(), Some(0));
 }
 
@@ -226,15 +180,15 @@ fn a_lost_connection_is_a_gap_and_ends_no_membership() {
     let proxy = Proxy::to(server.address().parse().expect("an address")).expect("a proxy");
     let through = proxy.connect_string();
     let watch = Process::start(&line(&through, "watch", &["--json"]));
-    assert_eq!(watch.next_event(), ("watching".to_owned(), None));
-    let (member, _) = Process::join(&through, &["--name", "a"]);
-    assert_eq!(watch.next_event(), event("joined", "a"));
+    assert_eq!(next_event(&watch), ("watching".to_owned(), None));
+    let (member, _) = join(&through, &["--name", "a"]);
+    assert_eq!(next_event(&watch), event("joined", "a"));
     proxy.refuse();
     proxy.cut();
-    let (_other, _) = Process::join(server.address(), &["--name", "b"]);
+    let (_other, _) = join(server.address(), &["--name", "b"]);
     proxy.accept().expect("it listens");
-    assert_eq!(watch.next_event(), ("gap".to_owned(), None));
-    assert_eq!(watch.next_event(), event("joined", "b"));
+    assert_eq!(next_event(&watch), ("gap".to_owned(), None));
+    assert_eq!(next_event(&watch), event("joined", "b"));
     assert_eq!(names(server.address()), ["a", "b"]);
     // No server can confirm that it has left.
     proxy.refuse();
@@ -247,7 +201,7 @@ fn a_lost_connection_is_a_gap_and_ends_no_membership() {
 async fn a_name_that_is_taken_is_refused() {
     let server = Served::start("members-taken", &[]);
     let servers = server.address();
-    let (_member, _) = Process::join(servers, &["--name", "db-1"]);
+    let (_member, _) = join(servers, &["--name", "db-1"]);
     for wait in [&[][..], &["--wait", "0s"]] {
         let taken = members(servers, "join", &[&["--name", "db-1"], wait].concat());
         assert_fails(&taken, 1, &["the name is taken", "another --name", "--wait"]);
@@ -265,7 +219,7 @@ async fn a_name_that_is_taken_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_whose_znode_is_deleted_is_told() {
     let server = Served::start("members-evicted", &[]);
-    let (member, _) = Process::join(server.address(), &["--name", "db-1"]);
+    let (member, _) = join(server.address(), &["--name", "db-1"]);
     let client = Client::builder(server.address()).connect().await.expect("a session");
     client.delete("/app/workers/db-1", Version::ANY).await.expect("it is deleted");
     let said = ["another client deleted the znode", "find out who", "to join again"];
@@ -331,8 +285,8 @@ fn what_cannot_be_done_is_told_with_what_to_do() {
 #[test]
 fn a_party_is_one_of_kazoo() {
     let server = Served::start("members-party", &[]);
-    let (_plain, plain) = Process::join(server.address(), &["--name", "plain"]);
-    let (_party, party) = Process::join(server.address(), &["--format", "party", "--data", "db-1"]);
+    let (_plain, plain) = join(server.address(), &["--name", "plain"]);
+    let (_party, party) = join(server.address(), &["--format", "party", "--data", "db-1"]);
     assert!(party.ends_with("__party__"), "{party}");
     let list = members(server.address(), "list", &["--format", "party"]);
     let table = text(&list.stdout);

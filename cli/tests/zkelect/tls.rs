@@ -66,6 +66,18 @@ fn elections_are_held_and_listed_by_tls() {
         assert!(stderr.contains(said), "{said:?} is not in: {stderr}");
     }
 
+    let check = ["check", "--servers", &address, "--election", "/leader", "--timeout", "3s"];
+    let checked = output(&[&check[..], &tls].concat());
+    let found = text(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(0), "{found}");
+    assert!(found.contains("granted with a timeout of 10s, by TLS"), "{found}");
+    assert!(found.contains("not asked: four-letter words"), "{found}");
+    let checked = output(&[&check[..], &tls[..2]].concat());
+    let found = text(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(1), "{found}");
+    assert!(found.contains("failed   session 127.0.0.1:"), "{found}");
+    assert!(found.contains("demands a client certificate"), "{found}");
+
     let demo = ["demo", "--servers", &address, "--rounds", "2", "--nominees", "2", "--pause", "0s"];
     let demo = output(&[&demo[..], &tls].concat());
     assert_eq!(demo.status.code(), Some(0), "{}", text(&demo.stderr));

@@ -85,7 +85,7 @@ impl Nominee {
             return None;
         };
         let own = own.clone();
-        self.stage = Stage::Leaving(Leaving { own, afterwards: Afterwards::StandAgain });
+        self.stage = Stage::Leaving(Leaving::new(own, Afterwards::StandAgain));
         Some(Notice::CandidateLost(Cause::SteppedDown))
     }
 

@@ -14,7 +14,7 @@ use crate::command::ExpectedVersion;
 use crate::event::{Change, Failure, Reply, Stat};
 use crate::id::{SessionId, Token};
 use crate::name::ChildName;
-use crate::outcome::{End, Notice};
+use crate::outcome::{End, Notice, Obstacle};
 use crate::place::{Place, Remaining};
 use crate::ticket::Ticket;
 
@@ -152,24 +152,11 @@ impl Nominee {
                 None
             }
             Place::Blocked { by, lowest, remaining } => {
-                match contest.behind(by, lowest, remaining, contest.strangers(others)) {
-                    Ok(next) => {
-                        match position {
-                            // Its watch stands; how many are ahead of it may have changed.
-                            Position::Behind(behind) if behind.predecessor == next.predecessor => {
-                                behind.ahead = next.ahead;
-                            }
-                            _ => *position = Position::Behind(next),
-                        }
-                        match remaining {
-                            Remaining::Last => self.report_foreign(others.first),
-                            Remaining::More => None,
-                        }
-                    }
-                    Err(obstacle) => {
-                        *position = Position::Obstructed(obstacle);
-                        Some(Notice::Obstructed(obstacle))
-                    }
+                let next = contest.behind(by, lowest, remaining, contest.strangers(others));
+                match (position.follow(next), remaining) {
+                    (Err(obstacle), _) => Some(Notice::Obstructed(obstacle)),
+                    (Ok(()), Remaining::Last) => self.report_foreign(others.first),
+                    (Ok(()), Remaining::More) => None,
                 }
             }
         }
@@ -365,5 +352,22 @@ impl Nominee {
                 None
             }
         }
+    }
+}
+
+impl Position {
+    fn follow(&mut self, next: Result<Behind, Obstacle>) -> Result<(), Obstacle> {
+        match (next, &mut *self) {
+            // Its watch stands; how many are ahead of it may have changed.
+            (Ok(next), Self::Behind(behind)) if behind.predecessor == next.predecessor => {
+                behind.ahead = next.ahead;
+            }
+            (Ok(next), position) => *position = Self::Behind(next),
+            (Err(obstacle), position) => {
+                *position = Self::Obstructed(obstacle);
+                return Err(obstacle);
+            }
+        }
+        Ok(())
     }
 }

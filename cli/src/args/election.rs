@@ -1,0 +1,50 @@
+//! What those are told that look at an election, or act on one, and end.
+
+use clap::Args;
+use election_tokio::{Client, Election, ElectionError};
+
+use super::{FormatName, ServersArgs};
+use crate::connection;
+use crate::errand::Reach;
+
+/// Which election.
+#[derive(Debug, Args)]
+pub(crate) struct OneElectionArgs {
+    #[command(flatten)]
+    pub(crate) servers: ServersArgs,
+    /// The election node, an absolute path, as `zkelect run` has it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) election: String,
+    /// How the candidates are called, if others than `zkelect run` and election-tokio stand.
+    #[arg(long, value_name = "NAME", default_value_t = FormatName::CuratorLatch)]
+    pub(crate) format: FormatName,
+}
+
+impl OneElectionArgs {
+    /// Fails before anything is sent.
+    pub(crate) fn check(&self) -> Result<(), ElectionError> {
+        let path = &self.election;
+        connection::check_path(path)
+            .map_err(|error| ElectionError::InvalidPath { path: path.clone(), error })
+    }
+
+    pub(crate) fn of(&self, client: &Client) -> Election {
+        client.election(&self.election).format(self.format.format())
+    }
+}
+
+/// Which election, and how long its servers are waited for.
+#[derive(Debug, Args)]
+pub(crate) struct ElectionArgs {
+    #[command(flatten)]
+    pub(crate) one: OneElectionArgs,
+    /// How long to try to reach a server, and then to wait for its answers.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) timeout: humantime::Duration,
+}
+
+impl From<&ElectionArgs> for Reach {
+    fn from(args: &ElectionArgs) -> Self {
+        Self::Within(*args.timeout)
+    }
+}

@@ -1,0 +1,39 @@
+//! The command line of `zkelect step-down`.
+
+use clap::Args;
+
+use super::ElectionArgs;
+use super::exit_codes::EXIT_CODES;
+
+const STEP_DOWN_HELP: &str = "\
+Examples:
+  zkelect step-down --servers zk1:2181,zk2:2181 --election /reports/leader --reason 'new disks'
+  zkelect step-down --servers zk1:2181 --election /leader --within 2m || zkelect evict ...
+
+The request is a note beside the election, in the znode PATH.step-down. A leader that heeds it ends its work
+first, gives the leadership up, and stands again behind the others; where it stands alone it leads again,
+with another token. A leader that was not written for that goes on: see `zkelect evict`.";
+
+/// Asks the leader to let another one lead, and waits until it has.
+///
+/// Ends with code 0 once the leader that was asked leads no more, with code 1 if it leads still after the
+/// time, or if there is none.
+#[derive(Debug, Args)]
+#[command(after_help = STEP_DOWN_HELP, after_long_help = format!("{STEP_DOWN_HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct StepDownArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// By when the leader is asked to have done it, and how long to wait for that.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) within: humantime::Duration,
+    /// Why, for the leader's log.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// Whose wish it is, for the leader's log [default: the user's name and the host's].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Print a JSON object: `outcome`, `asked` with the leader that was asked, and `leader` with the present
+    /// one.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

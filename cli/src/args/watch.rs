@@ -1,0 +1,40 @@
+//! The command line of `zkelect watch`.
+
+use clap::Args;
+
+use super::OneElectionArgs;
+use super::exit_codes::EXIT_CODES;
+
+const WATCH_HELP: &str = "\
+Examples:
+  zkelect watch --servers zk1:2181,zk2:2181 --election /reports/leader
+  zkelect watch --servers zk1:2181 --election /reports/leader --json | jq -r 'select(.event == \"leader\").id'
+
+On a terminal: a table that is kept up to date. Elsewhere, and with --json: a JSON object a line, for each
+change:
+  leader        this candidate leads: `candidate`, `id`, `token`, `session`, `data`, `since`, `ready`, `says`
+  vacant        no candidate stands
+  hidden        a candidate leads that may not be read
+  candidates    the number of `candidates` is another one
+  disconnected  no server is in reach: what was told before may be over
+  connected     what follows is up to date again
+A leader is ready once it has said so, as programs do by `Leadership::acknowledge`; `zkelect run` does where
+it is told to, and other libraries never.";
+
+/// Shows who leads an election, and keeps showing it, until a signal.
+///
+/// It looks on and does not stand. Lost connections and expired sessions do not end it; Ctrl-C does, with
+/// code 0.
+#[derive(Debug, Args)]
+#[command(after_help = WATCH_HELP, after_long_help = format!("{WATCH_HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) one: OneElectionArgs,
+    /// Print JSON lines on a terminal, too.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How often the candidates that wait are counted, which costs a list of them. The leader is told of
+    /// at once, and costs nothing until it changes. 0s: only when the leader changes.
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) interval: humantime::Duration,
+}

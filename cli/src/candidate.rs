@@ -1,0 +1,101 @@
+//! A candidate of an election, as it is shown.
+
+use election_tokio::{Candidate, ObservedLeader, SessionId, Token};
+use serde::Serialize;
+
+use crate::cells::cut;
+use crate::data::Data;
+
+/// A candidate, with the fields that `zkelect list --json` has for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Shown {
+    /// The candidate's data where that can be shown: by convention its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    znode: String,
+    session: String,
+    token: i64,
+    #[serde(flatten)]
+    data: Data,
+}
+
+impl Shown {
+    fn new(znode: &str, session: SessionId, token: Token, data: &[u8]) -> Self {
+        let data = Data::from(data);
+        Self {
+            id: match &data {
+                Data::Text(text) if !text.is_empty() => Some(text.clone()),
+                _ => None,
+            },
+            znode: znode.to_owned(),
+            session: session.to_string(),
+            token: token.get(),
+            data,
+        }
+    }
+
+    pub(crate) fn token(&self) -> i64 {
+        self.token
+    }
+
+    pub(crate) fn znode(&self) -> &str {
+        &self.znode
+    }
+
+    /// Whether it is meant by a text that `zkelect list` shows.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.znode == name || self.id.as_deref() == Some(name)
+    }
+
+    /// The name, cut to fit a line: of one without, its znode.
+    pub(crate) fn name(&self) -> String {
+        cut(self.id.as_deref().unwrap_or(&self.znode))
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        format!("{} (token {})", self.name(), self.token)
+    }
+
+    /// For a table with the columns [`HEADER`].
+    pub(crate) fn cells(&self) -> Vec<String> {
+        let id = self.id.as_deref().map_or_else(|| "-".to_owned(), cut);
+        vec![id, cut(&self.znode), self.session.clone(), self.token.to_string()]
+    }
+}
+
+pub(crate) const HEADER: [&str; 4] = ["ID", "ZNODE", "SESSION", "TOKEN"];
+
+impl From<&Candidate> for Shown {
+    fn from(candidate: &Candidate) -> Self {
+        let Candidate { name, session, token, data, .. } = candidate;
+        Self::new(name, *session, *token, data)
+    }
+}
+
+impl From<&ObservedLeader> for Shown {
+    fn from(leader: &ObservedLeader) -> Self {
+        let ObservedLeader { candidate, session, token, data, .. } = leader;
+        Self::new(candidate.as_str(), *session, *token, data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_is_called_by_its_name_or_its_znode() {
+        let shown = |data: &[u8]| Shown::new("c-1", SessionId::new(1), Token::new(7), data);
+        let named = shown(b"host-a");
+        assert!(named.is_called("host-a") && named.is_called("c-1") && !named.is_called("host"));
+        assert_eq!(named.describe(), "host-a (token 7)");
+        let nameless = shown(b"\xff");
+        assert_eq!(nameless.describe(), "c-1 (token 7)");
+        assert!(!nameless.is_called(""));
+        let json = serde_json::to_string(&nameless).expect("it is JSON");
+        assert_eq!(
+            json,
+            r#"{"znode":"c-1","session":"0x0000000000000001","token":7,"data_hex":"ff"}"#
+        );
+    }
+}

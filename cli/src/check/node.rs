@@ -1,0 +1,167 @@
+//! What this client may do at an election, and what is in the way there.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, CreateMode, ErrorCode, OpCode, Transaction, TransactionError, Version,
+};
+use tokio::time::timeout;
+
+use super::report::{Finding, no_answer};
+
+/// What is created in transactions that are never applied.
+const PROBE: &str = "zkelect-check";
+
+/// No znode has this version: a transaction that asks for it is not applied.
+const NEVER: Version = Version::new(i32::MAX);
+
+/// How often it is tried, since what is above the election may come and go meanwhile.
+const ROUNDS: usize = 3;
+
+pub(super) async fn findings(client: &Client, path: &str, bound: Duration) -> Vec<Finding> {
+    let steps = async {
+        let mut findings = vec![list(client, path).await];
+        findings.extend(blocked(client, path).await);
+        findings.push(stand(client, path).await);
+        findings.extend(marks(client, path).await);
+        findings
+    };
+    let late = |_| vec![Finding::failed("list", no_answer(bound * 4))];
+    timeout(bound * 4, steps).await.unwrap_or_else(late)
+}
+
+async fn list(client: &Client, path: &str) -> Finding {
+    match client.get_children(path).await {
+        Ok(children) => {
+            let count = children.iter().count();
+            Finding::ok("list", format!("{path} exists, with {count} znodes below it"))
+        }
+        Err(error) if error.is_no_node() => {
+            Finding::ok("list", format!("{path} does not exist yet: the first nominee creates it"))
+        }
+        Err(error) if error.is_no_auth() => {
+            Finding::failed("list", format!("the access list (ACL) of {path} forbids to list it"))
+                .advise(to_permit(path, "READ"))
+        }
+        Err(error) => Finding::failed("list", error),
+    }
+}
+
+/// Whether the first candidate goes when its session does, and can be read.
+async fn blocked(client: &Client, path: &str) -> Option<Finding> {
+    let mut candidates = client.election(path).read_candidates().await.ok()?;
+    match candidates.next().await {
+        Ok(Some(first)) if !first.is_ephemeral() => Some(
+            Finding::failed(
+                "blocked",
+                format!("{} goes with no session: no candidate behind it is ever elected", first.name),
+            )
+            .advise(format!("delete it, by `zkelect evict --token {}`", first.token)),
+        ),
+        Err(error) if error.is_no_auth() => Some(
+            Finding::warning("blocked", "the candidate that leads may not be read by this client")
+                .advise("its process has to create its candidate with an access list (ACL) that lets others read"),
+        ),
+        _ => None,
+    }
+}
+
+/// Whether candidates can be created and deleted, with what is missing above them.
+async fn stand(client: &Client, path: &str) -> Finding {
+    let mut refused = None;
+    for _ in 0..ROUNDS {
+        let Some(missing) = missing(client, path).await else {
+            return Finding::skipped("stand", "what is above the election cannot be looked at");
+        };
+        let mut transaction = client.transaction();
+        for ancestor in &missing {
+            transaction = transaction.create(ancestor, "", CreateMode::Persistent);
+        }
+        match tried(transaction, &format!("{path}/{PROBE}")).await {
+            Tried::Permitted => {
+                return Finding::ok("stand", "candidates can be created and deleted");
+            }
+            Tried::Forbidden { path, operation } => return forbidden("stand", &path, operation),
+            Tried::Failed(reason) => refused = Some(reason),
+        }
+    }
+    Finding::failed("stand", refused.unwrap_or_default())
+}
+
+/// Whether requests and acknowledgements can be left beside the election node.
+async fn marks(client: &Client, path: &str) -> Option<Finding> {
+    // What is missing is created by those that may.
+    if !missing(client, parent(path)).await?.is_empty() {
+        return None;
+    }
+    let advice = "requests to step down, acknowledgements and epochs are written there: let this client \
+                  create, and delete, beside the election node, if these are wanted";
+    Some(match tried(client.transaction(), &format!("{path}.{PROBE}")).await {
+        Tried::Permitted => Finding::ok("marks", "notes can be left beside the election node"),
+        Tried::Forbidden { .. } => {
+            let says = format!("the access list (ACL) of {} forbids notes there", parent(path));
+            Finding::warning("marks", says).advise(advice)
+        }
+        Tried::Failed(reason) => Finding::warning("marks", reason),
+    })
+}
+
+enum Tried {
+    Permitted,
+    Forbidden { path: String, operation: OpCode },
+    Failed(String),
+}
+
+/// Creates a znode and deletes it, in a transaction that fails at its end if not before.
+async fn tried(transaction: Transaction, probe: &str) -> Tried {
+    let transaction = transaction.create(probe, "", CreateMode::Ephemeral);
+    let transaction = transaction.delete(probe, Version::ANY).check("/", NEVER);
+    match transaction.commit().await {
+        Err(TransactionError::Refused { operation: OpCode::CHECK, .. }) => Tried::Permitted,
+        Err(TransactionError::Refused { operation, path, code: ErrorCode::NO_AUTH, .. }) => {
+            Tried::Forbidden { path, operation }
+        }
+        Err(error) => Tried::Failed(error.to_string()),
+        Ok(_) => Tried::Failed("a transaction was applied that no server may apply".to_owned()),
+    }
+}
+
+/// What does not exist of a path, from above; `None` where that cannot be found out.
+async fn missing(client: &Client, path: &str) -> Option<Vec<String>> {
+    let mut missing = Vec::new();
+    if path == "/" {
+        return Some(missing);
+    }
+    let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    for end in ends.chain([path.len()]) {
+        let ancestor = path.get(..end)?;
+        if !missing.is_empty() || client.exists(ancestor).await.ok()?.is_none() {
+            missing.push(ancestor.to_owned());
+        }
+    }
+    Some(missing)
+}
+
+fn parent(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((parent, _)) if !parent.is_empty() => parent,
+        _ => "/",
+    }
+}
+
+fn forbidden(step: &'static str, path: &str, operation: OpCode) -> Finding {
+    let parent = parent(path);
+    let (what, permission) = match operation {
+        OpCode::DELETE => ("delete", "DELETE"),
+        _ => ("create", "CREATE"),
+    };
+    let says = format!("the access list (ACL) of {parent} forbids to {what} below it");
+    Finding::failed(step, says).advise(to_permit(parent, permission))
+}
+
+fn to_permit(path: &str, permission: &str) -> String {
+    format!(
+        "give the user of --auth or --sasl-user, the subject of --tls-cert, or every client the permission \
+         {permission} on {path}: look with `getAcl {path}`, change with `setAcl` in zkCli.sh"
+    )
+}

@@ -1,0 +1,173 @@
+//! One server: whether it is there, grants a session, and what it is.
+
+use core::time::Duration;
+use std::io;
+
+use election_tokio::source::ServerAddress;
+use election_tokio::{Client, ClientBuilder, ConnectionState};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, timeout};
+
+use super::four_letter::{Answer, Member, srvr};
+use super::report::{Finding, no_answer, spoken};
+use crate::failure::Failure;
+
+/// How a server is reached.
+pub(super) struct Way {
+    pub(super) server: ServerAddress,
+    pub(super) builder: ClientBuilder,
+    /// The session timeout that is asked for.
+    pub(super) asked: Duration,
+    pub(super) is_secure: bool,
+    pub(super) bound: Duration,
+}
+
+/// What a server has come to.
+pub(super) struct Examined {
+    pub(super) name: String,
+    pub(super) findings: Vec<Finding>,
+    /// With a session, if it granted one.
+    pub(super) client: Option<Client>,
+    /// What it says of itself.
+    pub(super) member: Option<Member>,
+}
+
+pub(super) async fn examine(way: Way) -> Examined {
+    let name = way.server.to_string();
+    let mut examined = Examined { name, findings: Vec::new(), client: None, member: None };
+    let (resolved, is_known) = resolve(&way).await;
+    examined.add(resolved);
+    if !is_known {
+        return examined;
+    }
+    let (connected, is_there) = connect(&way).await;
+    examined.add(connected);
+    if !is_there {
+        return examined;
+    }
+    let (version, member) = version(&way).await;
+    examined.member = member;
+    let (granted, client) = session(way).await;
+    examined.client = client;
+    examined.add(granted);
+    examined.add(version);
+    examined
+}
+
+impl Examined {
+    fn add(&mut self, finding: Finding) {
+        self.findings.push(finding.of(&self.name));
+    }
+}
+
+async fn resolve(way: &Way) -> (Finding, bool) {
+    let ServerAddress { host, port, .. } = &way.server;
+    let found = match timeout(way.bound, lookup_host((host.as_str(), *port))).await {
+        Ok(Ok(addresses)) => addresses.map(|address| address.ip().to_string()).collect(),
+        Ok(Err(error)) => {
+            let unknown = Finding::failed("resolve", error);
+            return (unknown.advise(format!("check the name {host} in --servers, and DNS")), false);
+        }
+        Err(_) => {
+            let late = Finding::failed("resolve", no_answer(way.bound));
+            return (late.advise("check that this machine's DNS servers answer"), false);
+        }
+    };
+    let mut found: Vec<String> = found;
+    found.dedup();
+    if found.is_empty() {
+        let none = Finding::failed("resolve", "the name has no address");
+        return (none.advise(format!("check the name {host} in --servers, and DNS")), false);
+    }
+    (Finding::ok("resolve", found.join(", ")), true)
+}
+
+async fn connect(way: &Way) -> (Finding, bool) {
+    let ServerAddress { host, port, .. } = &way.server;
+    let start = Instant::now();
+    let advice = match timeout(way.bound, TcpStream::connect((host.as_str(), *port))).await {
+        Ok(Ok(_)) => {
+            return (Finding::ok("connect", format!("in {}", spoken(start.elapsed()))), true);
+        }
+        Ok(Err(error)) => {
+            let advice = if error.kind() == io::ErrorKind::ConnectionRefused {
+                "nothing listens there: check that ZooKeeper runs, and its clientPort (2181 unless configured \
+                 otherwise), or its secureClientPort for TLS"
+            } else {
+                "check the address, and the network between"
+            };
+            return (Finding::failed("connect", error).advise(advice), false);
+        }
+        Err(_) => "the machine is down, or a firewall drops what comes: check both",
+    };
+    (Finding::failed("connect", no_answer(way.bound)).advise(advice), false)
+}
+
+/// The reason has what is wrong with TLS, too.
+async fn session(way: Way) -> (Finding, Option<Client>) {
+    let client = match way.builder.connect_timeout(way.bound).connect().await {
+        Ok(client) => client,
+        Err(error) => {
+            let failure = Failure::from(error);
+            let finding = Finding::failed("session", &failure);
+            return (
+                match failure.advice() {
+                    Some(advice) => finding.advise(advice),
+                    None => finding,
+                },
+                None,
+            );
+        }
+    };
+    let granted = match client.connection_state() {
+        ConnectionState::Connected { read_only: true, .. } => {
+            Finding::warning("session", "granted to read only: it is cut off from its ensemble")
+                .advise("nothing can be elected by it; look at its log, and its way to the others")
+        }
+        ConnectionState::Connected { timeout, .. } if timeout != way.asked => Finding::warning(
+            "session",
+            format!(
+                "granted with a timeout of {}, in place of {}",
+                humantime::format_duration(timeout),
+                humantime::format_duration(way.asked)
+            ),
+        )
+        .advise("ask for one that it allows, by --session-timeout, or change its minSessionTimeout or maxSessionTimeout"),
+        ConnectionState::Connected { timeout, .. } => {
+            let timeout = humantime::format_duration(timeout);
+            let secured = if way.is_secure { ", by TLS" } else { "" };
+            Finding::ok("session", format!("granted with a timeout of {timeout}{secured}"))
+        }
+        _ => Finding::warning("session", "granted, and lost again at once")
+            .advise("run it again; if this lasts, look at the server's log"),
+    };
+    (granted, Some(client))
+}
+
+/// What the server says of itself, where it is allowed to.
+async fn version(way: &Way) -> (Finding, Option<Member>) {
+    if way.is_secure {
+        let skipped = "not asked: four-letter words are for ports without TLS";
+        return (Finding::skipped("version", skipped), None);
+    }
+    match timeout(way.bound, srvr(&way.server)).await {
+        Ok(Ok(Answer::Member(member))) => {
+            let says = format!("{}, {}", member.version, member.mode);
+            (Finding::ok("version", says), Some(member))
+        }
+        Ok(Ok(Answer::NotServing)) => (
+            Finding::warning("version", "it runs, and serves no requests: it has no quorum")
+                .advise("start more members of the ensemble, or look at their logs"),
+            None,
+        ),
+        Ok(Ok(Answer::Forbidden)) => (
+            Finding::skipped(
+                "version",
+                "not told: the server's 4lw.commands.whitelist does not have srvr",
+            ),
+            None,
+        ),
+        Ok(Err(error)) => (Finding::skipped("version", format!("not told: {error}")), None),
+        Err(_) => (Finding::skipped("version", no_answer(way.bound)), None),
+    }
+}

@@ -1,0 +1,61 @@
+//! What can go wrong when an election is operated.
+
+use core::time::Duration;
+
+use election_tokio::{ErrorCode, ObserverFailure, VerifyError};
+
+use crate::exit::Exit;
+
+/// Why an election was not looked at, or acted on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OperatingFailure {
+    #[error("{0}")]
+    Verify(#[from] VerifyError),
+    #[error("{who} leads still after {}", humantime::format_duration(*within))]
+    StillLeads { who: String, within: Duration },
+    #[error(
+        "several candidates are called {id}, such as those with the tokens {} and {}",
+        tokens[0],
+        tokens[1]
+    )]
+    Ambiguous { id: String, tokens: [i64; 2] },
+}
+
+impl OperatingFailure {
+    /// With the code for what a server refuses otherwise than for lack of permission.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Verify(VerifyError::Hidden) => Exit::NoPermission,
+            Self::Verify(VerifyError::Failed(_)) => Exit::WrongSetUp,
+            Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
+            Self::StillLeads { .. } => Exit::Busy(1),
+            Self::Verify(_) | Self::Ambiguous { .. } => Exit::Usage,
+        }
+    }
+
+    /// With what error code a server refused.
+    pub(super) fn refusal(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Verify(VerifyError::Failed(ObserverFailure::Rejected(code))) => {
+                Some(ErrorCode::new(*code))
+            }
+            _ => None,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub(super) fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Verify(VerifyError::Hidden) => {
+                "the access list (ACL) of the candidate must let this client read it; a candidate with a \
+                 name above 64 bytes blocks the election (`zkelect list` shows it): evict it"
+            }
+            Self::StillLeads { .. } => {
+                "it may still do it; wait longer with --within, end its process, or remove its candidate by \
+                 `zkelect evict`, which does not ask"
+            }
+            Self::Ambiguous { .. } => "say which by --token; `zkelect list` shows all of them",
+            Self::Verify(_) => return None,
+        })
+    }
+}

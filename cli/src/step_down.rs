@@ -1,0 +1,125 @@
+//! `zkelect step-down`: asks the leader to let another one lead.
+
+use core::time::Duration;
+
+use election_tokio::{Client, Follow, Observation, Observer, StepDownRequest, Token, VerifyError};
+use serde::Serialize;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::args::StepDownArgs;
+use crate::candidate::Shown;
+use crate::console;
+use crate::errand::{errand, within, within_or_in_doubt};
+use crate::exit::Exit;
+use crate::failure::{Failure, OperatingFailure};
+
+/// How long the next leader is waited for, to be told of.
+const SUCCESSION: Duration = Duration::from_secs(2);
+
+/// What became of the request, as JSON has it.
+#[derive(Serialize)]
+struct Told {
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leader: Option<Shown>,
+}
+
+/// Leaves the request, and waits until the leader that was asked leads no more.
+pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
+    args.election.one.check()?;
+    let bound = *args.election.timeout;
+    errand(&args.election.one.servers, (&args.election).into(), async |client: &Client| {
+        let election = args.election.one.of(client);
+        let mut observer = election.observe(Follow::Leader)?;
+        let by = args.by.clone().unwrap_or_else(asker);
+        let request = election.request_step_down(&by, &args.reason, *args.within);
+        let deadline = Instant::now().checked_add(*args.within);
+        match within_or_in_doubt(bound, "the leader may be asked", request).await? {
+            StepDownRequest::NoLeader => {
+                console::note(format_args!("{} has no leader", args.election.one.election));
+                if args.json {
+                    let none = Told { outcome: "no_leader", asked: None, leader: None };
+                    console::print_json(&none)?;
+                }
+                Ok(Exit::Busy(1))
+            }
+            StepDownRequest::Made(token) => {
+                // It has gone already if it is not seen.
+                let seen = within(bound, known(&mut observer, |_| true)).await?;
+                let asked = seen.filter(|leader| leader.token() == token.get());
+                let until =
+                    deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(24 * 60 * 60));
+                outcome(&args, &mut observer, token, asked, until).await
+            }
+        }
+    })
+    .await
+}
+
+async fn outcome(
+    args: &StepDownArgs,
+    observer: &mut Observer,
+    token: Token,
+    asked: Option<Shown>,
+    until: Instant,
+) -> Result<Exit, Failure> {
+    let who = asked.as_ref().map_or_else(|| format!("token {token}"), Shown::describe);
+    console::note(format_args!("{who} is asked to step down"));
+    let is_another = |seen: &Observation| seen.leader().is_none_or(|leader| leader.token != token);
+    let over = match timeout_at(until, known(observer, is_another)).await {
+        Err(_) => None,
+        Ok(leader) => Some(leader?),
+    };
+    let Some(leader) = over else {
+        if args.json {
+            let leader = asked.clone();
+            console::print_json(&Told { outcome: "still_leads", asked, leader })?;
+        }
+        return Err(OperatingFailure::StillLeads { who, within: *args.within }.into());
+    };
+    let leader = if leader.is_some() {
+        leader
+    } else {
+        let is_led = |seen: &Observation| seen.leader().is_some();
+        timeout(SUCCESSION, known(observer, is_led)).await.unwrap_or(Ok(None))?
+    };
+    let next = match &leader {
+        Some(leader) => format!("{} leads", leader.describe()),
+        None => "there is no leader now".to_owned(),
+    };
+    if args.json {
+        console::print_json(&Told { outcome: "stepped_down", asked, leader })?;
+    } else {
+        console::print(&format!("{who} leads no more; {next}\n"))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Waits until what is known is as wanted, and gives the leader.
+async fn known(
+    observer: &mut Observer,
+    mut wanted: impl FnMut(&Observation) -> bool,
+) -> Result<Option<Shown>, VerifyError> {
+    let is_known =
+        |seen: &Observation| *seen != Observation::Unknown && (is_failed(seen) || wanted(seen));
+    match observer.wait_for(is_known).await.map_err(|_| VerifyError::ClientClosed)? {
+        Observation::Failed(failure) => Err(failure.into()),
+        seen => Ok(seen.leader().map(Shown::from)),
+    }
+}
+
+fn is_failed(seen: &Observation) -> bool {
+    matches!(seen, Observation::Failed(_))
+}
+
+/// The user, and the machine where that is known.
+fn asker() -> String {
+    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let user = user.unwrap_or_else(|| "zkelect".to_owned());
+    #[cfg(target_os = "linux")]
+    return format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy());
+    #[cfg(not(target_os = "linux"))]
+    user
+}

@@ -1,0 +1,57 @@
+//! `zkelect verify`: whether a token still leads.
+
+use election_tokio::{Client, Token, Verdict};
+use serde::Serialize;
+
+use crate::args::VerifyArgs;
+use crate::console;
+use crate::errand::{errand, within};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// An answer, as JSON has it.
+#[derive(Serialize)]
+struct Answer {
+    verdict: &'static str,
+    token: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leader: Option<i64>,
+}
+
+/// Prints the verdict, which is also the exit code.
+pub(crate) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
+    let VerifyArgs { election, token, json } = args;
+    election.one.check()?;
+    errand(&election.one.servers, (&election).into(), async |client: &Client| {
+        let asked = election.one.of(client);
+        let verdict = within(*election.timeout, asked.verify(Token::new(token))).await?;
+        let (answer, text) = answer(token, verdict);
+        if json {
+            console::print_json(&answer)?;
+        } else {
+            console::print(&format!("{text}\n"))?;
+        }
+        Ok(if verdict == Verdict::Leads { Exit::Success } else { Exit::Busy(1) })
+    })
+    .await
+}
+
+fn answer(token: i64, verdict: Verdict) -> (Answer, String) {
+    let (verdict, leader, text) = match verdict {
+        Verdict::Leads => ("leads", Some(token), format!("token {token} leads")),
+        Verdict::Over { leader: Some(leader) } => (
+            "over",
+            Some(leader.get()),
+            format!("token {token} leads no more: the leader has token {leader}"),
+        ),
+        Verdict::Over { leader: None } => {
+            ("over", None, format!("token {token} leads no more: there is no leader"))
+        }
+        Verdict::NotYet { leader } => (
+            "not_yet",
+            Some(leader.get()),
+            format!("token {token} does not lead yet: the leader has token {leader}"),
+        ),
+    };
+    (Answer { verdict, token, leader }, text)
+}

@@ -1,0 +1,70 @@
+//! What is known of an election.
+
+use std::time::SystemTime;
+
+use election_tokio::{ConnectionState, Observation};
+
+use super::count::Counted;
+
+/// What was seen last, and since when it is so.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) seen: Observation,
+    pub(super) since: Since,
+    pub(super) connection: ConnectionState,
+    pub(super) counted: Option<Counted>,
+}
+
+/// When the present leader's lead began, or the time without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// Before anything was seen, which was then.
+    Before(SystemTime),
+    At(SystemTime),
+}
+
+impl Since {
+    pub(super) fn time(self) -> SystemTime {
+        match self {
+            Self::Before(time) | Self::At(time) => time,
+        }
+    }
+}
+
+impl Known {
+    pub(super) fn new(connection: ConnectionState) -> Self {
+        let since = Since::Before(SystemTime::now());
+        Self { seen: Observation::Unknown, since, connection, counted: None }
+    }
+
+    /// Tells whether the leader is another one.
+    pub(super) fn see(&mut self, seen: Observation) -> bool {
+        let before = core::mem::replace(&mut self.seen, seen);
+        let token = |seen: &Observation| seen.leader().map(|leader| leader.token);
+        let is_first = before == Observation::Unknown;
+        let is_new = is_first
+            || token(&before) != token(&self.seen)
+            || core::mem::discriminant(&before) != core::mem::discriminant(&self.seen);
+        if is_new {
+            let now = SystemTime::now();
+            self.since = if is_first { Since::Before(now) } else { Since::At(now) };
+        }
+        is_new
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        matches!(self.connection, ConnectionState::Connected { .. })
+    }
+
+    /// Why there is no connection, as far as that is known.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match &self.connection {
+            ConnectionState::Connecting { last_failure: Some(failure), .. }
+            | ConnectionState::Suspended { last_failure: Some(failure), .. } => {
+                Some(failure.to_string())
+            }
+            ConnectionState::Expired { expiry } => Some(expiry.to_string()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What has changed, as JSON lines.
+
+use std::time::SystemTime;
+
+use election_tokio::{Acknowledgement, Observation, ObservedLeader};
+use serde::Serialize;
+
+use super::known::{Known, Since};
+use crate::candidate::Shown;
+use crate::console;
+use crate::data::Data;
+
+/// Tells of changes, each once.
+pub(super) struct Lines {
+    election: String,
+    seen: Observation,
+    number: Option<usize>,
+    link: Link,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// Not connected yet, and not told so.
+    New,
+    Up,
+    Down,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    event: &'static str,
+    election: &'a str,
+    #[serde(flatten)]
+    leader: Option<Leader>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidates: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Leader {
+    #[serde(flatten)]
+    shown: Shown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    /// It led already when it was first seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ready: Option<bool>,
+    #[serde(flatten)]
+    says: Option<Says>,
+}
+
+/// What a leader says beside its candidate.
+#[derive(Serialize)]
+enum Says {
+    #[serde(rename = "says")]
+    Text(String),
+    #[serde(rename = "says_hex")]
+    Hex(String),
+}
+
+impl Leader {
+    fn new(leader: &ObservedLeader, since: Since) -> Self {
+        let (at, before) = match since {
+            Since::At(at) => (Some(time(at)), None),
+            Since::Before(before) => (None, Some(time(before))),
+        };
+        let (ready, says) = match &leader.acknowledgement {
+            Acknowledgement::Given(data) => (Some(true), Some(&data[..])),
+            Acknowledgement::Awaited => (Some(false), None),
+            _ => (None, None),
+        };
+        let says = says.filter(|says| !says.is_empty()).map(|says| match Data::from(says) {
+            Data::Text(text) => Says::Text(text),
+            Data::Hex(hex) => Says::Hex(hex),
+        });
+        Self { shown: leader.into(), since: at, since_before: before, ready, says }
+    }
+}
+
+fn time(time: SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
+}
+
+impl Lines {
+    pub(super) fn new(election: &str) -> Self {
+        let (seen, link) = (Observation::Unknown, Link::New);
+        Self { election: election.to_owned(), seen, number: None, link }
+    }
+
+    /// The lines for what is known now and was not told.
+    pub(super) fn text(&mut self, known: &Known) -> String {
+        let mut text = String::new();
+        self.tell_of_link(known, &mut text);
+        let number = known.counted.as_ref().map(|counted| counted.number);
+        if known.seen != self.seen {
+            self.seen = known.seen.clone();
+            let (event, leader) = match &known.seen {
+                Observation::Unknown | Observation::Failed(_) => return text,
+                Observation::Led(leader) => ("leader", Some(Leader::new(leader, known.since))),
+                Observation::Hidden => ("hidden", None),
+                _ => ("vacant", None),
+            };
+            text += &self.line(event, leader, None, None);
+        }
+        if number.is_some() && number != self.number {
+            self.number = number;
+            text += &self.line("candidates", None, number, None);
+        }
+        text
+    }
+
+    fn tell_of_link(&mut self, known: &Known, text: &mut String) {
+        match (self.link, known.is_connected()) {
+            (Link::New, true) => self.link = Link::Up,
+            (Link::Down, true) => {
+                self.link = Link::Up;
+                *text += &self.line("connected", None, None, None);
+            }
+            (Link::New, false) if known.trouble().is_none() => {}
+            (Link::New | Link::Up, false) => {
+                self.link = Link::Down;
+                *text += &self.line("disconnected", None, None, known.trouble());
+            }
+            (Link::Up, true) | (Link::Down, false) => {}
+        }
+    }
+
+    fn line(
+        &self,
+        event: &'static str,
+        leader: Option<Leader>,
+        candidates: Option<usize>,
+        reason: Option<String>,
+    ) -> String {
+        let at = time(SystemTime::now());
+        let election = &self.election;
+        console::json_line(&Line { at, event, election, leader, candidates, reason })
+    }
+}
