@@ -53,6 +53,8 @@ mod policy;
 mod queue;
 mod recipe;
 mod semaphore;
+#[cfg(feature = "serde")]
+mod serde_forms;
 mod site_name;
 mod ticket;
 mod two_phase_commit;

@@ -102,6 +102,8 @@ pub enum Obstacle {
 }
 
 /// Why a candidate was lost.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Cause {
     /// The server declared the session dead, or handed out another one.
@@ -141,6 +143,8 @@ pub enum End {
 }
 
 /// How the candidate znode of a nomination went that was withdrawn.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Departure {
     /// It was deleted.
@@ -160,6 +164,8 @@ pub enum Departure {
 /// Where a candidate znode may remain and its name is known, the nominee goes on asking for its
 /// deletion until that is answered, over reconnects:
 /// [`Phase::CleaningUp`](crate::Phase::CleaningUp). At the latest it goes with the session.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NominationError {

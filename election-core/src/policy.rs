@@ -17,6 +17,8 @@ pub struct Policy {
 
 /// What follows when the candidate is lost: the session expired, the lease deadline passed, or
 /// somebody deleted the znode. A session that expires before there was a candidate counts too.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnLoss {
     /// Stand again, with a new candidate at the end of the queue.
@@ -29,6 +31,8 @@ pub enum OnLoss {
 }
 
 /// What follows when the election node does not exist.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElectionNode {
     /// Create it, and its ancestors as persistent znodes. The kind is for the driver, which carries
@@ -45,6 +49,8 @@ impl Default for ElectionNode {
 }
 
 /// The kind of an election node that has to be created.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// It stays until it is deleted.

@@ -69,6 +69,8 @@ pub enum KeepReady {
 }
 
 /// What follows when a session expires.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnExpiry {
     /// Another session begins, and recipes go on in it as they do after an expiry.

@@ -13,6 +13,9 @@ use crate::grant::{Grant, GrantChange, GrantEnd};
 use crate::view::View;
 
 /// What a nomination is doing. `I` is the clock of the lease deadline.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", serde(bound = ""))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status<I = Instant> {
@@ -99,6 +102,9 @@ impl Status {
 }
 
 /// The role of a nominee.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", serde(bound = ""))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role<I = Instant> {
@@ -139,6 +145,7 @@ pub enum Role<I = Instant> {
         /// Fences this leadership.
         token: Token,
         /// Until when no other nominee can lead: the lease deadline.
+        #[cfg_attr(feature = "serde", serde(skip))]
         valid_until: Option<I>,
     },
     /// Removing its candidate znode.
@@ -192,6 +199,8 @@ impl<I> fmt::Display for Status<I> {
 }
 
 /// How a nomination ended.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndReason {
@@ -229,6 +238,8 @@ impl EndReason {
 }
 
 /// Why a leadership is over.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum LostReason {

@@ -44,6 +44,8 @@ mod record;
 pub mod records;
 mod request;
 #[cfg(feature = "alloc")]
+#[cfg(feature = "serde")]
+mod serde_forms;
 mod splitter;
 mod vector;
 mod writer;

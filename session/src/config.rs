@@ -55,6 +55,8 @@ impl Config {
 }
 
 /// What becomes of a request submitted while there is no connection.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhileDisconnected {
@@ -68,6 +70,8 @@ pub enum WhileDisconnected {
 
 /// What a session does about servers that are cut off from their ensemble, and serve reads of what
 /// they knew until then (`readonlymode.enabled`).
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadOnlyServers {
@@ -81,6 +85,9 @@ pub enum ReadOnlyServers {
 }
 
 /// Bounds that hold whatever the peer and the callers do.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest payload to send, in bytes: the server's `jute.maxbuffer`, above which it drops

@@ -20,6 +20,8 @@ mod requests;
 mod sasl;
 mod search;
 mod secret;
+#[cfg(feature = "serde")]
+mod serde_forms;
 mod servers;
 mod session;
 mod ticket;

@@ -51,6 +51,8 @@ pub enum SaslAnswer<'a> {
 }
 
 /// Why a SASL exchange failed for good.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaslFailure {

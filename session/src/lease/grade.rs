@@ -23,6 +23,8 @@ use core::time::Duration;
 ///
 /// How fast answers have to come so that the lease goes on, [`LeaseOutlook`](crate::LeaseOutlook)
 /// says; where they come later, it lapses, and nothing else breaks.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaseGrade {

@@ -10,6 +10,8 @@ use crate::time::Instant;
 /// was promoted waits for before it is told that it leads.
 ///
 /// See [`Session::lease_outlook`](crate::Session::lease_outlook).
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseOutlook {
@@ -17,6 +19,7 @@ pub enum LeaseOutlook {
     /// as long as nothing fails and answers take no longer than they did.
     Secure {
         /// The present deadline.
+        #[cfg_attr(feature = "serde", serde(skip))]
         until: Instant,
     },
     /// Nothing is known to be wrong, but the proof is still to come. A session whose lease is kept

@@ -2,6 +2,8 @@
 
 /// How often heartbeats come. The more often, the slower a server may answer without the lease
 /// lapsing: see [`LeaseOutlook::RoundTripTooLong`](crate::LeaseOutlook::RoundTripTooLong).
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HeartbeatPace {
