@@ -61,8 +61,8 @@ enum Link {
     Up(Box<Framing>),
 }
 
-/// Whether a part of the driver did something, after which all have to be asked again. The outputs
-/// are asked last each time, so what only they answer to is none.
+/// Whether a part of the driver did something, after which all parts are asked again. The outputs are asked
+/// last in each round, so what concerns them alone counts as none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     None,
@@ -211,7 +211,7 @@ impl Driver {
         Progress::Some
     }
 
-    /// Takes what the session wants done, and sends what it has. From here on whoever submits
+    /// Takes what the session wants done, and sends what it has. From here on a caller that submits
     /// something wakes the driver.
     fn poll_outputs(&mut self, cx: &mut Context<'_>) -> Progress {
         let mut ready = match &mut self.link {

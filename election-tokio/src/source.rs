@@ -17,23 +17,22 @@ pub use zk_session::{ConnectString, ConnectStringError, ServerAddress};
 /// What [`ServerSource::servers`] returns.
 pub type Locating<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<ServerAddress>>> + Send + 'a>>;
 
-/// Knows which servers there are, at the moment.
+/// Tells a client which servers there are at the moment.
 ///
-/// A client asks when it begins, and again whenever it begins a round of attempts: once its
-/// connection is lost, and then each time that all servers were tried in vain. Attempts do not wait
-/// for the answer while an earlier list is known. What an answer costs is the source's to bound: one
-/// that rests on records with a time to live keeps them for that time.
+/// The client asks when it starts, when its connection is lost, and each time that it has tried all servers
+/// in vain. Meanwhile it goes on trying those of the last list. A source whose answers are expensive keeps
+/// them: one that reads records with a time to live, for that time.
 ///
-/// A source that fails, answers nothing, or takes longer than ten seconds, does no harm: the last
-/// list stays, and [`ConnectFailure`](crate::ConnectFailure) tells of it.
+/// A source may fail, answer nothing, or take longer than ten seconds: the client keeps the last list, and
+/// [`ConnectFailure`](crate::ConnectFailure) says why.
 ///
 /// Sources here: [`ServerFile`], `SrvRecords` (with the feature `dns-srv`), a closure by
 /// [`source_fn`], and a [`ConnectString`].
 pub trait ServerSource: fmt::Debug + Send + Sync + 'static {
-    /// The servers, in any order. Names in it are resolved for each attempt anew, so a source lists
-    /// names where there are names.
+    /// Lists the servers, in any order. The client resolves names anew for each attempt, so list names where
+    /// there are names.
     ///
-    /// The client drops the future when it is over before the answer.
+    /// A client that ends drops the future.
     fn servers(&self) -> Locating<'_>;
 }
 

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(updates.poll_next_unpin(&mut cx), Poll::Pending);
     }
 
-    /// No lock is held between two polls: whoever changes the value would wait for it.
+    /// No lock is held between two polls: the task that changes the value would wait for it.
     #[test]
     fn a_stream_that_waits_holds_no_borrow() {
         let mut cx = Context::from_waker(Waker::noop());

@@ -10,9 +10,11 @@ use zk_jute::{SessionId, Zxid};
 
 use crate::secret::Secret;
 
-/// What it takes to go on with a session elsewhere: its holder has the session.
+/// Lets another process go on with a session: its id, its password, its timeouts.
 ///
-/// The password is not shown by `Debug`, and is overwritten when the ticket is dropped.
+/// Using a ticket, valid or not, disconnects whichever client holds the session: a server closes that
+/// connection before it compares the password. So use it once, and keep it secret. `Debug` does not show the
+/// password, which is overwritten when the ticket is dropped.
 #[derive(Clone, PartialEq, Eq)]
 #[must_use = "without its ticket a session is left to expire"]
 pub struct SessionTicket {
@@ -57,8 +59,8 @@ impl SessionTicket {
         self.timeouts.least
     }
 
-    /// What a server has to have applied before it may go on with the session: nothing that was
-    /// seen is unseen afterwards.
+    /// The last transaction that the session has seen. A server that has not applied it does not go on with
+    /// the session: nothing that was seen is unseen afterwards.
     pub const fn last_zxid(&self) -> Zxid {
         self.last_zxid
     }
@@ -67,9 +69,8 @@ impl SessionTicket {
         &self.password
     }
 
-    /// The ticket in letters and digits, with the password in it: to be written to a place that
-    /// no other user reads, and to be read by [`str::parse`]. What becomes of the copy is the
-    /// caller's to look after.
+    /// Writes the ticket in letters and digits, with the password in it; [`str::parse`] reads it. The caller
+    /// keeps the copy where no other user reads it, and removes it.
     pub fn expose(&self) -> String {
         let (session, zxid) = (self.session.get(), self.last_zxid.get());
         let (timeout, least) = (self.timeouts.last.as_millis(), self.timeouts.least.as_millis());

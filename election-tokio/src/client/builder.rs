@@ -29,7 +29,7 @@ use election_session::{Identity, KeepReady, OnExpiry, Resumption, Settings};
 /// send: a list of many children may be larger than what they accept themselves.
 const DEFAULT_MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// Describes a client; see [`Client::builder`].
+/// Sets a client up, and [connects](ClientBuilder::connect) it; made by [`Client::builder`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
@@ -106,15 +106,17 @@ impl ClientBuilder {
         }
     }
 
-    /// The session timeout to ask for (default: 10 s). The server decides within its bounds; what
-    /// it granted is in [`ConnectionState::Connected`].
+    /// Sets the session timeout to ask for (default: 10 s). The server brings it into its bounds;
+    /// [`ConnectionState::Connected`] tells what it granted.
+    ///
+    /// A leader that dies is followed when its session has timed out. A longer timeout bears longer pauses and
+    /// slower links.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session.session_timeout = timeout;
         self
     }
 
-    /// How long [`ClientBuilder::connect`] waits for a first session (default: the session
-    /// timeout).
+    /// Sets how long [`ClientBuilder::connect`] waits for a first session (default: the session timeout).
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
@@ -131,51 +133,51 @@ impl ClientBuilder {
         self
     }
 
-    /// How long to wait between attempts to connect.
+    /// Sets how long to wait between attempts to connect.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.session.backoff = backoff;
         self
     }
 
-    /// What becomes of operations while there is no connection (default: they fail at once).
+    /// Sets what becomes of operations while there is no connection (default: they fail at once).
     pub fn while_disconnected(mut self, behaviour: WhileDisconnected) -> Self {
         self.session.while_disconnected = behaviour;
         self
     }
 
-    /// Whether a server will do that is cut off from its ensemble and answers reads only (default:
-    /// no). Where it does, [`ConnectionState::Connected`] says `read_only`, writes fail with
-    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), nobody is elected, and the
-    /// client looks for a server that takes writes, to go there. On the way it gets another session;
-    /// a read-only server's can own nothing, and watches go along.
+    /// Accepts a server that is cut off from its ensemble and answers reads only (default: no).
+    ///
+    /// At such a server [`ConnectionState::Connected`] says `read_only`, writes fail with
+    /// [`ErrorKind::ReadOnlyServer`](crate::ErrorKind::ReadOnlyServer), and no nominee is elected. The client
+    /// looks for a server that takes writes, and goes there, with a new session: that of a read-only server
+    /// can own nothing. Watches go along.
     pub fn read_only_servers(mut self, servers: ReadOnlyServers) -> Self {
         self.session.read_only_servers = servers;
         self
     }
 
-    /// Bounds on requests in flight and on their size.
+    /// Bounds the requests in flight, and their size.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.session.limits = limits;
         self
     }
 
-    /// The largest reply to read, in bytes (default: 64 MiB). A larger one is not
-    /// kept: its operation fails with
+    /// Bounds the replies, in bytes (default: 64 MiB). A larger one is not kept: its operation fails with
     /// [`ErrorKind::ReplyTooLarge`](crate::ErrorKind::ReplyTooLarge).
     pub fn max_reply(mut self, bytes: usize) -> Self {
         self.max_reply = bytes;
         self
     }
 
-    /// The seed of this client's chances, which are the order of the servers and the lengths of waits
-    /// (default: drawn from the operating system). For tests that are to go the same way again:
-    /// clients with one seed would all come back at the same moments.
+    /// Fixes what the client draws at random, the order of the servers and the lengths of waits, by a seed
+    /// (default: from the operating system). For tests that are to go the same way again: clients with one
+    /// seed would all come back at the same moments.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// How often each nominee looks whether a server has kept an event from it (default: every ten
+    /// Sets how often each nominee looks whether a server has kept an event from it (default: every ten
     /// session timeouts, but not more than once a minute). Each time is drawn anew, between three and
     /// five quarters of it.
     ///
@@ -189,8 +191,11 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets what the lease of a leadership rests on (default: [`LeaseGrade::Quorum`]). A stronger grade
-    /// holds under more failures of the ensemble. It costs two requests in place of each ping: `sync`s,
+    /// Sets what the lease of a leadership rests on (default: [`LeaseGrade::Quorum`]).
+    ///
+    /// Only ZooKeeper's leader expires sessions, but a follower answers pings alone: so a ping proves nothing
+    /// in an ensemble whose members may be cut off. A stronger grade holds under more failures of the
+    /// ensemble. It costs two requests in place of each ping: `sync`s,
     /// and with `Quorum`, for a nominee that leads or is the next to lead, every other one is a commit.
     /// See [`ClientBuilder::keep_ready`] for when.
     pub fn lease_grade(mut self, grade: LeaseGrade) -> Self {
@@ -214,7 +219,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How much earlier than the session timeout a lease ends (default: a tenth), to allow for
+    /// Sets how much earlier than the session timeout a lease ends (default: a tenth), to allow for
     /// clocks that run at different rates. At most a fifth, but for [`LeaseGrade::Contact`].
     pub fn lease_margin(mut self, margin: LeaseMargin) -> Self {
         self.session.margin = margin;
@@ -229,7 +234,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Proves by SASL who the client is, on every connection before anything else. Where a server
+    /// Authenticates the client by SASL, on every connection before anything else. Where a server
     /// refuses, or takes no part in SASL, the client ends: it never goes on without an identity.
     ///
     /// With the feature `sasl-digest-md5`: `DigestMd5::new("bob", Secret::new(password))`.
@@ -238,7 +243,9 @@ impl ClientBuilder {
         self
     }
 
-    /// What follows when the session expires (default: the client makes a new one).
+    /// Sets what follows when the session expires (default: the client makes a new one). With
+    /// [`OnExpiry::Close`] the client is over, and all nominations, locks and calls on it end: for a service
+    /// that does not want to reconnect for ever.
     pub fn on_expiry(mut self, on_expiry: OnExpiry) -> Self {
         self.on_expiry = on_expiry;
         self
@@ -250,9 +257,8 @@ impl ClientBuilder {
     /// knows the session any more. The timeout of the ticket is asked for, unless
     /// [`ClientBuilder::session_timeout`] asks for another one afterwards.
     ///
-    /// Use a ticket once. Two processes with one session end each other's connections in turn; and
-    /// a ticket with a wrong password is refused, but the connection that the session has at that
-    /// server is closed by it all the same.
+    /// Use a ticket once. Using it, valid or not, disconnects whichever client holds the session: two processes
+    /// with one session end each other's connections in turn.
     pub fn resume(mut self, ticket: SessionTicket, if_gone: IfGone) -> Self {
         self.session.session_timeout = ticket.timeout();
         self.resumption = Some(Resumption { ticket, if_gone });

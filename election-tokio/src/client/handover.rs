@@ -17,7 +17,7 @@ pub struct NoSession;
 
 impl Client {
     /// Gives the session up, for all clones, without closing it: its ephemeral znodes stay, and for
-    /// the session timeout whoever has the ticket may [go on](crate::ClientBuilder::resume) with
+    /// the session timeout the process that has the ticket may [go on](crate::ClientBuilder::resume) with
     /// it. The client is closed with this call, without waiting for anything: operations in flight
     /// fail with [`ErrorKind::ConnectionLoss`](crate::ErrorKind::ConnectionLoss) and may still
     /// happen, watches are lost.

@@ -43,7 +43,7 @@ pub struct WatchLost;
 /// [`Client::add_watch`]. Survives reconnects, but servers keep no events for those who are away: after
 /// each reconnect, [`WatchUpdate::ChangesMissed`] says to read again what the watch is about.
 ///
-/// A [`Stream`] too. Changes wait here, some thousands of them; from whoever is slower than that
+/// A [`Stream`] too. Changes wait here, some thousands of them; from a reader that is slower than that
 /// they are taken away, with [`WatchUpdate::ChangesMissed`] in their place.
 ///
 /// Dropping it takes the watch down, here and, where it is the last one on its path, on the server.

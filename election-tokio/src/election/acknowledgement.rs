@@ -17,7 +17,7 @@ const ROUNDS: usize = 4;
 impl Leadership {
     /// Publishes that this leader has finished taking over: the ephemeral znode
     /// `ELECTION.acknowledged`, with the lines `token: …` and `nominee: …`, an empty line, and
-    /// `data`. It replaces that of an earlier leader; whoever reads it compares the token with the
+    /// `data`. It replaces that of an earlier leader; a reader compares the token with the
     /// `czxid` of the lowest candidate. Its access list is that of the candidates
     /// ([`Election::acls`](super::Election::acls)).
     ///

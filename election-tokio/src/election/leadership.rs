@@ -14,14 +14,13 @@ use crate::client::{Client, TransactionError};
 use crate::held::{GuardedTransaction, Held, Tenure};
 use crate::updates::Updates;
 
-/// The right to act, for as long as it is valid.
+/// The right to act, for as long as [`Leadership::is_valid`] says yes.
 ///
-/// Nothing that runs on one machine can know for sure that no other machine has taken over by the
-/// time its next write arrives. What is promised: at most one *effective* leader when writes carry
-/// the [token](Leadership::token), or go through [`Leadership::transaction`]; at most one that
-/// *believes* itself valid as long as clocks run at rates that differ by less than the lease
-/// margin, under whatever failures the [grade](crate::LeaseGrade) of the lease covers: by default,
-/// all of the ensemble and its network.
+/// - If no two clocks differ in speed by more than the lease margin, a tenth by default, at most one process
+///   sees `is_valid() == true`. The [grade](crate::LeaseGrade) says which failures of the ensemble that
+///   survives: by default all.
+/// - A write may arrive after that. Systems that refuse a [token](Leadership::token) smaller than one they have
+///   seen, and [`Leadership::transaction`], let at most one leader be *effective*, whatever clocks do.
 ///
 /// A clone is another handle of the same leadership. Dropping them does not resign: dropping the nomination
 /// does, or [`Leadership::resign`].
@@ -54,15 +53,15 @@ impl Leadership {
         &self.held.tenure.znode
     }
 
-    /// Whether this nominee leads at this moment, as far as can be known here: it is not over, and
-    /// the lease deadline lies ahead. Asks the clock first, so a process that was paused reads
-    /// "no" before anything else has noticed. Takes no lock and does no IO.
+    /// Says whether this nominee leads at this moment: the lease deadline lies ahead, and the leadership is
+    /// not over. Asks the clock first, so a process that was paused reads "no" before anything else has
+    /// noticed. Takes no lock and does no IO.
     pub fn is_valid(&self) -> bool {
         self.held.is_valid()
     }
 
-    /// Until when no other nominee can lead, if nothing more is heard from a server; it moves on
-    /// with every proof. `None` if the leadership is over or the deadline has passed.
+    /// Tells the lease deadline: no other nominee leads before it. It moves on with every proof. `None` if
+    /// the leadership is over or the deadline has passed.
     ///
     /// This is on tokio's clock, which may stand still while the machine sleeps; ask
     /// [`Leadership::is_valid`] before acting.
@@ -70,8 +69,8 @@ impl Leadership {
         self.held.valid_until()
     }
 
-    /// How long no other nominee can lead, if nothing more is heard from a server: the time to
-    /// [`Leadership::valid_until`]. Zero once the leadership is over or the deadline has passed.
+    /// Tells the time to [`Leadership::valid_until`], for which no other nominee leads. Zero once the
+    /// leadership is over or the deadline has passed.
     ///
     /// A bound for a piece of work: `timeout(leadership.remaining(), write).await`.
     pub fn remaining(&self) -> Duration {
@@ -85,15 +84,13 @@ impl Leadership {
         self.held.lost().await
     }
 
-    /// Runs `work` for as long as this nominee leads. `work` is dropped, at an await point of its
-    /// own, when the leadership is lost.
+    /// Runs `work`: checks the lease before every poll, and drops `work` once the leadership is lost.
     ///
-    /// Only the future itself ends by that. Tasks that it has spawned and threads that it has started go on,
-    /// `spawn_blocking` included: have them ask [`Leadership::is_valid`] before each write, or, better,
-    /// write by [`Leadership::transaction`] or with the [token](Leadership::token). What they do after the
-    /// loss is fenced by the last two alone: a thread that is paused between its question and its write
-    /// writes as a leader of the past. [`Nomination::run`](super::Nomination::run) tells the work to end
-    /// before the lead does, so that it can wait for them.
+    /// Tasks that it spawned and blocking threads go on: have them ask [`Leadership::is_valid`] before each
+    /// write, or, better, write by [`Leadership::transaction`] or with the [token](Leadership::token): a
+    /// thread that is paused between its question and its write writes as a leader of the past.
+    /// [`Nomination::run`](super::Nomination::run) tells the work to end before the lead does, so that it can
+    /// wait for them.
     ///
     /// Cancel safe if `work` is.
     ///
@@ -110,9 +107,8 @@ impl Leadership {
         self.held.transaction()
     }
 
-    /// Asks the ensemble whether this leadership stands. Success says that at some moment between
-    /// the call and the reply a quorum agreed that this nominee led; what is the case after that
-    /// moment it does not say.
+    /// Asks the ensemble whether this leadership stands. Success says that a quorum agreed so at some moment
+    /// between the call and the reply, and nothing of the time after that moment.
     ///
     /// Cancel safe: it changes nothing.
     ///

@@ -13,10 +13,11 @@ use super::position::Position;
 use super::status::{EndReason, Role, Status};
 use crate::updates::Updates;
 
-/// One nomination: it stands until it resigns, withdraws, ends by its policy, or is dropped.
+/// Stands for election in the background, until it is withdrawn or dropped, its leadership is resigned, or
+/// its policy ends it.
 ///
-/// Dropping it withdraws in the background, wherever it is: a candidate znode that is already
-/// there, or on its way, is deleted while the server is reachable, and else goes with the session.
+/// Dropping it withdraws: the client deletes the candidate, also one whose creation is on its way, as soon as
+/// a server is in reach; otherwise the candidate goes with the session.
 #[derive(Debug)]
 #[must_use = "a nomination that is dropped withdraws"]
 pub struct Nomination {

@@ -11,7 +11,7 @@ use super::{Locating, ServerSource};
 /// More than any list of servers is long; a path to something endless must not take the memory.
 const LONGEST: u64 = 1024 * 1024;
 
-/// A file that lists the servers, read anew each time: whoever writes it had better replace it in
+/// A file that lists the servers, read anew each time: its writer had better replace it in
 /// one step, by renaming.
 ///
 /// Each line holds one server, or several as in a connect string: `host[:port][,host[:port]…]`. What

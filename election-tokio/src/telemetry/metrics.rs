@@ -1,4 +1,4 @@
-//! The metrics, by the facade `metrics`: whoever uses the client chooses the recorder.
+//! The metrics, by the facade `metrics`: the program chooses the recorder.
 
 use core::time::Duration;
 

@@ -136,7 +136,7 @@ impl TlsOptions {
     /// Accepts a trusted certificate whatever hosts it is for, none included: as
     /// `zookeeper.ssl.hostnameVerification=false` does in Java.
     ///
-    /// **Dangerous:** whoever has *any* certificate of a trusted CA, that of another service or of
+    /// **Dangerous:** a host that has *any* certificate of a trusted CA, that of another service or of
     /// another client say, can pass for the ensemble. Bearable only with a CA that signs for this
     /// ensemble's servers and nobody else; never with the platform's. Where all servers have one
     /// certificate, [`TlsOptions::server_name`] is the safe way.

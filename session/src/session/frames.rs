@@ -42,8 +42,8 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    /// A read that asks for too much is the caller's affair: the connection goes on. What a watch
-    /// that came with it would report, its caller does not know the state before.
+    /// Fails the request alone: a read that asks for too much is the caller's affair. Takes down a watch that
+    /// came with it, since the caller does not know the state whose changes that would report.
     pub(super) fn handle_oversized_reply(&mut self, now: Instant, frame: &Oversized) {
         let Ok(header) = ReplyHeader::decode_prefix(&frame.head) else {
             return self.connection_ended(now, ConnectionEnd::too_long(frame));

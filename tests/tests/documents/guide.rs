@@ -8,9 +8,10 @@ use crate::{Page, pages_in, top};
 
 const GUIDE: &str = "docs/guide";
 /// Where the errors are declared that the guide explains.
-const ERRORS: [(&str, &str); 10] = [
+const ERRORS: [(&str, &str); 11] = [
     ("ConnectError", "election-tokio/src/client/failure.rs"),
     ("ElectionError", "election-tokio/src/election.rs"),
+    ("EndError", "election-tokio/src/election/ending.rs"),
     ("EndReason", "election-session/src/status.rs"),
     ("ErrorKind", "election-tokio/src/error.rs"),
     ("LockError", "election-tokio/src/lock/error.rs"),
