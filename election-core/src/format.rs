@@ -132,7 +132,7 @@ impl Format {
     /// [`NameError`] if it is none, or cannot be kept.
     pub fn parse(self, name: &str) -> Result<CandidateName, NameError> {
         match self.child(name) {
-            Child::Contender { sequence, .. } => CandidateName::new(name, sequence),
+            Child::Contender { .. } => CandidateName::new(name),
             Child::Exhausted => Err(NameError::SequenceExhausted),
             Child::Tombstone | Child::Foreign | Child::Other => Err(NameError::NotACandidate),
         }

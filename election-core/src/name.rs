@@ -63,8 +63,8 @@ impl fmt::Display for Sequence {
 /// The name of a candidate znode under its election node; never a path.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct CandidateName {
+    /// Ends in the sequence, which is not kept a second time: there are thousands of names.
     text: String<CAPACITY, u8>,
-    sequence: Sequence,
 }
 
 /// A name is not one that a candidate can have.
@@ -85,9 +85,12 @@ pub enum NameError {
 }
 
 impl CandidateName {
-    pub(crate) fn new(name: &str, sequence: Sequence) -> Result<Self, NameError> {
+    /// # Errors
+    ///
+    /// It is too long, or ends in no sequence.
+    pub(crate) fn new(name: &str) -> Result<Self, NameError> {
         let text = String::try_from(name).map_err(|_| NameError::TooLong)?;
-        Ok(Self { text, sequence })
+        Sequence::at_end_of(&text).map(|_| Self { text }).ok_or(NameError::NotACandidate)
     }
 
     /// The name.
@@ -97,7 +100,8 @@ impl CandidateName {
 
     /// The number that the server appended.
     pub fn sequence(&self) -> Sequence {
-        self.sequence
+        // Never the default: a name is made of text that ends in a sequence.
+        Sequence::at_end_of(&self.text).unwrap_or(Sequence::LAST)
     }
 }
 

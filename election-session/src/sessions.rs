@@ -15,7 +15,7 @@ pub(crate) fn first_session<T, W: Clone>(
     settings: &Settings,
     now: Instant,
 ) -> Result<HostSession<T, W>, SubmitError> {
-    let Some(Resumption { ticket, .. }) = &settings.resumption else {
+    let Some(Resumption { ticket, .. }) = settings.resumption.as_deref() else {
         let session = Session::new(settings.session.clone(), settings.seed, now);
         return prepared(session, settings, now);
     };

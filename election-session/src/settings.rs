@@ -1,5 +1,6 @@
 //! What a host is made with.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -24,7 +25,7 @@ pub struct Settings {
     /// and not a part of the timeout.
     pub keep_ready: KeepReady,
     /// The session to go on with, of another process that has given it up.
-    pub resumption: Option<Resumption>,
+    pub resumption: Option<Box<Resumption>>,
     /// Seeds all that is drawn at random: the order of servers, the backoff, the moments of looks.
     /// Two clients had better not have the same.
     pub seed: u64,

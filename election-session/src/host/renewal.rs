@@ -84,7 +84,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
 
     /// Whether another session follows one that came to this end.
     pub(super) fn renews_after(&self, end: SessionEnd) -> bool {
-        let renews = match &self.settings.resumption {
+        let renews = match self.settings.resumption.as_deref() {
             Some(Resumption { if_gone, .. }) => *if_gone == IfGone::StartAnew,
             None => self.settings.on_expiry == OnExpiry::Renew,
         };

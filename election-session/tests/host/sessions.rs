@@ -136,7 +136,9 @@ fn another_host_goes_on_with_a_detached_session() {
     let Lab { mut server, now, .. } = lab;
     server.disconnect();
     let resumption = Resumption { ticket, if_gone: IfGone::Fail };
-    let resume = |settings: &mut election_session::Settings| settings.resumption = Some(resumption);
+    let resume = |settings: &mut election_session::Settings| {
+        settings.resumption = Some(Box::new(resumption))
+    };
     let mut lab = Lab::on(server, now + millis(100), resume);
     let returning = Nominee::returning(NomineeId::from_bytes([1; 16]), 1, Policy::default());
     let key = lab.stand(returning);
@@ -153,7 +155,7 @@ fn a_session_that_is_gone_is_renewed_or_not_as_the_caller_says() {
         let mut server = Server::new();
         server.put("/e", "");
         let resume = |settings: &mut election_session::Settings| {
-            settings.resumption = Some(Resumption { ticket, if_gone });
+            settings.resumption = Some(Box::new(Resumption { ticket, if_gone }));
         };
         let mut lab: Lab<Nominee> = Lab::on(server, lab.now, resume);
         lab.pass(1000);
@@ -255,7 +257,7 @@ fn a_session_that_was_gone_on_with_is_renewed_like_any_other() {
     let Lab { mut server, now, .. } = lab;
     server.disconnect();
     let mut lab: Lab<Nominee> = Lab::on(server, now, |settings| {
-        settings.resumption = Some(Resumption { ticket, if_gone: IfGone::Fail });
+        settings.resumption = Some(Box::new(Resumption { ticket, if_gone: IfGone::Fail }));
     });
     assert!(lab.host.is_connected());
     lab.server.expire_all();

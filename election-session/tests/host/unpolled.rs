@@ -93,8 +93,8 @@ fn what_is_closed_as_its_session_is_found_gone_begins_no_other() {
     let ticket = former.detach(now).unwrap();
     for end in [Host::close, Host::abandon] {
         let mut settings = settings();
-        settings.resumption =
-            Some(Resumption { ticket: ticket.clone(), if_gone: IfGone::StartAnew });
+        let resumption = Resumption { ticket: ticket.clone(), if_gone: IfGone::StartAnew };
+        settings.resumption = Some(Box::new(resumption));
         let mut host = Host::new(settings, now).unwrap();
         let key = stand(&mut host, now);
         shake_hands(&mut host, now, answer(ConnectResponse::REFUSED));

@@ -360,11 +360,12 @@ impl ClientBuilder {
         settings.on_expiry = self.on_expiry;
         settings.look_interval = self.look_interval;
         settings.keep_ready = self.keep_ready;
-        settings.resumption = self.resumption;
+        settings.resumption = self.resumption.map(Box::new);
         let shared = Shared::new(settings, Servers::new(known), chroot, self.max_reply);
         let shared = Arc::new(shared.map_err(unpresentable)?);
         let dialer = Dialer { connector, sasl: self.sasl };
-        runtime.spawn(Driver::new(Arc::clone(&shared), source, dialer));
+        // In a box: the memory of a task comes in steps of 128 bytes, of which one would be next to empty.
+        runtime.spawn(Box::pin(Driver::new(Arc::clone(&shared), source, dialer)));
         Ok(Client { handle: Arc::new(Handle { shared }) })
     }
 }

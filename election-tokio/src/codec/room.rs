@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 
 /// Room of a connection on which little comes: for replies to pings, and an event now and then.
-const LEAST: usize = 256;
+const LEAST: usize = 128;
 /// Room of a connection on which much comes.
 const MOST: usize = 64 * 1024;
 /// A read that fills the room makes it larger by this.
@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn room_grows_while_reads_fill_it_and_is_given_back() {
         let (mut room, mut buffer) = (ReadRoom::new(), BytesMut::new());
-        let reads: Vec<_> = (0..6).map(|_| fill(&mut room, &mut buffer)).collect();
-        assert_eq!(reads, [LEAST, 1024, 4096, 16 * 1024, MOST, MOST]);
+        let reads: Vec<_> = (0..7).map(|_| fill(&mut room, &mut buffer)).collect();
+        assert_eq!(reads, [LEAST, 512, 2048, 8192, 32 * 1024, MOST, MOST]);
         assert!(room.is_large());
         room.give_back(&mut buffer);
         assert!(!room.is_large() && buffer.capacity() == LEAST);

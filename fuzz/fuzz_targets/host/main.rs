@@ -178,7 +178,7 @@ impl World {
         let resumption = Resumption { ticket, if_gone: script::if_gone(fails) };
         let mut settings = self.settings.clone();
         settings.session.servers = servers(u8::try_from(self.servers - 1).unwrap_or(0));
-        settings.resumption = Some(resumption);
+        settings.resumption = Some(Box::new(resumption));
         settings.seed = seed;
         self.host = RecipeHost::new(settings, self.now).expect("no identity");
         self.laws = Laws::new();

@@ -97,7 +97,7 @@ impl Client {
         let mut host_settings = election_session::Settings::new(config(settings), settings.seed);
         host_settings.look_interval = Some(settings.look_every);
         host_settings.keep_ready = settings.keep_ready;
-        host_settings.resumption = resumption;
+        host_settings.resumption = resumption.map(Box::new);
         Self {
             host: RecipeHost::new(host_settings, now).expect("there are no identities to refuse"),
             seen: BTreeMap::new(),
