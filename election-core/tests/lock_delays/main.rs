@@ -14,6 +14,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::std_instead_of_alloc,
+    clippy::struct_excessive_bools,
     reason = "a model for tests: it fails by panicking"
 )]
 

@@ -33,7 +33,7 @@ pub enum Step {
     PassDelay(usize),
     Expire(usize),
     Withdraw(usize),
-    StepDown(usize),
+    GiveUp(usize),
     Lapse(usize),
     EndUncleanly(usize),
     Evict,

@@ -119,7 +119,7 @@ impl World {
         offer(has_session && budget.expiries > 0 && !is_over, Step::Expire(i));
         offer(!client.is_withdrawn && !is_over && budget.withdrawals > 0, Step::Withdraw(i));
         let leads = client.nominee.hold() != Hold::None;
-        offer(leads && budget.steps_down > 0, Step::StepDown(i));
+        offer(leads && budget.steps_down > 0, Step::GiveUp(i));
         offer(leads && budget.lapses > 0, Step::Lapse(i));
         offer(leads && budget.unclean > 0, Step::EndUncleanly(i));
     }
@@ -143,7 +143,7 @@ impl World {
             Step::Disconnect(i) if self.clients[i].session_lives => Some(&mut self.budget.losses),
             Step::Expire(_) => Some(&mut self.budget.expiries),
             Step::Withdraw(_) => Some(&mut self.budget.withdrawals),
-            Step::StepDown(_) => Some(&mut self.budget.steps_down),
+            Step::GiveUp(_) => Some(&mut self.budget.steps_down),
             Step::Lapse(_) => Some(&mut self.budget.lapses),
             Step::EndUncleanly(_) => Some(&mut self.budget.unclean),
             Step::Evict => Some(&mut self.budget.evictions),
@@ -155,6 +155,24 @@ impl World {
         }
         match step {
             Step::Connect(i) => self.connect(i),
+            Step::Execute(i) => self.execute(i),
+            Step::Hear(i) => self.hear(i),
+            Step::ApplyInDoubt(i, k) => {
+                let (session, request) = self.clients[i].in_doubt.remove(k);
+                self.write(i, session, &request);
+            }
+            Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
+            Step::PassDelay(i) => {
+                self.clients[i].has_waited = true;
+                self.feed(i, Event::Deadline);
+            }
+            other => self.befall(other),
+        }
+    }
+
+    /// What goes wrong, or what users and operators do.
+    fn befall(&mut self, step: Step) {
+        match step {
             Step::LearnExpiry(i) => {
                 let client = &mut self.clients[i];
                 client.link = Link::Unconnected;
@@ -173,17 +191,6 @@ impl World {
                 client.watches.clear();
                 self.feed(i, Event::Disconnected);
             }
-            Step::Execute(i) => self.execute(i),
-            Step::Hear(i) => self.hear(i),
-            Step::ApplyInDoubt(i, k) => {
-                let (session, request) = self.clients[i].in_doubt.remove(k);
-                self.write(i, session, &request);
-            }
-            Step::DropInDoubt(i) => self.clients[i].in_doubt.clear(),
-            Step::PassDelay(i) => {
-                self.clients[i].has_waited = true;
-                self.feed(i, Event::Deadline);
-            }
             Step::Expire(i) => {
                 let client = &mut self.clients[i];
                 client.session_lives = false;
@@ -196,7 +203,7 @@ impl World {
                 let notice = self.clients[i].withdraw();
                 self.told(i, notice);
             }
-            Step::StepDown(i) => {
+            Step::GiveUp(i) => {
                 self.give_up(i);
                 self.feed(i, Event::Deadline);
             }
@@ -217,6 +224,7 @@ impl World {
                 self.was_erased = true;
                 self.commit(|tree| tree.mark = None);
             }
+            _ => {}
         }
     }
 
@@ -327,7 +335,9 @@ impl World {
             return;
         }
         let before = self.led.last().copied();
+        // An operator that deletes the mark answers for it.
         if let Some(before) = before
+            && !self.was_erased
             && !self.ended.contains(&before)
             && !self.waited_for.contains(&before)
             && !client.has_waited
