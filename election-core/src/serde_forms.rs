@@ -47,7 +47,7 @@ as_text! {
 
 fn candidate(text: &str) -> Option<CandidateName> {
     ChildName::new(text)?;
-    CandidateName::new(text, Sequence::at_end_of(text)?).ok()
+    CandidateName::new(text).ok()
 }
 
 /// As the number.

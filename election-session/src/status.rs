@@ -125,6 +125,7 @@ pub enum Role<I = Instant> {
     /// that it ended, so that the lock delay is to pass.
     AwaitingLockDelay {
         /// When it has; `None` while what that leader has left is being read, and the own mark written.
+        #[cfg_attr(feature = "serde", serde(skip))]
         until: Option<I>,
     },
     /// Promoted, and not elected yet: its candidate is the first, but the lease is not proved, or would
