@@ -7,6 +7,7 @@ mod ending;
 mod epoch;
 mod eviction;
 mod face;
+mod hand_over;
 mod inner;
 mod leaderless;
 mod leadership;
@@ -25,13 +26,16 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use election_core::{ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery};
+use election_core::{
+    ElectionNode, Format, Nominee, NomineeId, OnLoss, Policy, Recovery, WhenAsked,
+};
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
 pub use candidates::{Candidate, Candidates};
 pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
+pub use hand_over::{HandOver, HandOverError};
 pub use inner::WithdrawError;
 pub use leadership::Leadership;
 pub use nomination::Nomination;
@@ -71,6 +75,7 @@ pub struct Election {
     data: Bytes,
     acls: Acls,
     policy: Policy,
+    when_asked: WhenAsked,
     format: Format,
     /// Shared by all nominations that are made alike.
     site: OnceLock<Arc<Site>>,
@@ -124,6 +129,7 @@ impl Election {
             data: Bytes::new(),
             acls: Acls::open(),
             policy: Policy::default(),
+            when_asked: WhenAsked::default(),
             format: Format::curator_latch(),
             site: OnceLock::new(),
             label: ElectionLabel::NONE,
@@ -167,6 +173,13 @@ impl Election {
     /// a failure, and work that [`Nomination::run`] has dropped because it did not end within the grace.
     pub fn lock_delay(mut self, lock_delay: Duration) -> Self {
         self.policy.lock_delay = lock_delay;
+        self
+    }
+
+    /// What a nomination does while it follows, and the leader hands the leadership over to a candidate behind it
+    /// (default: it stands behind that one).
+    pub fn when_asked(mut self, when_asked: WhenAsked) -> Self {
+        self.when_asked = when_asked;
         self
     }
 
@@ -249,7 +262,7 @@ impl Election {
     }
 
     fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Result<Nomination, ElectionError> {
-        let nominee = nominee.in_format(self.format);
+        let nominee = nominee.in_format(self.format).when_asked(self.when_asked);
         let shared = self.client.shared();
         let id = nominee.id();
         let (clock, policy) = (shared.clock.clone(), self.while_suspended);
@@ -263,7 +276,16 @@ impl Election {
         };
         let client = self.client.clone();
         let Shown { status, tenure, position, leaderless } = shown;
-        let inner = NominationInner { client, key, id, site, tenure, position, leaderless };
+        let inner = NominationInner {
+            client,
+            key,
+            id,
+            site,
+            format: self.format,
+            tenure,
+            position,
+            leaderless,
+        };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

@@ -55,11 +55,11 @@ pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
     Acknowledgement, CancelReason, Cancellation, Cancelled, Candidate, Candidates, Election,
-    ElectionError, EndError, EndReason, Epoch, Follow, Leadership, LostReason, Nomination,
-    NominationProbe, Observation, ObservedLeader, Observer, OnStepDownRequest, Position, Reopening,
-    Resignation, Role, RunEnd, RunError, RunOptions, RunReport, Status, StepDownRequest,
-    StepDownRequestError, StepDownRequested, Term, TermEnd, Terms, Verdict, VerifyError,
-    WhileSuspended, WithdrawError, WorkEnd,
+    ElectionError, EndError, EndReason, Epoch, Follow, HandOver, HandOverError, Leadership,
+    LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
+    OnStepDownRequest, Position, Reopening, Resignation, Role, RunEnd, RunError, RunOptions,
+    RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Term, TermEnd,
+    Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};
@@ -84,7 +84,8 @@ pub use election_core::{
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
     ItemName, LockFailure, LockFormatError, MemberFailure, NameOwner, NodeKind, NominationError,
     NomineeId, ObserverFailure, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue,
-    SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenEvicted, WhenTaken, WhenUnderWay,
+    SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenAsked, WhenEvicted, WhenTaken,
+    WhenUnderWay,
 };
 pub use election_session::{
     Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,

@@ -209,8 +209,10 @@ impl Election {
 
     fn sight_of(&self, children: &Children) -> Sight {
         let (mut candidates, mut other, mut sight) = (Vec::new(), None, Sight::Open);
+        let mark = |name| Some(self.format.parse_hand_over_mark(name)?.to());
         for name in children.iter() {
-            match self.format.rival(Access::Exclusive, name) {
+            // A mark that a leader has left goes with the candidates.
+            match self.format.rival(Access::Exclusive, name).or_else(|| mark(name)) {
                 Some(sequence) => candidates.push((sequence, name)),
                 None if self.format.end_mark() == Some(name) => {
                     sight = Sight::Ended { candidates: Vec::new(), other: None };

@@ -1,6 +1,6 @@
 //! What the handles of one nomination share, and how they end it.
 
-use election_core::{Departure, Nominee, NomineeId};
+use election_core::{Departure, Format, Nominee, NomineeId};
 use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
@@ -19,6 +19,7 @@ pub(super) struct NominationInner {
     pub(super) key: RecipeKey,
     pub(super) id: NomineeId,
     pub(super) site: Arc<Site>,
+    pub(super) format: Format,
     pub(super) tenure: PresentTenure<LostReason>,
     pub(super) position: LastPosition,
     pub(super) leaderless: LeaderlessSince,

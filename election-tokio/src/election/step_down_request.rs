@@ -30,6 +30,9 @@ pub struct StepDownRequested {
     pub reason: String,
     /// By when the asker would have it: so long after this leader heard of it as the asker said.
     pub deadline: Instant,
+    /// The candidate that the leadership is to be [handed over](Leadership::hand_over) to; `None`: whichever is
+    /// next.
+    pub to: Option<Token>,
 }
 
 /// What became of a request to step down.
@@ -72,11 +75,21 @@ impl Election {
         reason: &str,
         within: Duration,
     ) -> Result<StepDownRequest, StepDownRequestError> {
+        self.request((by, reason), None, within).await
+    }
+
+    pub(super) async fn request(
+        &self,
+        (by, reason): (&str, &str),
+        to: Option<Token>,
+        within: Duration,
+    ) -> Result<StepDownRequest, StepDownRequestError> {
         let Some(token) = self.first_token().await? else {
             return Ok(StepDownRequest::NoLeader);
         };
+        let to = to.map(|to| format!("to: {to}\n")).unwrap_or_default();
         let (by, millis) = (by.lines().next().unwrap_or_default(), within.as_millis());
-        let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n\n{reason}");
+        let text = format!("token: {token}\nwithin: {millis}\nby: {by}\n{to}\n{reason}");
         let (path, content) = ([&self.path, SUFFIX].concat(), Bytes::from(text));
         loop {
             match self.client.set_data(&path, content.clone(), Version::ANY).await {
@@ -138,12 +151,17 @@ fn read(token: Token, mark: &[u8]) -> Option<StepDownRequested> {
     let for_token = lines.next()?.strip_prefix("token: ")?;
     let within: u64 = lines.next()?.strip_prefix("within: ")?.parse().ok()?;
     let by = lines.next()?.strip_prefix("by: ")?;
+    let to = match lines.next() {
+        Some(line) => Some(Token::new(line.strip_prefix("to: ")?.parse().ok()?)),
+        None => None,
+    };
     let now = Instant::now();
     let deadline = now.checked_add(Duration::from_millis(within)).unwrap_or(now);
     (for_token == token.to_string()).then(|| StepDownRequested {
         by: by.to_owned(),
         reason: reason.to_owned(),
         deadline,
+        to,
     })
 }
 
@@ -161,6 +179,9 @@ mod tests {
         for cut in 0..32 {
             assert_eq!(read(token, &text.as_bytes()[..cut]), None, "{cut}");
         }
+        assert_eq!(request.to, None);
         assert_eq!(read(token, b"\xff\n\n"), None);
+        let text = "token: 42\nwithin: 1500\nby: ops\nto: 57\n\nnew disks";
+        assert_eq!(read(token, text.as_bytes()).and_then(|it| it.to), Some(Token::new(57)));
     }
 }

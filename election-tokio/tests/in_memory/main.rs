@@ -36,6 +36,7 @@ mod frames;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
+mod hand_overs;
 mod handover;
 #[cfg(test)]
 mod heartbeats;

@@ -1,0 +1,268 @@
+//! Handing the leadership over to a candidate.
+
+use core::time::Duration;
+
+use election_core::{Access, Sequence, Token};
+use futures_util::future::select;
+use tokio::time::{Instant, timeout_at};
+use zk_jute::Version;
+
+use super::candidates::Candidate;
+use super::inner::NominationInner;
+use super::leadership::Leadership;
+use super::observation::{Follow, Observation};
+use super::status::LostReason;
+use super::step_down_request::StepDownRequestError;
+use super::verdict::VerifyError;
+use super::{Election, ElectionError};
+use crate::client::{CreateMode, TransactionError};
+use crate::error::Error;
+use crate::path::child_path;
+
+/// What became of a hand-over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// The leadership is handed over to the candidate with this token. For the leader that hands it over: it has
+    /// stepped down, and none stood between the two.
+    To(Token),
+    /// No candidate with the token stands any more, or did from the beginning. The leader leads on.
+    Gone,
+    /// The time has passed. Those that were still ahead of the candidate, the leader first if it did not consent;
+    /// it leads on. Some may stand behind the candidate by now.
+    Refused {
+        /// Their tokens, in order.
+        by: Vec<Token>,
+    },
+}
+
+/// Why a leadership was not handed over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandOverError {
+    /// The names are those of a format whose participants would not stand behind another one.
+    #[error("in this format no leadership is handed over: its participants would not give way")]
+    ForeignFormat,
+    /// The candidate is the leader's own.
+    #[error("the candidate leads already")]
+    LeadsAlready,
+    /// The leadership was lost before it was handed over.
+    #[error("{0}")]
+    Lost(LostReason),
+    /// Which candidate leads is not known.
+    #[error(transparent)]
+    Leader(#[from] VerifyError),
+    /// A request failed. It may be asked for again.
+    #[error(transparent)]
+    Request(#[from] Error),
+    /// The mark by which those between are asked was refused.
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
+}
+
+impl From<StepDownRequestError> for HandOverError {
+    fn from(error: StepDownRequestError) -> Self {
+        match error {
+            StepDownRequestError::Leader(error) => Self::Leader(error),
+            StepDownRequestError::Request(error) => Self::Request(error),
+        }
+    }
+}
+
+impl From<ElectionError> for HandOverError {
+    fn from(error: ElectionError) -> Self {
+        Self::Leader(error.into())
+    }
+}
+
+impl Election {
+    /// Asks the leader to hand the leadership over to the candidate with this token, within a time, and waits
+    /// for the outcome. The leader hears of it by [`Leadership::step_down_requested`], and consents by
+    /// [`Leadership::hand_over`]; those between consent by [`Election::when_asked`]. Nothing forces any of them.
+    ///
+    /// Cancel safe: the leadership may be handed over all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`HandOverError`]. It may be called again.
+    pub async fn hand_over(
+        &self,
+        to: Token,
+        by: &str,
+        reason: &str,
+        within: Duration,
+    ) -> Result<HandOver, HandOverError> {
+        if self.format.end_mark().is_none() {
+            return Err(HandOverError::ForeignFormat);
+        }
+        let deadline = deadline(within);
+        let Some((_, ahead)) = self.ahead_of(to).await? else {
+            return Ok(HandOver::Gone);
+        };
+        if ahead.is_empty() {
+            return Err(HandOverError::LeadsAlready);
+        }
+        self.request((by, reason), Some(to), within).await?;
+        // Tokens grow along the queue: a later leader than this one leads since this one has gone.
+        let mut observer = self.observe(Follow::Leader)?;
+        let is_over = |seen: &Observation| seen.leader().is_some_and(|leader| leader.token >= to);
+        match timeout_at(deadline, observer.wait_for(is_over)).await {
+            Ok(Ok(seen)) if seen.leader().is_some_and(|leader| leader.token == to) => {
+                Ok(HandOver::To(to))
+            }
+            Ok(Ok(_)) => Ok(HandOver::Gone),
+            Ok(Err(_)) => Err(VerifyError::ClientClosed.into()),
+            Err(_) => Ok(match self.ahead_of(to).await? {
+                None => HandOver::Gone,
+                Some((_, ahead)) if ahead.is_empty() => HandOver::To(to),
+                Some((_, ahead)) => HandOver::Refused { by: tokens(&ahead) },
+            }),
+        }
+    }
+
+    /// Those of hand-overs that were given up.
+    async fn delete_other_marks(&self, mark: &str) -> Result<(), Error> {
+        for name in self.client.get_children(&self.path).await?.iter() {
+            let path = child_path(&self.path, name);
+            if self.format.parse_hand_over_mark(name).is_some() && path != mark {
+                match self.client.delete(&path, Version::ANY).await {
+                    Err(error) if !error.is_no_node() => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidate with this token, and those ahead of it, in their order.
+    async fn ahead_of(&self, token: Token) -> Result<Option<(Candidate, Vec<Candidate>)>, Error> {
+        let mut ahead = Vec::new();
+        let mut candidates = self.read_candidates().await?;
+        while let Some(candidate) = candidates.next().await? {
+            if candidate.token == token {
+                return Ok(Some((candidate, ahead)));
+            }
+            ahead.push(candidate);
+        }
+        Ok(None)
+    }
+}
+
+impl Leadership {
+    /// Hands the leadership over to the candidate with this token: asks those between to stand behind it, waits
+    /// until none is between, and then [steps down](Leadership::step_down), so that the candidate leads next,
+    /// with a greater token. The leader leads, and works, until then: end the work when this returns
+    /// [`HandOver::To`], as after [`LostReason::SteppedDown`], which [`Leadership::lost`] tells at that moment.
+    ///
+    /// Those between are asked by an ephemeral child of the election node that names the candidate
+    /// (`hand-over-to-0000000017-`). A nominee sees that in the next list that it takes: at its next look, so
+    /// `within` is to be longer than [look intervals](crate::ClientBuilder::look_interval) are. That costs none
+    /// of them a watch or, while nothing is handed over, a request.
+    ///
+    /// If any of them dies meanwhile, the order of the others holds. Of two hand-overs at one time the one to the
+    /// later candidate is heeded by all.
+    ///
+    /// Cancel safe: the leader leads on; the mark stays until the next hand-over or the end of the session, and
+    /// nominees ahead of the candidate may still stand behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`HandOverError`]; the leader leads on, unless it has lost the leadership.
+    pub async fn hand_over(&self, to: Token, within: Duration) -> Result<HandOver, HandOverError> {
+        if to == self.token() {
+            return Err(HandOverError::LeadsAlready);
+        }
+        let election = self.election();
+        let Some((target, _)) = election.ahead_of(to).await? else {
+            return Ok(HandOver::Gone);
+        };
+        let mark = election.format.hand_over_mark(target.sequence);
+        let mark = mark.ok_or(HandOverError::ForeignFormat)?;
+        let mark = child_path(&election.path, &mark.to_string());
+        election.delete_other_marks(&mark).await?;
+        let asking =
+            self.transaction().create_with_acl(&mark, "", CreateMode::Ephemeral, &election.acls);
+        match asking.commit().await {
+            // Of one that was given up.
+            Err(error) if error.is_node_exists() => {}
+            Err(TransactionError::NotHeld) => return Err(HandOverError::Lost(self.lost().await)),
+            asked => drop(asked?),
+        }
+        let waiting = self.until_next(&election, &target);
+        let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
+            Err(lost) => Err(HandOverError::Lost(lost)),
+            Ok(Ok(Ok(Wait::IsNext))) => {
+                self.end_term();
+                Ok(HandOver::To(to))
+            }
+            Ok(Ok(Ok(Wait::IsGone))) => Ok(HandOver::Gone),
+            Ok(Ok(Err(error))) => Err(error.into()),
+            Ok(Err(_)) => self.refused(&election, to).await,
+        };
+        // What this leaves, the end of the session deletes.
+        drop(election.client.delete(&mark, Version::ANY).await);
+        outcome
+    }
+
+    fn election(&self) -> Election {
+        let NominationInner { client, site, format, .. } = self.nomination();
+        let acls = site.acl_list().entries().into_iter().collect();
+        let (client, path) = (client.clone(), site.path().to_owned());
+        Election { client, path, acls, format: *format, ..Election::new(self.client().clone(), "") }
+    }
+
+    /// Waits until no candidate is between. None comes there: each that joins has a greater number.
+    async fn until_next(&self, election: &Election, target: &Candidate) -> Result<Wait, Error> {
+        let (own, to) = (self.candidate().sequence(), target.sequence);
+        loop {
+            let children = match election.client.get_children(&election.path).await {
+                Ok(children) => children,
+                Err(error) if error.is_no_node() => return Ok(Wait::IsGone),
+                Err(error) => return Err(error),
+            };
+            let numbered = |name| Some((election.format.rival(Access::Exclusive, name)?, name));
+            let between = |(number, _): &(Sequence, &str)| own < *number && *number < to;
+            let last = children.iter().filter_map(numbered).filter(between).max();
+            if !children.iter().any(|name| name == target.name) {
+                return Ok(Wait::IsGone);
+            }
+            let Some((_, last)) = last else {
+                return Ok(Wait::IsNext);
+            };
+            let paths = [last, &target.name].map(|name| child_path(&election.path, name));
+            let (exists, last) = election.client.exists_and_watch(&paths[0]).await?;
+            let (target_exists, target) = election.client.exists_and_watch(&paths[1]).await?;
+            if exists.is_some() && target_exists.is_some() {
+                // Whatever it tells, the next list shows it.
+                drop(select(last, target).await);
+            }
+        }
+    }
+
+    async fn refused(&self, election: &Election, to: Token) -> Result<HandOver, HandOverError> {
+        let own = self.token();
+        Ok(match election.ahead_of(to).await? {
+            None => HandOver::Gone,
+            Some((_, mut ahead)) => {
+                ahead.retain(|candidate| own < candidate.token);
+                HandOver::Refused { by: tokens(&ahead) }
+            }
+        })
+    }
+}
+
+enum Wait {
+    IsNext,
+    IsGone,
+}
+
+fn tokens(candidates: &[Candidate]) -> Vec<Token> {
+    candidates.iter().map(|candidate| candidate.token).collect()
+}
+
+fn deadline(within: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(within).unwrap_or_else(|| now + FAR)
+}
+
+/// As far as a clock is sure to go.
+const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);

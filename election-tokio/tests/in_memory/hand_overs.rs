@@ -1,0 +1,119 @@
+//! Leaderships that are handed over to a candidate.
+
+use core::time::Duration;
+
+use election_tokio::{
+    Client, Format, HandOver, HandOverError, Leadership, LostReason, Nomination, Token, WhenAsked,
+};
+
+use crate::server::{Server, settle, wait};
+
+const ELECTION: &str = "/election";
+/// Longer than the nominees' look intervals.
+const WITHIN: Duration = Duration::from_secs(300);
+
+/// Nominees in their order, each by a client of its own, and the first one's leadership.
+async fn queue(
+    server: &Server,
+    when_asked: &[WhenAsked],
+) -> (Vec<(Client, Nomination)>, Leadership) {
+    let mut queue = Vec::new();
+    for when_asked in when_asked {
+        let client = server.client().await;
+        let election = client.election(ELECTION).when_asked(*when_asked);
+        queue.push((client.clone(), election.nominate().unwrap()));
+        settle().await;
+    }
+    let leadership = queue[0].1.elected().await.unwrap();
+    (queue, leadership)
+}
+
+async fn tokens(client: &Client) -> Vec<Token> {
+    let candidates = client.election(ELECTION).candidates().await.unwrap();
+    candidates.into_iter().map(|candidate| candidate.token).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_between_stand_behind_the_candidate_that_leads_next() {
+    let server = Server::new();
+    let (mut queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 5]).await;
+    let before = tokens(&queue[0].0).await;
+    let watches = server.state().watches.len();
+    let to = before[3];
+    let operator = server.client().await;
+    let asking = tokio::spawn(async move {
+        operator.election(ELECTION).hand_over(to, "ops", "a larger machine", WITHIN).await
+    });
+    let request = leadership.step_down_requested().await.unwrap();
+    assert_eq!((request.by.as_str(), request.to), ("ops", Some(to)));
+    assert_eq!(leadership.hand_over(to, WITHIN).await, Ok(HandOver::To(to)));
+    assert_eq!(leadership.lost().await, LostReason::SteppedDown);
+    let next = queue[3].1.elected().await.unwrap();
+    assert_eq!(next.token(), to);
+    assert!(next.token() > leadership.token());
+    assert_eq!(asking.await.unwrap(), Ok(HandOver::To(to)));
+    wait(200).await;
+    let after = tokens(&queue[0].0).await;
+    assert_eq!((after[0], after[1]), (to, before[4]), "{before:?}");
+    assert_eq!(after.len(), 5, "the others stand behind: {after:?}");
+    assert!(server.state().watches.len() <= watches + 5, "none is left");
+    let marks = server.children(ELECTION).into_iter().filter(|name| name.starts_with("hand-over"));
+    assert_eq!(marks.count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_stays_keeps_the_leadership_from_being_handed_over() {
+    let server = Server::new();
+    let asked = [WhenAsked::StandsBehind, WhenAsked::StandsBehind, WhenAsked::Stays];
+    let (queue, leadership) = queue(&server, &[&asked[..], &asked[..1]].concat()).await;
+    let before = tokens(&queue[0].0).await;
+    let refused = HandOver::Refused { by: vec![before[2]] };
+    assert_eq!(leadership.hand_over(before[3], WITHIN).await, Ok(refused));
+    assert!(leadership.is_valid(), "it leads on");
+    // The leader was not asked whether it consents, and did not.
+    let operator = server.client().await;
+    let election = operator.election(ELECTION);
+    let refused = HandOver::Refused { by: vec![before[0], before[2]] };
+    assert_eq!(election.hand_over(before[3], "ops", "", WITHIN).await, Ok(refused));
+    assert!(leadership.is_valid(), "it leads on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_goes_is_not_handed_over_to() {
+    let server = Server::new();
+    let asked = [WhenAsked::StandsBehind, WhenAsked::Stays, WhenAsked::StandsBehind];
+    let (mut queue, leadership) = queue(&server, &asked).await;
+    let before = tokens(&queue[0].0).await;
+    let (_, last) = queue.pop().unwrap();
+    let going = tokio::spawn(async move {
+        wait(20).await;
+        last.withdraw().await
+    });
+    assert_eq!(leadership.hand_over(before[2], WITHIN).await, Ok(HandOver::Gone));
+    going.await.unwrap().unwrap();
+    assert!(leadership.is_valid(), "it leads on");
+    assert_eq!(leadership.hand_over(before[2], WITHIN).await, Ok(HandOver::Gone));
+    let election = queue[0].0.election(ELECTION);
+    assert_eq!(election.hand_over(before[2], "ops", "", WITHIN).await, Ok(HandOver::Gone));
+    let own = leadership.token();
+    assert_eq!(leadership.hand_over(own, WITHIN).await, Err(HandOverError::LeadsAlready));
+    let refused = election.hand_over(own, "ops", "", WITHIN).await;
+    assert_eq!(refused, Err(HandOverError::LeadsAlready));
+    let foreign = election.format(Format::kazoo()).hand_over(own, "ops", "", WITHIN).await;
+    assert_eq!(foreign, Err(HandOverError::ForeignFormat));
+}
+
+/// The nominees ahead look at the mark of the second one, and the first one's is gone.
+#[tokio::test(start_paused = true)]
+async fn a_hand_over_that_was_given_up_is_replaced_by_the_next() {
+    let server = Server::new();
+    let (mut queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 4]).await;
+    let before = tokens(&queue[0].0).await;
+    let short = Duration::from_millis(1);
+    drop(tokio::time::timeout(short, leadership.hand_over(before[3], WITHIN)).await);
+    assert_eq!(leadership.hand_over(before[1], WITHIN).await, Ok(HandOver::To(before[1])));
+    assert_eq!(queue[1].1.elected().await.unwrap().token(), before[1]);
+    settle().await;
+    let marks = server.children(ELECTION).into_iter().filter(|name| name.starts_with("hand-over"));
+    assert_eq!(marks.count(), 0);
+}
