@@ -1,5 +1,6 @@
 //! What is answered to which request.
 
+use core::fmt::Display;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,6 +13,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 
 use crate::run::board::{Board, Shown};
+use crate::run::part::Part;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -93,9 +95,9 @@ impl Pages {
         match path {
             "/" => text(StatusCode::OK, PATHS),
             "/leader" => self.leader(),
-            "/leading" => self.leading(),
+            "/leading" => self.part_is(Part::is_active),
             "/healthz" => self.health(),
-            "/readyz" => self.readiness(),
+            "/readyz" => self.part_is(Part::is_ready),
             "/metrics" => {
                 Page { status: StatusCode::OK, kind: METRICS, body: self.metrics.render() }
             }
@@ -118,16 +120,14 @@ impl Pages {
         }
     }
 
-    fn leading(&self) -> Page {
-        let part = self.board.latest().part;
-        self.said(part.is_active(), part.to_string())
-    }
-
-    fn readiness(&self) -> Page {
-        let part = self.board.latest().part;
+    /// Whether the nominee's part is such. What is shown of one that hangs, or is cut off, may be of the past.
+    fn part_is(&self, such: fn(&Part) -> bool) -> Page {
         match self.board.stuck_for() {
-            None if self.is_connected() => self.said(part.is_ready(), part.to_string()),
-            None => self.said(false, "there is no connection to a ZooKeeper server".to_owned()),
+            None if self.is_connected() => {
+                let part = self.board.latest().part;
+                said(such(&part), &part)
+            }
+            None => said(false, &"there is no connection to a ZooKeeper server"),
             Some(_) => self.health(),
         }
     }
@@ -141,12 +141,6 @@ impl Pages {
                 text(StatusCode::SERVICE_UNAVAILABLE, format!("stands still for {stuck}\n"))
             }
         }
-    }
-
-    #[expect(clippy::unused_self, reason = "beside the others")]
-    fn said(&self, is_so: bool, mut words: String) -> Page {
-        words.push('\n');
-        text(if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, words)
     }
 
     fn is_connected(&self) -> bool {
@@ -193,6 +187,11 @@ fn shortened(data: &[u8]) -> String {
     String::from_utf8_lossy(data.get(..LONGEST).unwrap_or(data)).into_owned()
 }
 
+fn said(is_so: bool, words: &impl Display) -> Page {
+    let status = if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    text(status, format!("{words}\n"))
+}
+
 fn not_allowed() -> Page {
     text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n")
 }
@@ -235,7 +234,7 @@ mod tests {
             assert!(start.elapsed() < Duration::from_secs(60));
             thread::sleep(Duration::from_millis(50));
         }
-        assert_eq!((code("/healthz"), code("/readyz")), (503, 503));
+        assert_eq!(["/healthz", "/readyz", "/leading"].map(code), [503; 3]);
         board.beat();
         assert_eq!(code("/healthz"), 200);
     }
