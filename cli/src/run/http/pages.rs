@@ -1,10 +1,11 @@
 //! What is answered to which request.
 
 use core::fmt::Display;
+use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use election_tokio::{Acknowledgement, ConnectionState, Observation, ObservedLeader};
+use election_tokio::{Acknowledgement, ClientHealth, Observation, ObservedLeader};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -122,29 +123,26 @@ impl Pages {
 
     /// Whether the nominee's part is such. What is shown of one that hangs, or is cut off, may be of the past.
     fn part_is(&self, such: fn(&Part) -> bool) -> Page {
-        match self.board.stuck_for() {
-            None if self.is_connected() => {
-                let part = self.board.latest().part;
-                said(such(&part), &part)
+        let part = self.board.latest().part;
+        match self.board.client().health() {
+            ClientHealth::Connected { lease_remaining: Duration::ZERO }
+                if part.term().is_some() =>
+            {
+                said(false, &"the lease is over")
             }
-            None => said(false, &"there is no connection to a ZooKeeper server"),
-            Some(_) => self.health(),
+            ClientHealth::Connected { .. } => said(such(&part), &part),
+            health => said(false, &format_args!("there is no connection that serves: {health}")),
         }
     }
 
     /// Without a lock: it answers whatever hangs.
     fn health(&self) -> Page {
-        match self.board.stuck_for() {
-            None => text(StatusCode::OK, "zkelect works\n"),
-            Some(stuck) => {
-                let stuck = humantime::format_duration(stuck);
-                text(StatusCode::SERVICE_UNAVAILABLE, format!("stands still for {stuck}\n"))
-            }
-        }
+        let health = self.board.client().health();
+        said(health.is_live(), &health)
     }
 
     fn is_connected(&self) -> bool {
-        matches!(self.board.client().connection_state(), ConnectionState::Connected { .. })
+        self.board.client().health().is_ready()
     }
 }
 
@@ -212,8 +210,6 @@ mod tests {
     use std::thread;
     use std::time::Instant;
 
-    use core::time::Duration;
-
     use election_tokio::Client;
     use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -224,9 +220,8 @@ mod tests {
         let client = Client::builder("127.0.0.1:1").start().expect("a client");
         let board = Arc::new(Board::new("/e".to_owned(), client));
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let pages = Pages::new(Arc::clone(&board), metrics);
+        let pages = Pages::new(board, metrics);
         let code = |path| pages.answer(&Method::GET, path).status().as_u16();
-        board.beat();
         assert_eq!(code("/healthz"), 200);
         let start = Instant::now();
         // Blocks the runtime, as what must not happen would.
@@ -235,7 +230,9 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(["/healthz", "/readyz", "/leading"].map(code), [503; 3]);
-        board.beat();
-        assert_eq!(code("/healthz"), 200);
+        while code("/healthz") == 503 {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
