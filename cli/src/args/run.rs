@@ -56,6 +56,10 @@ pub(crate) struct RunArgs {
     /// End when leadership is in doubt or lost, instead of standing again.
     #[arg(long)]
     pub(crate) once: bool,
+    /// Wait for so long before COMMAND is started, if the leader before did not say that its own has ended: for
+    /// what COMMAND writes to and cannot refuse a smaller token. Say the same on all machines.
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub(crate) lock_delay: humantime::Duration,
     /// End, with code 75, when the session expires, instead of standing again in a new one.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
     pub(crate) on_expiry: ExpiryPolicy,
@@ -120,6 +124,11 @@ impl RunArgs {
     pub(crate) fn in_election(&self, client: &Client) -> Election {
         let ElectionFormat(name) = self.format;
         let data = self.command.data(self.command.id());
-        client.election(&self.election).format(name.format()).acls(self.acl.acls()).data(data)
+        client
+            .election(&self.election)
+            .format(name.format())
+            .acls(self.acl.acls())
+            .data(data)
+            .lock_delay(*self.lock_delay)
     }
 }

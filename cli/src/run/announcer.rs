@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use election_tokio::{Client, Follow};
-use tokio::time::{Instant, interval};
+use tokio::time::interval;
 
-use super::board::{BEAT, Board};
+use super::board::Board;
 use super::http::Bound;
 use super::notifier::{Notifier, Watchdog};
 use super::part::Part;
@@ -28,7 +28,9 @@ impl Announcer {
     ) -> Result<Self, Failure> {
         let board = Arc::new(Board::new(args.election.clone(), client.clone()));
         let notifier = Notifier::from_env();
-        tokio::spawn(beat(Arc::clone(&board), notifier.watchdog()));
+        if let Some(watchdog) = notifier.watchdog() {
+            tokio::spawn(feed(watchdog, client.clone()));
+        }
         if let Some(http) = http {
             let mut observer =
                 args.in_election(client).observe(Follow::LeaderAndAcknowledgement)?;
@@ -55,19 +57,13 @@ impl Announcer {
     }
 }
 
-/// Shows that the runtime turns, on which the nominee and its client are.
-async fn beat(board: Arc<Board>, watchdog: Option<Watchdog>) {
-    let pace = watchdog.as_ref().map_or(BEAT, |watchdog| BEAT.min(watchdog.pace()));
-    let mut beats = interval(pace.max(core::time::Duration::from_millis(1)));
-    let mut fed: Option<Instant> = None;
+/// The runtime has to turn for it, on which the nominee and its client are.
+async fn feed(watchdog: Watchdog, client: Client) {
+    let mut feedings = interval(watchdog.pace());
     loop {
-        let now = beats.tick().await;
-        board.beat();
-        if let Some(watchdog) = &watchdog
-            && fed.is_none_or(|fed| now + pace >= fed + watchdog.pace())
-        {
+        feedings.tick().await;
+        if client.health().is_live() {
             watchdog.feed();
-            fed = Some(now);
         }
     }
 }

@@ -1,26 +1,15 @@
 //! What is shown of a nominee to threads that must not wait for it.
 
-use core::time::Duration;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use election_tokio::{Client, Observation};
 
 use super::part::Part;
 
-/// How often the runtime of the nominee shows that it turns.
-pub(super) const BEAT: Duration = Duration::from_millis(250);
-
-/// For how long it may stand still before it counts as stuck.
-const STILL: Duration = Duration::from_secs(5);
-
 pub(super) struct Board {
     pub(super) election: String,
+    /// To be asked how it is, which waits for nothing.
     client: Client,
-    started: Instant,
-    /// The last beat, in milliseconds since the start.
-    beat: AtomicU64,
     shown: Mutex<Shown>,
 }
 
@@ -28,14 +17,14 @@ pub(super) struct Board {
 #[derive(Clone)]
 pub(super) struct Shown {
     pub(super) part: Part,
-    /// Of whoever leads.
+    /// Of the election's leader.
     pub(super) seen: Observation,
 }
 
 impl Board {
-    pub(super) fn new(election: String, client: Client) -> Self {
+    pub(super) const fn new(election: String, client: Client) -> Self {
         let shown = Mutex::new(Shown { part: Part::Outside, seen: Observation::Unknown });
-        Self { election, client, started: Instant::now(), beat: AtomicU64::new(0), shown }
+        Self { election, client, shown }
     }
 
     pub(super) const fn client(&self) -> &Client {
@@ -52,22 +41,6 @@ impl Board {
 
     pub(super) fn latest(&self) -> Shown {
         self.shown().clone()
-    }
-
-    /// The runtime turns.
-    pub(super) fn beat(&self) {
-        self.beat.store(self.age(), Ordering::Relaxed);
-    }
-
-    /// For how long the runtime has stood still, if that is too long. Takes no lock.
-    pub(super) fn stuck_for(&self) -> Option<Duration> {
-        let still = self.age().saturating_sub(self.beat.load(Ordering::Relaxed));
-        let still = Duration::from_millis(still);
-        (still >= STILL).then_some(still)
-    }
-
-    fn age(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// It is held for as long as copying takes.

@@ -19,6 +19,11 @@ pub(super) enum ElectionEvent {
         candidate: String,
         reason: String,
     },
+    /// First in the queue, and waits because the leader before did not say that it has ended.
+    AwaitingLockDelay {
+        candidate: String,
+        remaining_ms: u64,
+    },
     Elected {
         #[serde(flatten)]
         by: By,
@@ -82,6 +87,7 @@ impl Event for ElectionEvent {
         match self {
             Self::Following { .. } => "following",
             Self::AwaitingLease { .. } => "awaiting_lease",
+            Self::AwaitingLockDelay { .. } => "awaiting_lock_delay",
             Self::Elected { .. } => "elected",
             Self::Suspended { .. } => "suspended",
             Self::Resumed { .. } => "resumed",
@@ -102,6 +108,10 @@ impl Event for ElectionEvent {
             Self::AwaitingLease { candidate, reason } => {
                 format!("{candidate} is the first, and waits to be elected: {reason}")
             }
+            Self::AwaitingLockDelay { candidate, remaining_ms } => format!(
+                "{candidate} is the first, and waits {} more: the leader before did not say that it has ended",
+                humantime::format_duration(Duration::from_millis(*remaining_ms))
+            ),
             Self::Elected { by: By { candidate, token }, .. } => {
                 format!("{candidate} is elected, with token {token}")
             }
@@ -146,6 +156,10 @@ mod tests {
             (
                 ElectionEvent::AwaitingLease { candidate: candidate(), reason: "r".into() },
                 r#""event":"awaiting_lease","election":"/e","id":"a \"b\"","candidate":"c-1","reason":"r""#,
+            ),
+            (
+                ElectionEvent::AwaitingLockDelay { candidate: candidate(), remaining_ms: 5 },
+                r#""event":"awaiting_lock_delay","election":"/e","id":"a \"b\"","candidate":"c-1","remaining_ms":5"#,
             ),
             (
                 ElectionEvent::Elected { by: by(), valid_for_ms: 9 },

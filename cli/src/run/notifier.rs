@@ -80,7 +80,7 @@ pub(super) struct Watchdog {
 impl Watchdog {
     /// How often it is fed: twice as often as it has to be.
     pub(super) fn pace(&self) -> Duration {
-        self.timeout / 2
+        (self.timeout / 2).max(Duration::from_millis(1))
     }
 
     pub(super) fn feed(&self) {

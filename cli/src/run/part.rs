@@ -13,6 +13,8 @@ pub(super) enum Part {
     },
     /// It is the first, and has no lease that it could rely on.
     AwaitingLease,
+    /// It is the first, and the leader before did not say that it has ended.
+    AwaitingLockDelay,
     Leading {
         term: Term,
         command: CommandState,
@@ -54,7 +56,7 @@ impl Part {
     /// Whether the nominee does what it is there for: it stands, and if it leads, COMMAND has taken over.
     pub(super) const fn is_ready(&self) -> bool {
         match self {
-            Self::Following { .. } | Self::AwaitingLease => true,
+            Self::Following { .. } | Self::AwaitingLease | Self::AwaitingLockDelay => true,
             Self::Leading { command, .. } => matches!(command, CommandState::Ready),
             Self::Outside | Self::Suspended { .. } | Self::Ending => false,
         }
@@ -72,6 +74,9 @@ impl fmt::Display for Part {
             Self::Outside => f.write_str("does not stand for election yet"),
             Self::Following { predecessor } => write!(f, "follows {predecessor}"),
             Self::AwaitingLease => f.write_str("is the first, and waits to be elected"),
+            Self::AwaitingLockDelay => {
+                f.write_str("is the first, and waits for the lock delay to pass")
+            }
             Self::Leading { term: Term { token, .. }, command } => {
                 write!(f, "leads with token {token}; COMMAND {command}")
             }

@@ -56,6 +56,7 @@ enum Place {
     Outside,
     Following { candidate: Option<CandidateName>, predecessor: CandidateName },
     AwaitingLease { candidate: Option<CandidateName>, outlook: LeaseOutlook },
+    AwaitingLockDelay { candidate: Option<CandidateName>, until: Option<Instant> },
     Leading(Lead),
     Suspended(Lead),
     Ended,
@@ -120,6 +121,7 @@ impl Nominee {
             Place::Following { predecessor, .. } => {
                 Part::Following { predecessor: predecessor.to_string() }
             }
+            Place::AwaitingLockDelay { .. } => Part::AwaitingLockDelay,
             Place::AwaitingLease { .. } => Part::AwaitingLease,
             Place::Leading(lead) => Part::Leading { term: lead.term(), command: self.command },
             Place::Suspended(lead) => Part::Suspended { term: lead.term() },
@@ -139,6 +141,10 @@ impl Nominee {
             }
             Role::AwaitingLease { outlook } => {
                 self.awaits_lease(status.candidate, outlook);
+                Standing::Waiting
+            }
+            Role::AwaitingLockDelay { until } => {
+                self.awaits_delay(status.candidate, until);
                 Standing::Waiting
             }
             Role::Ended(reason) => {
@@ -293,6 +299,24 @@ impl Nominee {
         self.place = Place::AwaitingLease { candidate, outlook };
     }
 
+    /// Until when is known once the mark of the leader before was read.
+    fn awaits_delay(&mut self, candidate: Option<CandidateName>, until: Option<Instant>) {
+        if let Place::AwaitingLockDelay { candidate: recorded, until: recorded_until } = &self.place
+            && *recorded == candidate
+            && *recorded_until == until
+        {
+            return;
+        }
+        if let Some(until) = until {
+            let remaining = until.saturating_duration_since(Instant::now());
+            self.recorder.record(&ElectionEvent::AwaitingLockDelay {
+                candidate: candidate.as_ref().map_or_else(String::new, ToString::to_string),
+                remaining_ms: u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX),
+            });
+        }
+        self.place = Place::AwaitingLockDelay { candidate, until };
+    }
+
     fn record_end(&mut self, reason: String) {
         if !matches!(self.place, Place::Ended) {
             self.recorder.record(&ElectionEvent::Ended { reason });
@@ -354,9 +378,11 @@ enum LeadEvent {
 fn left_reason(place: &Place) -> &'static str {
     match place {
         Place::Leading(_) | Place::Suspended(_) => "resigned",
-        Place::Outside | Place::Following { .. } | Place::AwaitingLease { .. } | Place::Ended => {
-            "withdrew"
-        }
+        Place::Outside
+        | Place::Following { .. }
+        | Place::AwaitingLease { .. }
+        | Place::AwaitingLockDelay { .. }
+        | Place::Ended => "withdrew",
     }
 }
 

@@ -132,7 +132,7 @@ fn without_a_server_it_is_healthy_and_not_ready() {
     assert_eq!(get(&run, "/healthz").code, 200);
     let unready = get(&run, "/readyz");
     assert_eq!(unready.code, 503);
-    assert!(unready.body.contains("no connection"), "{}", unready.body);
+    assert!(unready.body.contains("no connection that serves"), "{}", unready.body);
     let leader = get(&run, "/leader");
     assert_eq!((leader.code, &leader.json()["connected"]), (503, &false.into()));
 }

@@ -172,3 +172,29 @@ async fn a_leader_can_be_told_to_ignore_requests() {
     wait_for_replies(&proxy, &[Opcode::PING], pings + 2);
     assert_eq!(run.names(), ["elected"]);
 }
+
+#[test]
+fn a_lock_delay_follows_upon_a_leader_that_did_not_say_that_it_ended() {
+    let (folder, servers) = (Folder::new("lock-delay"), servers("lock-delay"));
+    let options = ["--lock-delay", "2s", "--session-timeout", "2s"];
+    let plan = |id| Plan { servers: &servers, id, options: &options, script: BEATING };
+    let mut first = Run::start(&folder, &plan("a"));
+    first.wait_for_log("beat");
+    let second = Run::start(&folder, &plan("b"));
+    second.wait_for("following", 1);
+    let third = Run::start(&folder, &plan("c"));
+    third.wait_for("following", 1);
+    first.signal(Signal::TERM);
+    first.ended();
+    second.wait_for("elected", 1);
+    assert_eq!(second.count("awaiting_lock_delay"), 0, "{:?}", second.names());
+
+    second.signal(Signal::KILL);
+    let awaiting = third.wait_for("awaiting_lock_delay", 1);
+    let remaining = awaiting["remaining_ms"].as_u64().expect("a number");
+    assert!((1..=2000).contains(&remaining), "{remaining}");
+    let elected = third.wait_for("elected", 1);
+    let waited = at(&elected).saturating_sub(at(&awaiting));
+    assert!(waited + Duration::from_millis(50) > Duration::from_millis(remaining), "{waited:?}");
+    assert_one_at_a_time(&third.log());
+}

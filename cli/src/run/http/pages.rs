@@ -1,9 +1,11 @@
 //! What is answered to which request.
 
+use core::fmt::Display;
+use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use election_tokio::{Acknowledgement, ConnectionState, Observation, ObservedLeader};
+use election_tokio::{Acknowledgement, ClientHealth, Observation, ObservedLeader};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -12,6 +14,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 
 use crate::run::board::{Board, Shown};
+use crate::run::part::Part;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -93,9 +96,9 @@ impl Pages {
         match path {
             "/" => text(StatusCode::OK, PATHS),
             "/leader" => self.leader(),
-            "/leading" => self.leading(),
+            "/leading" => self.part_is(Part::is_active),
             "/healthz" => self.health(),
-            "/readyz" => self.readiness(),
+            "/readyz" => self.part_is(Part::is_ready),
             "/metrics" => {
                 Page { status: StatusCode::OK, kind: METRICS, body: self.metrics.render() }
             }
@@ -118,39 +121,28 @@ impl Pages {
         }
     }
 
-    fn leading(&self) -> Page {
+    /// Whether the nominee's part is such. What is shown of one that hangs, or is cut off, may be of the past.
+    fn part_is(&self, such: fn(&Part) -> bool) -> Page {
         let part = self.board.latest().part;
-        self.said(part.is_active(), part.to_string())
-    }
-
-    fn readiness(&self) -> Page {
-        let part = self.board.latest().part;
-        match self.board.stuck_for() {
-            None if self.is_connected() => self.said(part.is_ready(), part.to_string()),
-            None => self.said(false, "there is no connection to a ZooKeeper server".to_owned()),
-            Some(_) => self.health(),
+        match self.board.client().health() {
+            ClientHealth::Connected { lease_remaining: Duration::ZERO }
+                if part.term().is_some() =>
+            {
+                said(false, &"the lease is over")
+            }
+            ClientHealth::Connected { .. } => said(such(&part), &part),
+            health => said(false, &format_args!("there is no connection that serves: {health}")),
         }
     }
 
     /// Without a lock: it answers whatever hangs.
     fn health(&self) -> Page {
-        match self.board.stuck_for() {
-            None => text(StatusCode::OK, "zkelect works\n"),
-            Some(stuck) => {
-                let stuck = humantime::format_duration(stuck);
-                text(StatusCode::SERVICE_UNAVAILABLE, format!("stands still for {stuck}\n"))
-            }
-        }
-    }
-
-    #[expect(clippy::unused_self, reason = "beside the others")]
-    fn said(&self, is_so: bool, mut words: String) -> Page {
-        words.push('\n');
-        text(if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, words)
+        let health = self.board.client().health();
+        said(health.is_live(), &health)
     }
 
     fn is_connected(&self) -> bool {
-        matches!(self.board.client().connection_state(), ConnectionState::Connected { .. })
+        self.board.client().health().is_ready()
     }
 }
 
@@ -193,6 +185,11 @@ fn shortened(data: &[u8]) -> String {
     String::from_utf8_lossy(data.get(..LONGEST).unwrap_or(data)).into_owned()
 }
 
+fn said(is_so: bool, words: &impl Display) -> Page {
+    let status = if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    text(status, format!("{words}\n"))
+}
+
 fn not_allowed() -> Page {
     text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n")
 }
@@ -213,8 +210,6 @@ mod tests {
     use std::thread;
     use std::time::Instant;
 
-    use core::time::Duration;
-
     use election_tokio::Client;
     use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -225,9 +220,8 @@ mod tests {
         let client = Client::builder("127.0.0.1:1").start().expect("a client");
         let board = Arc::new(Board::new("/e".to_owned(), client));
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let pages = Pages::new(Arc::clone(&board), metrics);
+        let pages = Pages::new(board, metrics);
         let code = |path| pages.answer(&Method::GET, path).status().as_u16();
-        board.beat();
         assert_eq!(code("/healthz"), 200);
         let start = Instant::now();
         // Blocks the runtime, as what must not happen would.
@@ -235,8 +229,10 @@ mod tests {
             assert!(start.elapsed() < Duration::from_secs(60));
             thread::sleep(Duration::from_millis(50));
         }
-        assert_eq!((code("/healthz"), code("/readyz")), (503, 503));
-        board.beat();
-        assert_eq!(code("/healthz"), 200);
+        assert_eq!(["/healthz", "/readyz", "/leading"].map(code), [503; 3]);
+        while code("/healthz") == 503 {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
