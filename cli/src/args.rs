@@ -9,6 +9,7 @@ mod command;
 mod counter;
 mod demo;
 mod election;
+mod ending;
 mod evict;
 mod exit_codes;
 mod format;
@@ -53,6 +54,7 @@ pub(crate) use command::CommandArgs;
 pub(crate) use counter::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use election::{ElectionArgs, OneElectionArgs};
+pub(crate) use ending::{DeleteArgs, EndArgs, ReopenArgs};
 pub(crate) use evict::EvictArgs;
 pub(crate) use format::{ElectionFormat, FormatName, Kind, LockFormat};
 #[cfg(target_os = "linux")]
@@ -137,6 +139,9 @@ pub(crate) enum Subcommand {
     Verify(VerifyArgs),
     StepDown(StepDownArgs),
     Evict(EvictArgs),
+    End(EndArgs),
+    Reopen(ReopenArgs),
+    Delete(DeleteArgs),
     Check(CheckArgs),
     Demo(DemoArgs),
     Server(ServerArgs),

@@ -1,6 +1,7 @@
 //! `zkelect counter`.
 
 use election_tokio::{Client, CompareAndSet, Counter, CounterError};
+use serde::Serialize;
 
 use crate::args::{CounterAction, CounterArgs, CounterSetArgs, OneCounterArgs};
 use crate::errand::{errand, within, within_or_in_doubt};
@@ -13,7 +14,7 @@ pub(crate) async fn counter(args: CounterArgs) -> Result<Exit, Failure> {
         CounterAction::Get(args) => {
             with(&args.counter, async |counter: &Counter| {
                 let number = within(*args.counter.node.timeout, counter.get()).await?;
-                console::print(&format!("{number}\n")).map(|()| Exit::Success)
+                print(&args.counter, number, args.json)
             })
             .await
         }
@@ -21,7 +22,7 @@ pub(crate) async fn counter(args: CounterArgs) -> Result<Exit, Failure> {
             with(&args.counter, async |counter: &Counter| {
                 let (bound, what) = (*args.counter.node.timeout, "it may be added");
                 let sum = within_or_in_doubt(bound, what, counter.add(args.number)).await?;
-                console::print(&format!("{sum}\n")).map(|()| Exit::Success)
+                print(&args.counter, sum, args.json)
             })
             .await
         }
@@ -33,6 +34,22 @@ pub(crate) async fn counter(args: CounterArgs) -> Result<Exit, Failure> {
             .await
         }
     }
+}
+
+/// A counter, as JSON has it.
+#[derive(Serialize)]
+struct Counted<'a> {
+    path: &'a str,
+    number: i64,
+}
+
+fn print(counter: &OneCounterArgs, number: i64, json: bool) -> Result<Exit, Failure> {
+    if json {
+        console::print_json(&Counted { path: &counter.node.path, number })?;
+    } else {
+        console::print(&format!("{number}\n"))?;
+    }
+    Ok(Exit::Success)
 }
 
 async fn set(counter: &Counter, args: &CounterSetArgs) -> Result<Exit, CounterError> {

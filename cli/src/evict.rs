@@ -69,7 +69,7 @@ async fn meant(
         (None, None) => leader(client, election, args).await,
         (id, token) => {
             let is_meant = |candidate: &Shown| {
-                token == Some(candidate.token())
+                token == Some(Token::new(candidate.token()))
                     || id.as_deref().is_some_and(|id| candidate.is_called(id))
             };
             let mut found = candidates(client, election, args, is_meant).await?;

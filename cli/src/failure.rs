@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use election_tokio::{
     BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
-    EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
+    EndError, EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
     MemberFailure, MembershipError, NominationError, PutError, SessionEnd, StepDownRequestError,
     TakeError, TakerFailure, VerifyError,
 };
@@ -203,6 +203,15 @@ impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
         match error {
             VerifyError::Election(error) => Self::Election(error),
+            error => Self::Operating(error.into()),
+        }
+    }
+}
+
+impl From<EndError> for Failure {
+    fn from(error: EndError) -> Self {
+        match error {
+            EndError::Request(error) => Self::Operation(error),
             error => Self::Operating(error.into()),
         }
     }

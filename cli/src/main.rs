@@ -24,6 +24,7 @@ mod data;
 mod demo;
 #[cfg(target_os = "linux")]
 mod diagnosis;
+mod ending;
 mod errand;
 #[cfg(target_os = "linux")]
 mod event;
@@ -127,6 +128,9 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Verify(args) => on_runtime(verify::verify(args)),
         Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
         Subcommand::Evict(args) => on_runtime(evict::evict(args)),
+        Subcommand::End(args) => on_runtime(ending::end(args)),
+        Subcommand::Reopen(args) => on_runtime(ending::reopen(args)),
+        Subcommand::Delete(args) => on_runtime(ending::delete(args)),
         Subcommand::Check(args) => on_runtime(check::check(args)),
         Subcommand::Demo(args) => on_runtime(demo::demo(args)),
         Subcommand::Server(args) => on_runtime(server::server(args)),

@@ -7,6 +7,7 @@ mod put;
 mod take;
 
 use election_tokio::Client;
+use serde::Serialize;
 
 use crate::args::{QueueAction, QueueArgs, QueueLenArgs, QueuePeekArgs};
 use crate::console;
@@ -43,8 +44,15 @@ async fn peek(args: &QueuePeekArgs) -> Result<Exit, Failure> {
     .await
 }
 
+/// How many there are, as JSON has it.
+#[derive(Serialize)]
+struct Length<'a> {
+    path: &'a str,
+    length: usize,
+}
+
 async fn len(args: &QueueLenArgs) -> Result<Exit, Failure> {
-    let QueueLenArgs { node, items } = args;
+    let QueueLenArgs { node, items, json } = args;
     check(&node.path)?;
     errand(&node.servers, node.into(), async |client: &Client| {
         let queue = client.queue(&node.path).format(items.format.format());
@@ -52,7 +60,12 @@ async fn len(args: &QueueLenArgs) -> Result<Exit, Failure> {
         if len == 0 {
             within(*node.timeout, check_format(client, &node.path, items.format)).await?;
         }
-        console::print(&format!("{len}\n")).map(|()| Exit::Success)
+        if *json {
+            console::print_json(&Length { path: &node.path, length: len })?;
+        } else {
+            console::print(&format!("{len}\n"))?;
+        }
+        Ok(Exit::Success)
     })
     .await
 }

@@ -24,7 +24,7 @@ pub(crate) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     election.one.check()?;
     errand(&election.one.servers, (&election).into(), async |client: &Client| {
         let asked = election.one.of(client);
-        let verdict = within(*election.timeout, asked.verify(Token::new(token))).await?;
+        let verdict = within(*election.timeout, asked.verify(token)).await?;
         let (answer, text) = answer(token, verdict);
         if json {
             console::print_json(&answer)?;
@@ -36,9 +36,9 @@ pub(crate) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     .await
 }
 
-fn answer(token: i64, verdict: Verdict) -> (Answer, String) {
+fn answer(token: Token, verdict: Verdict) -> (Answer, String) {
     let (verdict, leader, text) = match verdict {
-        Verdict::Leads => ("leads", Some(token), format!("token {token} leads")),
+        Verdict::Leads => ("leads", Some(token.get()), format!("token {token} leads")),
         Verdict::Over { leader: Some(leader) } => (
             "over",
             Some(leader.get()),
@@ -53,5 +53,5 @@ fn answer(token: i64, verdict: Verdict) -> (Answer, String) {
             format!("token {token} does not lead yet: the leader has token {leader}"),
         ),
     };
-    (Answer { verdict, token, leader }, text)
+    (Answer { verdict, token: token.get(), leader }, text)
 }

@@ -80,6 +80,9 @@ Examples:
 pub(crate) struct CounterGetArgs {
     #[command(flatten)]
     pub(crate) counter: OneCounterArgs,
+    /// Print a JSON object with `path` and `number`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const ADD_HELP: &str = "\
@@ -98,6 +101,9 @@ pub(crate) struct CounterAddArgs {
     /// What to add; it may be negative.
     #[arg(value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) number: i64,
+    /// Print a JSON object with `path` and `number`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const SET_HELP: &str = "\

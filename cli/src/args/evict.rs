@@ -1,6 +1,7 @@
 //! The command line of `zkelect evict`.
 
 use clap::Args;
+use election_tokio::Token;
 
 use super::ElectionArgs;
 use super::exit_codes::EXIT_CODES;
@@ -29,8 +30,8 @@ pub(crate) struct EvictArgs {
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The candidate, by its token.
-    #[arg(long, value_name = "TOKEN", conflicts_with = "id", allow_negative_numbers = true)]
-    pub(crate) token: Option<i64>,
+    #[arg(long, value_name = "TOKEN", conflicts_with = "id")]
+    pub(crate) token: Option<Token>,
     /// Print a JSON object: `outcome`, and the `candidate`.
     #[arg(long)]
     pub(crate) json: bool,

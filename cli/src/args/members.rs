@@ -76,6 +76,9 @@ pub(crate) struct MembersJoinArgs {
     pub(crate) session_timeout: SessionTimeout,
     #[command(flatten)]
     pub(crate) format: GroupFormatArgs,
+    /// Print a JSON object with `path` and `name`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl MembersJoinArgs {

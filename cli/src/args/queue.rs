@@ -66,6 +66,9 @@ pub(crate) struct QueuePutArgs {
     /// How items are called: all that use a queue have to have one format [default: guide].
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<QueueFormatName>,
+    /// Print a JSON object with `path` and `name`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const TAKE_HELP: &str = "\
@@ -131,4 +134,7 @@ pub(crate) struct QueueLenArgs {
     pub(crate) node: NodeArgs,
     #[command(flatten)]
     pub(crate) items: ItemsArgs,
+    /// Print a JSON object with `path` and `length`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -1,6 +1,7 @@
 //! The command line of `zkelect verify`.
 
 use clap::Args;
+use election_tokio::Token;
 
 use super::ElectionArgs;
 use super::exit_codes::EXIT_CODES;
@@ -23,9 +24,9 @@ remembers the greatest token it was given, and refuses smaller ones, needs not a
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
-    /// The token, a decimal number.
-    #[arg(value_name = "TOKEN", allow_negative_numbers = true)]
-    pub(crate) token: i64,
+    /// The token, a decimal number, or a hexadecimal one after 0x.
+    #[arg(value_name = "TOKEN")]
+    pub(crate) token: Token,
     /// Print a JSON object: `verdict`, which is `leads`, `over` or `not_yet`, `token`, and `leader`, the
     /// token of the present leader.
     #[arg(long)]

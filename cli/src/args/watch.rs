@@ -15,7 +15,7 @@ change:
   leader        this candidate leads: `candidate`, `id`, `token`, `session`, `data`, `since`, `ready`, `says`
   vacant        no candidate stands
   hidden        a candidate leads that may not be read
-  candidates    the number of `candidates` is another one
+  candidates    the number of `candidates` is another one, or the election was `ended`
   disconnected  no server is in reach: what was told before may be over
   connected     what follows is up to date again
 A leader is ready once it has said so, as programs do by `Leadership::acknowledge`; `zkelect run` does where

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::io;
 
 use election_tokio::{
-    ConnectError, ElectionError, Error, ErrorCode, ErrorKind, LockError, PutError,
+    ConnectError, ElectionError, EndReason, Error, ErrorCode, ErrorKind, LockError, PutError,
 };
 
 use super::{Failure, is_authentication, is_permission, is_refused_identity};
@@ -49,6 +49,9 @@ impl Failure {
             Self::Operation(error) => return operation_advice(error),
             Self::Put(PutError::Request(error)) if !error.may_have_happened() => {
                 return operation_advice(error);
+            }
+            Self::Nomination(EndReason::ElectionEnded) => {
+                "an operator has ended the election for all: `zkelect reopen` lets candidates stand again"
             }
             Self::NotShared(_) => {
                 "take --format curator-read-write or kazoo for all that contend for it"

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{ErrorCode, ObserverFailure, VerifyError};
+use election_tokio::{EndError, ErrorCode, ObserverFailure, VerifyError};
 
 use crate::exit::Exit;
 
@@ -19,6 +19,8 @@ pub(crate) enum OperatingFailure {
         tokens[1]
     )]
     Ambiguous { id: String, tokens: [i64; 2] },
+    #[error("{0}")]
+    End(#[from] EndError),
 }
 
 impl OperatingFailure {
@@ -26,10 +28,15 @@ impl OperatingFailure {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Verify(VerifyError::Hidden) => Exit::NoPermission,
-            Self::Verify(VerifyError::Failed(_)) => Exit::WrongSetUp,
+            Self::Verify(VerifyError::Failed(_)) | Self::End(EndError::OtherChild(_)) => {
+                Exit::WrongSetUp
+            }
             Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
             Self::StillLeads { .. } => Exit::Busy(1),
-            Self::Verify(_) | Self::Ambiguous { .. } => Exit::Usage,
+            Self::Verify(_) | Self::Ambiguous { .. } | Self::End(EndError::ForeignFormat) => {
+                Exit::Usage
+            }
+            Self::End(_) => Exit::InDoubt,
         }
     }
 
@@ -39,6 +46,7 @@ impl OperatingFailure {
             Self::Verify(VerifyError::Failed(ObserverFailure::Rejected(code))) => {
                 Some(ErrorCode::new(*code))
             }
+            Self::End(EndError::Transaction(error)) => error.code(),
             _ => None,
         }
     }
@@ -55,6 +63,16 @@ impl OperatingFailure {
                  `zkelect evict`, which does not ask"
             }
             Self::Ambiguous { .. } => "say which by --token; `zkelect list` shows all of them",
+            Self::End(EndError::ForeignFormat) => {
+                "end the processes that stand there, or evict them one by one by `zkelect evict`"
+            }
+            Self::End(EndError::OtherChild(_)) => {
+                "delete that child if it is not needed (`deleteall` in zkCli.sh), and do it again"
+            }
+            Self::End(EndError::CandidatesKeepComing) => {
+                "find out which processes stand there (`zkelect list`), end them, and do it again"
+            }
+            Self::End(_) => "do it again: it may be repeated",
             Self::Verify(_) => return None,
         })
     }

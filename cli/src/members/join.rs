@@ -5,6 +5,7 @@ use core::time::Duration;
 use election_tokio::{
     Client, ConnectionState, Group, Membership, MembershipError, MembershipState, WhenEvicted,
 };
+use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::path::check;
@@ -38,7 +39,7 @@ pub(super) async fn join(args: &MembersJoinArgs) -> Result<Exit, Failure> {
         }
     };
     let outcome = match errand.or_told(joined).await {
-        Done::Output(Some(Ok(membership))) => be_member(&mut errand, membership).await,
+        Done::Output(Some(Ok(membership))) => be_member(&mut errand, membership, args).await,
         Done::Output(Some(Err(error))) => Err(error.into()),
         Done::Output(None) => in_vain(&client, args, bound.unwrap_or_default()),
         // A create that is on its way comes to the server before the end of the session.
@@ -61,9 +62,24 @@ fn in_vain(client: &Client, args: &MembersJoinArgs, bound: Duration) -> Result<E
     }
 }
 
+/// A member, as JSON has it.
+#[derive(Serialize)]
+struct Joined<'a> {
+    path: &'a str,
+    name: String,
+}
+
 /// Prints the name once it is a member, and tells what becomes of the membership.
-async fn be_member(errand: &mut Errand, membership: Membership) -> Result<Exit, Failure> {
-    console::print(&format!("{}\n", membership.znode()))?;
+async fn be_member(
+    errand: &mut Errand,
+    membership: Membership,
+    args: &MembersJoinArgs,
+) -> Result<Exit, Failure> {
+    if args.json {
+        console::print_json(&Joined { path: &args.path, name: membership.znode().to_string() })?;
+    } else {
+        console::print(&format!("{}\n", membership.znode()))?;
+    }
     let mut state = membership.state();
     loop {
         state = match errand.or_told(membership.changed_from(&state)).await {

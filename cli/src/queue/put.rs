@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read as _};
 
 use election_tokio::{Bytes, Client};
+use serde::Serialize;
 
 use super::look::check;
 use crate::args::{QueueFormatName, QueuePutArgs};
@@ -12,9 +13,16 @@ use crate::errand::{errand, within_or_in_doubt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// What was put, as JSON has it.
+#[derive(Serialize)]
+struct Put<'a> {
+    path: &'a str,
+    name: String,
+}
+
 /// Puts an item and prints its name.
 pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
-    let QueuePutArgs { node, data, priority, format } = args;
+    let QueuePutArgs { node, data, priority, format, json } = args;
     check(&node.path)?;
     let format = format.unwrap_or(match priority {
         Some(_) => QueueFormatName::GuidePriority,
@@ -31,7 +39,12 @@ pub(super) async fn put(args: QueuePutArgs) -> Result<Exit, Failure> {
         let queue = client.priority_queue(&node.path).format(format.format());
         let put = queue.put(priority, data);
         let name = within_or_in_doubt(*node.timeout, "the item may be in the queue", put).await?;
-        console::print(&format!("{name}\n")).map(|()| Exit::Success)
+        if json {
+            console::print_json(&Put { path: &node.path, name: name.to_string() })?;
+        } else {
+            console::print(&format!("{name}\n"))?;
+        }
+        Ok(Exit::Success)
     })
     .await
 }

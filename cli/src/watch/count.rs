@@ -16,6 +16,8 @@ pub(super) struct Counted {
     pub(super) number: usize,
     /// The first of them.
     pub(super) first: Vec<Shown>,
+    /// Whether the election was ended, so that none is to come.
+    pub(super) is_ended: bool,
 }
 
 /// Counts on and on. Dropped: stops.
@@ -77,7 +79,9 @@ impl Drop for Census {
 
 async fn count(election: &Election, rows: usize) -> Result<Counted, Error> {
     let mut candidates = election.read_candidates().await?;
-    let mut counted = Counted { number: candidates.remaining(), first: Vec::new() };
+    // In a format without a sign of the end there is none.
+    let is_ended = candidates.remaining() == 0 && election.is_ended().await.unwrap_or(false);
+    let mut counted = Counted { number: candidates.remaining(), first: Vec::new(), is_ended };
     while counted.first.len() < rows
         && let Some(candidate) = candidates.next().await?
     {

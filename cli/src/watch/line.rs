@@ -14,7 +14,7 @@ use crate::data::Data;
 pub(super) struct Lines {
     election: String,
     seen: Observation,
-    number: Option<usize>,
+    counted: Option<(usize, bool)>,
     link: Link,
 }
 
@@ -35,6 +35,8 @@ struct Line<'a> {
     leader: Option<Leader>,
     #[serde(skip_serializing_if = "Option::is_none")]
     candidates: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -89,14 +91,14 @@ fn time(time: SystemTime) -> String {
 impl Lines {
     pub(super) fn new(election: &str) -> Self {
         let (seen, link) = (Observation::Unknown, Link::New);
-        Self { election: election.to_owned(), seen, number: None, link }
+        Self { election: election.to_owned(), seen, counted: None, link }
     }
 
     /// The lines for what is known now and was not told.
     pub(super) fn text(&mut self, known: &Known) -> String {
         let mut text = String::new();
         self.tell_of_link(known, &mut text);
-        let number = known.counted.as_ref().map(|counted| counted.number);
+        let counted = known.counted.as_ref().map(|counted| (counted.number, counted.is_ended));
         if known.seen != self.seen {
             self.seen = known.seen.clone();
             let (event, leader) = match &known.seen {
@@ -107,9 +109,9 @@ impl Lines {
             };
             text += &self.line(event, leader, None, None);
         }
-        if number.is_some() && number != self.number {
-            self.number = number;
-            text += &self.line("candidates", None, number, None);
+        if counted.is_some() && counted != self.counted {
+            self.counted = counted;
+            text += &self.line("candidates", None, counted, None);
         }
         text
     }
@@ -134,11 +136,12 @@ impl Lines {
         &self,
         event: &'static str,
         leader: Option<Leader>,
-        candidates: Option<usize>,
+        counted: Option<(usize, bool)>,
         reason: Option<String>,
     ) -> String {
         let at = time(SystemTime::now());
         let election = &self.election;
-        console::json_line(&Line { at, event, election, leader, candidates, reason })
+        let (candidates, ended) = counted.unzip();
+        console::json_line(&Line { at, event, election, leader, candidates, ended, reason })
     }
 }

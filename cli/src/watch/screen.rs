@@ -85,7 +85,9 @@ fn lines(election: &str, known: &Known, now: SystemTime) -> Vec<(Style, String)>
             lines.push((plain, format!("since       {since}")));
         }
         _ => {
-            lines.push((BAD, "leader      none: no candidate stands".to_owned()));
+            let is_ended = known.counted.as_ref().is_some_and(|counted| counted.is_ended);
+            let why = if is_ended { "the election is ended" } else { "no candidate stands" };
+            lines.push((BAD, format!("leader      none: {why}")));
             lines.push((plain, format!("since       {since}")));
         }
     }
@@ -162,7 +164,7 @@ mod tests {
         );
         assert!(known.see(Observation::Vacant));
         assert!(!known.see(Observation::Vacant));
-        known.counted = Some(Counted { number: ROWS + 3, first: Vec::new() });
+        known.counted = Some(Counted { number: ROWS + 3, ..Counted::default() });
         let lines = texts(&known);
         assert_eq!(lines[1], "no server is in reach; what follows may be over");
         assert_eq!(lines[2], "leader      none: no candidate stands");

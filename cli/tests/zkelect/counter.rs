@@ -33,6 +33,9 @@ fn a_number_is_read_added_to_and_set() {
         assert_is(&other, 1, "");
         assert!(text(&other.stderr).contains("is at 8, and was not set"), "{other:?}");
         assert_is(&counter(&servers, "get", &[]), 0, "8\n");
+        let json = |number| format!("{{\"path\":\"{COUNTER}\",\"number\":{number}}}\n");
+        assert_is(&counter(&servers, "get", &["--json"]), 0, &json(8));
+        assert_is(&counter(&servers, "add", &["--json", "1"]), 0, &json(9));
     }
 }
 

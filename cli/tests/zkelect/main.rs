@@ -25,6 +25,8 @@ mod double_barrier;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod ending;
+#[cfg(test)]
 mod forks;
 #[cfg(test)]
 mod guide;

@@ -94,6 +94,13 @@ async fn a_member_that_is_told_to_end_leaves_nothing() {
 }
 
 #[test]
+fn a_member_tells_its_name_as_json() {
+    let server = Served::start("members-json", &[]);
+    let (_member, told) = join(server.address(), &["--name", "db-1", "--json"]);
+    assert_eq!(told, r#"{"path":"/app/workers","name":"db-1"}"#);
+}
+
+#[test]
 fn a_member_that_is_killed_is_gone_after_its_session() {
     let served = Served::start("members-killed", &["--tick-time", "100ms"]);
     for servers in [served.address().to_owned(), servers("members-killed")] {
@@ -222,7 +229,7 @@ async fn a_member_whose_znode_is_deleted_is_told() {
     let (member, _) = join(server.address(), &["--name", "db-1"]);
     let client = Client::builder(server.address()).connect().await.expect("a session");
     client.delete("/app/workers/db-1", Version::ANY).await.expect("it is deleted");
-    let said = ["another client deleted the znode", "find out who", "to join again"];
+    let said = ["another client deleted the znode", "find out which", "to join again"];
     assert_fails(&member.ended(), 75, &said);
     assert!(names(server.address()).is_empty());
 }

@@ -56,6 +56,8 @@ fn items_go_out_as_they_came_in() {
         assert_is(&of_input, 0, "queue-0000000001\n");
         assert_is(&output_of(&line(&servers, "put", &[]), b""), 0, "queue-0000000002\n");
         assert_is(&queue(&servers, "len", &[]), 0, "3\n");
+        let json = format!("{{\"path\":\"{QUEUE}\",\"length\":3}}\n");
+        assert_is(&queue(&servers, "len", &["--json"]), 0, &json);
         for _ in 0..2 {
             assert_is(&queue(&servers, "peek", &[]), 0, "-x 1\n");
         }
