@@ -24,9 +24,6 @@ use crate::id::{Token, Version};
 use crate::name::CandidateName;
 use crate::outcome::{Departure, NominationError, Notice};
 
-/// What follows the path of the election in the path of the mark.
-pub(super) const SUFFIX: &str = ".lock-delay";
-
 /// `token: ` and the largest number.
 type Text = String<32>;
 
@@ -141,7 +138,7 @@ pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version
     ]))
 }
 
-const MARK: Znode<'_> = Znode::Sibling(SUFFIX);
+const MARK: Znode<'_> = Znode::Sibling(Nominee::LOCK_DELAY_MARK);
 
 fn text(token: Token) -> Text {
     let mut text = Text::new();
@@ -159,6 +156,10 @@ const fn after(version: Option<Version>) -> Version {
 }
 
 impl Nominee {
+    /// What follows the path of the election in the path of the mark of a leader with a
+    /// [lock delay](crate::Policy::lock_delay).
+    pub const LOCK_DELAY_MARK: &'static str = ".lock-delay";
+
     /// How long the nominee is to wait until the leadership begins, from the moment at which this is more
     /// than nothing: the leader before it has not said that it ended. When that time has passed, it is to
     /// be fed [`Event::Deadline`](crate::Event::Deadline).

@@ -137,7 +137,7 @@ fn another_host_goes_on_with_a_detached_session() {
     server.disconnect();
     let resumption = Resumption { ticket, if_gone: IfGone::Fail };
     let resume = |settings: &mut election_session::Settings| {
-        settings.resumption = Some(Box::new(resumption))
+        settings.resumption = Some(Box::new(resumption));
     };
     let mut lab = Lab::on(server, now + millis(100), resume);
     let returning = Nominee::returning(NomineeId::from_bytes([1; 16]), 1, Policy::default());

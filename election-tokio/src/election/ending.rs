@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_core::{Access, ElectionNode, NodeKind};
+use election_core::{Access, ElectionNode, NodeKind, Nominee};
 use tokio::time::sleep;
 use zk_jute::{ErrorCode, Version};
 
@@ -15,7 +15,8 @@ use crate::path::child_path;
 const ROUNDS: usize = 8;
 
 /// What may stand beside an election node.
-const MARKS: [&str; 3] = [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX];
+const MARKS: [&str; 4] =
+    [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX, Nominee::LOCK_DELAY_MARK];
 
 /// Whether an election had to be reopened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
