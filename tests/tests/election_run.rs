@@ -62,10 +62,10 @@ async fn the_end_of_the_work_comes_before_the_deletion_of_the_candidate(
     let arena = Arena::new(server, "run-order").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let nomination = arena.client_by(&proxy).await?.election(ELECTION).nominate()?;
-    let (shut_down, shutdown) = oneshot::channel::<()>();
-    let mut shut_down = Some(shut_down);
+    let (stop, shutdown) = oneshot::channel::<()>();
+    let mut stop = Some(stop);
     let work = async |_: Leadership, cancelled: Cancelled| {
-        drop(shut_down.take());
+        drop(stop.take());
         let reason = cancelled.wait().await.reason;
         tokio::time::sleep(GRACE / 2).await;
         (reason, deletes(&proxy), arena.children().await.map(|children| children.len()).ok())
@@ -83,11 +83,11 @@ async fn work_that_exceeds_its_grace_is_dropped_before_the_deletion_of_the_candi
     let arena = Arena::new(server, "run-grace").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let nomination = arena.client_by(&proxy).await?.election(ELECTION).nominate()?;
-    let (shut_down, shutdown) = oneshot::channel::<()>();
-    let (mut shut_down, end) = (Some(shut_down), End::default());
+    let (stop, shutdown) = oneshot::channel::<()>();
+    let (mut stop, end) = (Some(stop), End::default());
     let work = async |_: Leadership, _: Cancelled| {
         let _until_end = UntilEnd(end.clone());
-        drop(shut_down.take());
+        drop(stop.take());
         pending::<()>().await;
     };
     let began = Instant::now();
@@ -159,7 +159,8 @@ async fn a_nominee_that_runs_work_stands_again_after_an_expiry(server: ServerKin
         TestResult::Ok(())
     };
     let run = nomination.run_with(OPTIONS, pending::<()>(), work);
-    let (report, back) = soon("it ends", async { tokio::join!(run, back) }).await?;
+    let both = Box::pin(async { tokio::join!(run, back) });
+    let (report, back) = soon("it ends", both).await?;
     back?;
     let report = report?;
     let terms: Vec<_> = report.terms.iter().collect();
@@ -174,11 +175,11 @@ async fn a_shutdown_ends_within_its_bound_when_no_packet_arrives(server: ServerK
     let arena = Arena::new(server, "run-hang").await?;
     let proxy = Proxy::to(server.shared()?.addr())?;
     let nomination = arena.client_by(&proxy).await?.election(ELECTION).nominate()?;
-    let (shut_down, shutdown) = oneshot::channel::<()>();
-    let mut shut_down = Some(shut_down);
+    let (stop, shutdown) = oneshot::channel::<()>();
+    let mut stop = Some(stop);
     let work = async |_: Leadership, cancelled: Cancelled| {
         proxy.black_hole(Directions::Both);
-        drop(shut_down.take());
+        drop(stop.take());
         cancelled.wait().await;
         Instant::now()
     };

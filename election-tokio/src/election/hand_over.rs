@@ -177,7 +177,7 @@ impl Leadership {
         };
         let mark = election.format.hand_over_mark(target.sequence);
         let mark = mark.ok_or(HandOverError::ForeignFormat)?;
-        let mark = child_path(&election.path, &mark.to_string());
+        let mark = child_path(&election.path, mark.to_string());
         election.delete_other_marks(&mark).await?;
         let asking =
             self.transaction().create_with_acl(&mark, "", CreateMode::Ephemeral, &election.acls);
