@@ -165,7 +165,7 @@ async fn a_nominee_that_runs_work_stands_again_after_an_expiry(server: ServerKin
     let report = report?;
     let terms: Vec<_> = report.terms.iter().collect();
     assert_eq!(report.end, RunEnd::Finished);
-    let [first, second] = *terms else { panic!("{terms:?}") };
+    let [first, second] = <[_; 2]>::try_from(terms).expect("there were two terms");
     assert!(first.token < second.token);
     assert_ne!(first.work, WorkEnd::Returned(()));
     Ok(())
@@ -214,7 +214,7 @@ async fn work_is_cancelled_at_once_by_the_policy_to_stop(server: ServerKind) -> 
     let run = nomination.run_with(OPTIONS, pending::<()>(), work);
     let report = soon("it ends", run).await??;
     let terms: Vec<_> = report.terms.iter().collect();
-    let [first, second] = *terms else { panic!("{terms:?}") };
+    let [first, second] = <[_; 2]>::try_from(terms).expect("there were two terms");
     assert_eq!((first.token, &first.end), (second.token, &TermEnd::Suspended));
     assert_eq!(first.work, WorkEnd::Returned(Some((CancelReason::Suspended, false))));
     assert_eq!(second.work, WorkEnd::Returned(Some((CancelReason::Shutdown, true))));
