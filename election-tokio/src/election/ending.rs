@@ -14,8 +14,9 @@ use crate::path::child_path;
 /// How often it is tried again, since other clients are at work there, or the connection was lost.
 const ROUNDS: usize = 8;
 
-/// What may stand beside an election node.
-const MARKS: [&str; 3] = [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX];
+/// What may stand beside an election node. The last one is that of the [lock delay](Election::lock_delay).
+const MARKS: [&str; 4] =
+    [acknowledgement::SUFFIX, epoch::SUFFIX, step_down_request::SUFFIX, ".lock-delay"];
 
 /// Whether an election had to be reopened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,8 +130,8 @@ impl Election {
     }
 
     /// [Ends](Self::end) the election and deletes its node, with what stands beside it: the acknowledgement,
-    /// the epoch, and the request to step down. Tells how many candidates were deleted. Of an election that
-    /// does not exist it deletes only what stands beside.
+    /// the epoch, the request to step down, and the mark of the lock delay. Tells how many candidates were
+    /// deleted. Of an election that does not exist it deletes only what stands beside.
     ///
     /// The node is deleted once no candidate has come for the time `quiet`, in one transaction with the sign
     /// that the election is ended: up to then each nominee that joins is told. After that nothing says that
