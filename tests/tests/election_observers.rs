@@ -44,13 +44,15 @@ async fn observers_see_one_leader_after_another(server: ServerKind) -> TestResul
             let seen = sees(&mut observer, leadership.token()).await?;
             assert_eq!(seen.candidate, *leadership.candidate(), "{turn}");
             assert_eq!(seen.acknowledgement, Acknowledgement::Awaited, "{turn}");
-            leadership.acknowledge(b"ready").await?;
-            let is_ready = |seen: &Observation| {
-                seen.leader().is_some_and(|leader| {
-                    leader.acknowledgement == Acknowledgement::Given("ready".into())
-                })
-            };
-            soon("it is ready", observer.wait_for(is_ready)).await??;
+            for said in ["ready", "moved on"] {
+                leadership.acknowledge(said.as_bytes()).await?;
+                let is_said = |seen: &Observation| {
+                    seen.leader().is_some_and(|leader| {
+                        leader.acknowledgement == Acknowledgement::Given(said.into())
+                    })
+                };
+                soon("it is seen", observer.wait_for(is_said)).await??;
+            }
             end(leadership).await?;
             let is_vacant = |seen: &Observation| *seen == Observation::Vacant;
             soon("it has gone", observer.wait_for(is_vacant)).await??;
