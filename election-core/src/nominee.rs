@@ -17,6 +17,7 @@ mod home;
 mod inquiring;
 mod link;
 mod lock_delay;
+mod mark;
 mod rank;
 mod reaction;
 mod request;

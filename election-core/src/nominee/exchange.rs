@@ -3,7 +3,7 @@
 
 use super::Nominee;
 use super::foreign::TombstoneWatch;
-use super::lock_delay::Mark;
+use super::mark::Mark;
 use super::request::{Awaits, InFlight, Link, Request};
 use super::stage::{
     Cleanup, Find, LeaderWatch, Leading, Leaving, OwnWatch, Stage, Standing, Tenure,

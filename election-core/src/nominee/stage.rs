@@ -4,7 +4,7 @@
 use super::evicted::Evicted;
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
 use super::home::Home;
-use super::lock_delay::{Mark, delete_with_mark};
+use super::mark::{Mark, delete_with_mark};
 use super::request::Request;
 use crate::command::{CreateMode, ExpectedVersion, Op, Watch};
 use crate::format::CandidatePrefix;

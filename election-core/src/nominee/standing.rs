@@ -1,7 +1,7 @@
 //! The own znode's place in the queue, and its watch.
 
 use super::foreign::{ForeignChild, ForeignWatch, TombstoneWatch};
-use super::lock_delay::Mark;
+use super::mark::Mark;
 use super::rank::Rank;
 use super::stage::{
     Afterwards, Ahead, Behind, Entering, Entry, LeaderWatch, Leading, Leaving, ListWatch, Look,

@@ -1,0 +1,142 @@
+//! The mark that a leader leaves for the next one, and what is asked for about it.
+
+use core::fmt::Write as _;
+use core::time::Duration;
+
+use heapless::String;
+
+use super::home::Home;
+use super::request::{Awaits, InFlight, Link, Request};
+use crate::command::{
+    Check, Create, CreateMode, Delete, ExpectedVersion, Multi, NewZnode, Op, Part, Payload, Watch,
+    Write, Znode,
+};
+use crate::id::{Token, Version};
+use crate::name::CandidateName;
+
+/// What follows the path of the election in the path of the mark.
+pub(super) const SUFFIX: &str = ".lock-delay";
+
+/// `token: ` and the largest number.
+type Text = String<32>;
+
+/// What a leader knows of the mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Mark {
+    /// Without a lock delay there is none, and the leadership begins at once.
+    #[default]
+    Unused,
+    /// It is to be read.
+    Unread(Delay),
+    /// Another leader has left it with this version: the delay is to pass.
+    OfAnother(Version),
+    /// The own one is to be written, in place of that with this version if there is one.
+    Due { version: Option<Version>, text: Text, delay: Delay },
+    /// The own one stands, with this version: the leadership has begun.
+    Own(Version),
+    /// The same, and it stays, since the end will be unclean.
+    Kept,
+}
+
+/// Whether the delay has passed for this candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Delay {
+    Ahead,
+    Passed,
+}
+
+impl Mark {
+    pub(super) const fn new(lock_delay: Duration) -> Self {
+        if lock_delay.is_zero() { Self::Unused } else { Self::Unread(Delay::Ahead) }
+    }
+
+    /// Whether the leadership has begun.
+    pub(super) const fn is_settled(&self) -> bool {
+        matches!(self, Self::Unused | Self::Own(_) | Self::Kept)
+    }
+
+    pub(super) fn demand<'a>(
+        &'a self,
+        home: Home,
+        own: &'a CandidateName,
+    ) -> Option<(Request, Op<'a>)> {
+        match self {
+            Self::Unread(_) => {
+                Some((Request::ReadMark, Op::Read { znode: MARK, watch: Watch::None }))
+            }
+            Self::Due { version, text, .. } => {
+                let (data, znode) = (Payload::Bytes(text.as_bytes()), home.znode(own.as_str()));
+                let check = Part::Check(Check { znode, version: ExpectedVersion::Any });
+                let write = match *version {
+                    Some(version) => {
+                        let version = ExpectedVersion::Exactly(version);
+                        Part::Write(Write { znode: MARK, version, data })
+                    }
+                    None => Part::Create(Create {
+                        znode: NewZnode::Named(MARK),
+                        mode: CreateMode::Persistent,
+                        data,
+                    }),
+                };
+                Some((Request::WriteMark, Op::Multi(Multi::of([check, write]))))
+            }
+            Self::Unused | Self::OfAnother(_) | Self::Own(_) | Self::Kept => None,
+        }
+    }
+
+    /// Whether a write was executed is not known.
+    pub(super) fn connection_lost(&mut self) {
+        if let Self::Due { delay, .. } = self {
+            *self = Self::Unread(*delay);
+        }
+    }
+
+    pub(super) fn due(token: Token, version: Option<Version>, delay: Delay) -> Self {
+        Self::Due { version, text: text(token), delay }
+    }
+
+    /// That which is to be deleted with the own znode, at a clean end.
+    pub(super) fn to_be_deleted(&self, link: Link) -> Option<Version> {
+        match self {
+            Self::Own(version) => Some(*version),
+            // It is written before what follows on it. If it is refused, so is that.
+            Self::Due { version, .. } if link.is_writing_mark() => Some(after(*version)),
+            _ => None,
+        }
+    }
+}
+
+impl Link {
+    const fn is_writing_mark(self) -> bool {
+        matches!(
+            self,
+            Self::Up { awaits: Awaits::Answer(InFlight { request: Request::WriteMark, .. }), .. }
+        )
+    }
+}
+
+/// Deletes the own znode, and the mark with it.
+pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version) -> Op<'_> {
+    let (znode, version) = (home.znode(own.as_str()), ExpectedVersion::Exactly(version));
+    Op::Multi(Multi::of([
+        Part::Delete(Delete { znode, version: ExpectedVersion::Any }),
+        Part::Delete(Delete { znode: MARK, version }),
+    ]))
+}
+
+const MARK: Znode<'_> = Znode::Sibling(SUFFIX);
+
+pub(super) fn text(token: Token) -> Text {
+    let mut text = Text::new();
+    // There is room for every token.
+    let _fits = write!(text, "token: {token}");
+    text
+}
+
+/// The version that a write leads to.
+pub(super) const fn after(version: Option<Version>) -> Version {
+    match version {
+        None => Version::new(0),
+        Some(version) => Version::new(version.get().wrapping_add(1)),
+    }
+}
