@@ -3,7 +3,7 @@
 use clap::Args;
 use election_tokio::{Client, Election, ElectionError};
 
-use super::{FormatName, ServersArgs};
+use super::{ElectionFormat, ServersArgs};
 use crate::connection;
 use crate::errand::Reach;
 
@@ -16,8 +16,8 @@ pub(crate) struct OneElectionArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) election: String,
     /// How the candidates are called, if others than `zkelect run` and election-tokio stand.
-    #[arg(long, value_name = "NAME", default_value_t = FormatName::CuratorLatch)]
-    pub(crate) format: FormatName,
+    #[arg(long, value_name = "NAME", default_value_t = ElectionFormat::DEFAULT)]
+    pub(crate) format: ElectionFormat,
 }
 
 impl OneElectionArgs {
@@ -29,7 +29,7 @@ impl OneElectionArgs {
     }
 
     pub(crate) fn of(&self, client: &Client) -> Election {
-        client.election(&self.election).format(self.format.format())
+        client.election(&self.election).format(self.format.0.format())
     }
 }
 
