@@ -5,7 +5,7 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, CreateMode, EndReason, LostReason, Nomination, OnLoss, Reopening, SessionId,
+    Client, CreateMode, EndReason, HandOver, LostReason, Nomination, OnLoss, Reopening, SessionId,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -22,7 +22,8 @@ on_both_servers! {
     a_thousand_join_while_the_election_is_ended_and_deleted,
     operators_that_go_in_the_middle_are_followed_by_one_that_finishes,
     a_process_that_was_killed_does_not_keep_an_election_from_its_end,
-    a_latch_of_another_library_is_before_the_sign_in_its_order;
+    a_latch_of_another_library_is_before_the_sign_in_its_order,
+    a_leadership_is_handed_over_past_others;
 }
 
 /// Those that hear of their deletion ask at once: this is for a busy machine.
@@ -178,5 +179,28 @@ async fn a_latch_of_another_library_is_before_the_sign_in_its_order(
     let mut children = arena.children().await?;
     children.sort_by_key(|name| name.rsplit_once("latch-").map_or(name.clone(), |it| it.1.into()));
     assert_eq!(children.last().map(String::as_str), Some("ended"));
+    Ok(())
+}
+
+/// Those between hear of it at their next look.
+async fn a_leadership_is_handed_over_past_others(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "handed").await?;
+    let mut nominations = Vec::new();
+    for number in 0..4 {
+        nominations.push(client(&arena).await?.election(ELECTION).nominate()?);
+        arena.wait_for_children(number + 1).await?;
+    }
+    let leadership = leads(&mut nominations[0]).await?;
+    let to = arena.candidates().await?[2].token;
+    let election = arena.election();
+    let asking = tokio::spawn(async move { election.hand_over(to, "ops", "", 4 * SOON).await });
+    let request = soon("it is asked", leadership.step_down_requested()).await??;
+    assert_eq!(request.to, Some(to));
+    let handed = timeout(4 * SOON, leadership.hand_over(to, 4 * SOON)).await??;
+    assert_eq!(handed, HandOver::To(to));
+    let next = leads(&mut nominations[2]).await?;
+    assert_eq!(next.token(), to);
+    assert!(next.token() > leadership.token());
+    assert_eq!(asking.await??, HandOver::To(to));
     Ok(())
 }

@@ -130,8 +130,8 @@ impl Election {
     }
 
     /// [Ends](Self::end) the election and deletes its node, with what stands beside it: the acknowledgement,
-    /// the epoch, and the request to step down. Tells how many candidates were deleted. Of an election that
-    /// does not exist it deletes only what stands beside.
+    /// the epoch, the request to step down, and the mark of the lock delay. Tells how many candidates were
+    /// deleted. Of an election that does not exist it deletes only what stands beside.
     ///
     /// The node is deleted once no candidate has come for the time `quiet`, in one transaction with the sign
     /// that the election is ended: up to then each nominee that joins is told. After that nothing says that

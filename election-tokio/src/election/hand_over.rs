@@ -168,6 +168,23 @@ impl Leadership {
     ///
     /// [`HandOverError`]; the leader leads on, unless it has lost the leadership.
     pub async fn hand_over(&self, to: Token, within: Duration) -> Result<HandOver, HandOverError> {
+        let outcome = self.make_way(to, within).await?;
+        if let HandOver::To(_) = outcome {
+            self.end_term();
+        }
+        Ok(outcome)
+    }
+
+    /// The first part of [`Leadership::hand_over`], for a leader that has work to end: once this returns
+    /// [`HandOver::To`], the candidate is the next behind this leader, which leads on. When the work is over,
+    /// [step down](Leadership::step_down).
+    ///
+    /// Cancel safe, as [`Leadership::hand_over`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Leadership::hand_over`].
+    pub async fn make_way(&self, to: Token, within: Duration) -> Result<HandOver, HandOverError> {
         if to == self.token() {
             return Err(HandOverError::LeadsAlready);
         }
@@ -190,10 +207,7 @@ impl Leadership {
         let waiting = self.until_next(&election, &target);
         let outcome = match self.guard(timeout_at(deadline(within), waiting)).await {
             Err(lost) => Err(HandOverError::Lost(lost)),
-            Ok(Ok(Ok(Wait::IsNext))) => {
-                self.end_term();
-                Ok(HandOver::To(to))
-            }
+            Ok(Ok(Ok(Wait::IsNext))) => Ok(HandOver::To(to)),
             Ok(Ok(Ok(Wait::IsGone))) => Ok(HandOver::Gone),
             Ok(Ok(Err(error))) => Err(error.into()),
             Ok(Err(_)) => self.refused(&election, to).await,
