@@ -31,12 +31,10 @@ pub enum Stage {
 impl World {
     pub fn steps_of_the_hand_over(&self, steps: &mut Vec<Step>) {
         match self.hand_over {
-            Some(HandOver { stage: Stage::Asking, .. }) => {
-                if self.is_next() || !self.can_go_on() {
-                    steps.push(Step::HandOverGoesOn);
-                }
+            Some(HandOver { stage: Stage::Asking, .. }) if !self.is_next() && self.can_go_on() => {}
+            Some(HandOver { stage: Stage::Asking | Stage::Ready, .. }) => {
+                steps.push(Step::HandOverGoesOn);
             }
-            Some(HandOver { stage: Stage::Ready, .. }) => steps.push(Step::HandOverGoesOn),
             Some(HandOver { stage: Stage::Done, .. }) => {}
             None if self.budget.hand_overs > 0 => {
                 for client in self.clients.iter().filter(|client| self.may_hand_over(client)) {
