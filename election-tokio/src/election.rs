@@ -48,7 +48,9 @@ pub use run::{
     RunOptions, RunReport, Term, TermEnd, Terms, WorkEnd,
 };
 pub use status::{EndReason, LostReason, Role, Status};
-pub use step_down_request::{StepDownRequest, StepDownRequestError, StepDownRequested};
+pub use step_down_request::{
+    StepDownRequest, StepDownRequestError, StepDownRequested, StepDownRequests,
+};
 pub use suspension::WhileSuspended;
 pub use verdict::{Verdict, VerifyError};
 

@@ -58,8 +58,8 @@ pub use election::{
     ElectionError, EndError, EndReason, Epoch, Follow, HandOver, HandOverError, Leadership,
     LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
     OnStepDownRequest, Position, Reopening, Resignation, Role, RunEnd, RunError, RunOptions,
-    RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, Term, TermEnd,
-    Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
+    RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, StepDownRequests,
+    Term, TermEnd, Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
 };
 pub use error::{Error, ErrorKind};
 pub use group::{Group, GroupWatch, Membership, MembershipError, MembershipState};

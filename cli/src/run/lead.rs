@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use election_tokio::{EndReason, HandOver, Leadership, StepDownRequested, TransactionError};
+use election_tokio::{EndReason, Leadership, StepDownRequested, TransactionError};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::part::Term;
 
@@ -64,13 +64,7 @@ impl Lead {
         if on_request == OnStepDownRequest::Consent {
             let leadership = Arc::clone(&leadership);
             tasks.spawn(async move {
-                let request = leadership.step_down_requested().await.ok()?;
-                if let Some(to) = request.to {
-                    let within = request.deadline.saturating_duration_since(Instant::now());
-                    let HandOver::To(_) = leadership.make_way(to, within).await.ok()? else {
-                        return None;
-                    };
-                }
+                let request = leadership.step_down_requests().next_ready().await.ok()?;
                 Some(LeadNews::StepDownRequested(request))
             });
         }

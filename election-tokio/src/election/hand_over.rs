@@ -12,7 +12,7 @@ use super::inner::NominationInner;
 use super::leadership::Leadership;
 use super::observation::{Follow, Observation};
 use super::status::LostReason;
-use super::step_down_request::StepDownRequestError;
+use super::step_down_request::{StepDownRequestError, StepDownRequested, StepDownRequests};
 use super::verdict::VerifyError;
 use super::{Election, ElectionError};
 use crate::client::{CreateMode, TransactionError};
@@ -144,6 +144,32 @@ impl Election {
             ahead.push(candidate);
         }
         Ok(None)
+    }
+}
+
+impl StepDownRequests {
+    /// Waits for the next request that can be heeded by stepping down at once: one that names a candidate
+    /// waits until that is next behind the leader ([`Leadership::make_way`]), and is passed over if it does
+    /// not come to that.
+    ///
+    /// Cancel safe: nominees ahead of the candidate may stand behind it all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StepDownRequests::next`].
+    pub async fn next_ready(&mut self) -> Result<StepDownRequested, LostReason> {
+        loop {
+            let request = self.next().await?;
+            let Some(to) = request.to else {
+                return Ok(request);
+            };
+            let within = request.deadline.saturating_duration_since(Instant::now());
+            // Boxed, since it is large, and rare.
+            let way = Box::pin(self.leadership.make_way(to, within));
+            if let Ok(HandOver::To(_)) = way.await {
+                return Ok(request);
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::status::LostReason;
 use super::verdict::VerifyError;
 use crate::client::CreateMode;
 use crate::error::Error;
-use crate::recipe::RecipeUpdate;
+use crate::recipe::{RecipeUpdate, Standing};
 
 /// What follows the path of the election in the path of the request.
 pub(super) const SUFFIX: &str = ".step-down";
@@ -107,41 +107,69 @@ impl Election {
     }
 }
 
-impl Leadership {
-    /// Waits until a client asks this leader to [step down](Leadership::step_down); at once if one has.
-    /// While this is waited for, it has one watch more on the server. To consent is to step down; a leader
-    /// that does not need do nothing, and hears of the next request by calling this again, which tells of
-    /// the last one once more.
+/// The requests to a leader to step down, one after the other: the last one that was made, and each that is made
+/// later. Of several that come before the leader asks for the next, it hears the last.
+///
+/// It has one watch more on the server until it is dropped.
+#[derive(Debug)]
+pub struct StepDownRequests {
+    pub(super) leadership: Leadership,
+    standing: Standing<Observed<Data>>,
+}
+
+impl StepDownRequests {
+    /// Waits for the next request.
     ///
     /// Cancel safe: nothing is lost.
     ///
     /// # Errors
     ///
     /// Why the leadership was lost, if it was before a client asked.
-    pub async fn step_down_requested(&self) -> Result<StepDownRequested, LostReason> {
-        let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
-        let mut standing = self.client().stand_at(Arc::clone(&self.nomination().site), observer);
+    pub async fn next(&mut self) -> Result<StepDownRequested, LostReason> {
+        let Self { leadership, standing } = self;
         let requested = async {
             loop {
                 match standing.next().await {
                     Some(RecipeUpdate::Notice(Observed::Present(mark))) => {
-                        if let Some(request) = read(self.token(), mark.data.bytes()) {
+                        if let Some(request) = read(leadership.token(), mark.data.bytes()) {
                             return Ok(request);
                         }
                     }
                     Some(RecipeUpdate::Notice(Observed::Ended(_)) | RecipeUpdate::Over(_))
                     | None => {
                         // It may not be read, so no request is heard of; or the client has ended.
-                        return Err(self.lost().await);
+                        return Err(leadership.lost().await);
                     }
                     Some(_) => {}
                 }
             }
         };
-        match self.guard(requested).await {
+        match leadership.guard(requested).await {
             Ok(outcome) => outcome,
             Err(lost) => Err(lost),
         }
+    }
+}
+
+impl Leadership {
+    /// Waits until a client asks this leader to [step down](Leadership::step_down); at once if one has.
+    /// To consent is to step down; a leader that does not need do nothing. Called again, it tells of the last
+    /// request once more: see [`Leadership::step_down_requests`].
+    ///
+    /// Cancel safe: nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StepDownRequests::next`].
+    pub async fn step_down_requested(&self) -> Result<StepDownRequested, LostReason> {
+        self.step_down_requests().next().await
+    }
+
+    /// Listens to requests to [step down](Leadership::step_down).
+    pub fn step_down_requests(&self) -> StepDownRequests {
+        let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
+        let standing = self.client().stand_at(Arc::clone(&self.nomination().site), observer);
+        StepDownRequests { leadership: self.clone(), standing }
     }
 }
 

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use election_tokio::{
-    Client, Format, HandOver, HandOverError, Leadership, LostReason, Nomination, Token, WhenAsked,
+    CancelReason, Cancelled, Client, Format, HandOver, HandOverError, Leadership, LostReason,
+    Nomination, TermEnd, Token, WhenAsked,
 };
 
 use crate::server::{Server, settle, wait};
@@ -116,4 +117,62 @@ async fn a_hand_over_that_was_given_up_is_replaced_by_the_next() {
     settle().await;
     let marks = server.children(ELECTION).into_iter().filter(|name| name.starts_with("hand-over"));
     assert_eq!(marks.count(), 0);
+}
+
+/// The run's work ends first, then its leader steps down.
+#[tokio::test(start_paused = true)]
+async fn a_run_hands_over_once_its_work_has_ended() {
+    let server = Server::new();
+    let (mut queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 3]).await;
+    let (client, nomination) = queue.remove(0);
+    let to = tokens(&client).await[2];
+    let operator = server.client().await;
+    let asking = tokio::spawn(async move {
+        operator.election(ELECTION).hand_over(to, "ops", "a larger machine", WITHIN).await
+    });
+    let work = async |_: Leadership, cancelled: Cancelled| {
+        let reason = cancelled.wait().await.reason;
+        let CancelReason::StepDownRequested(request) = reason else { panic!("{reason:?}") };
+        assert_eq!(request.to, Some(to));
+        let next = tokens(&client).await;
+        assert_eq!(next[1], to, "none is between: {next:?}");
+        wait(1).await;
+        assert!(leadership.is_valid(), "until the work has ended");
+    };
+    let shutdown = async {
+        let next = queue[1].1.elected().await.unwrap();
+        assert_eq!(next.token(), to);
+    };
+    let report = nomination.run(shutdown, work).await.unwrap();
+    let terms: Vec<_> = report.terms.iter().collect();
+    assert!(matches!(terms[0].end, TermEnd::SteppedDown(_)), "{terms:?}");
+    assert_eq!(asking.await.unwrap(), Ok(HandOver::To(to)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_hears_the_request_after_one_that_it_could_not_heed() {
+    let server = Server::new();
+    let asked = [WhenAsked::StandsBehind, WhenAsked::Stays, WhenAsked::StandsBehind];
+    let (mut queue, leadership) = queue(&server, &asked).await;
+    let (client, nomination) = queue.remove(0);
+    let before = tokens(&client).await;
+    let (stays, to) = (before[1], before[2]);
+    let operator = server.client().await.election(ELECTION);
+    let asking = tokio::spawn(async move {
+        let refused = operator.hand_over(to, "ops", "", WITHIN).await;
+        operator.request_step_down("ops", "at once", WITHIN).await.unwrap();
+        refused
+    });
+    let work = async |_: Leadership, cancelled: Cancelled| {
+        let reason = cancelled.wait().await.reason;
+        let CancelReason::StepDownRequested(request) = reason else { panic!("{reason:?}") };
+        assert_eq!((request.to, &*request.reason), (None, "at once"));
+    };
+    let shutdown = async {
+        assert_eq!(queue[0].1.elected().await.unwrap().token(), stays);
+    };
+    let report = nomination.run(shutdown, work).await.unwrap();
+    assert_eq!(report.terms.iter().next().unwrap().token, leadership.token());
+    let refused = asking.await.unwrap();
+    assert!(matches!(&refused, Ok(HandOver::Refused { by }) if by.contains(&stays)), "{refused:?}");
 }

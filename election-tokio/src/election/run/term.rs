@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep_until};
 use super::cancelled::{CancelReason, Cancelled, Canceller};
 use super::options::{OnStepDownRequest, RunOptions};
 use super::report::{Term, TermEnd, WorkEnd};
-use crate::election::hand_over::HandOver;
 use crate::election::leadership::Leadership;
 use crate::election::status::{LostReason, Role, Status};
 use crate::election::step_down_request::StepDownRequested;
@@ -97,22 +96,13 @@ async fn first<T>(
 
 async fn asked(leadership: &Leadership, policy: OnStepDownRequest) -> StepDownRequested {
     match policy {
-        OnStepDownRequest::Consent => match leadership.step_down_requested().await {
-            Ok(request) if makes_way(leadership, &request).await => request,
-            _ => core::future::pending().await,
+        OnStepDownRequest::Consent => match leadership.step_down_requests().next_ready().await {
+            Ok(request) => request,
+            // The end of the leadership is seen elsewhere.
+            Err(_) => core::future::pending().await,
         },
         OnStepDownRequest::LeaveToWork => core::future::pending().await,
     }
-}
-
-/// Whether nothing is between the leader and the candidate that the leadership is to be handed over to, if the
-/// request names one.
-async fn makes_way(leadership: &Leadership, request: &StepDownRequested) -> bool {
-    let Some(to) = request.to else {
-        return true;
-    };
-    let within = request.deadline.saturating_duration_since(Instant::now());
-    matches!(leadership.make_way(to, within).await, Ok(HandOver::To(_)))
 }
 
 /// Waits until the work of a suspended leader has to be cancelled, so that it has a grace before the lease
