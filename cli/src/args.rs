@@ -1,6 +1,7 @@
 //! The command line.
 
 mod acl;
+mod asker;
 mod barrier;
 #[cfg(target_os = "linux")]
 mod barrier_enter;
@@ -14,6 +15,7 @@ mod evict;
 mod exit_codes;
 mod format;
 mod group_format;
+mod hand_over;
 #[cfg(target_os = "linux")]
 mod internal;
 mod items;
@@ -46,6 +48,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 pub(crate) use acl::AclArgs;
+pub(crate) use asker::AskerArgs;
 pub(crate) use barrier::{BarrierAction, BarrierArgs, BarrierWaitArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use barrier_enter::BarrierEnterArgs;
@@ -57,6 +60,7 @@ pub(crate) use election::{ElectionArgs, OneElectionArgs};
 pub(crate) use ending::{DeleteArgs, EndArgs, ReopenArgs};
 pub(crate) use evict::EvictArgs;
 pub(crate) use format::{ElectionFormat, FormatName, Kind, LockFormat};
+pub(crate) use hand_over::HandOverArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use internal::{ExecArgs, GuardArgs, Internal};
 pub(crate) use items::ForItem;
@@ -138,6 +142,7 @@ pub(crate) enum Subcommand {
     Watch(WatchArgs),
     Verify(VerifyArgs),
     StepDown(StepDownArgs),
+    HandOver(HandOverArgs),
     Evict(EvictArgs),
     End(EndArgs),
     Reopen(ReopenArgs),

@@ -1,5 +1,7 @@
 //! A candidate of an election, as it is shown.
 
+pub(crate) mod lookup;
+
 use election_tokio::{Candidate, ObservedLeader, SessionId, Token};
 use serde::Serialize;
 

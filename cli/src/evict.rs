@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use crate::args::EvictArgs;
 use crate::candidate::Shown;
+use crate::candidate::lookup::{self, Meant};
 use crate::console;
 use crate::errand::{errand, within, within_or_in_doubt};
 use crate::exit::Exit;
-use crate::failure::{Failure, OperatingFailure};
+use crate::failure::Failure;
 
 /// What became of it, as JSON has it.
 #[derive(Serialize)]
@@ -66,22 +67,10 @@ async fn meant(
     args: &EvictArgs,
 ) -> Result<Option<Shown>, Failure> {
     match (&args.id, args.token) {
-        (None, None) => leader(client, election, args).await,
+        (None, None) => leader(client, election, &args.election.one.election).await,
         (id, token) => {
-            let is_meant = |candidate: &Shown| {
-                token == Some(Token::new(candidate.token()))
-                    || id.as_deref().is_some_and(|id| candidate.is_called(id))
-            };
-            let mut found = candidates(client, election, args, is_meant).await?;
-            match (found.pop(), found.as_slice(), id) {
-                (Some(last), [first, ..], Some(id)) => {
-                    Err(Failure::Operating(OperatingFailure::Ambiguous {
-                        id: id.clone(),
-                        tokens: [first.token(), last.token()],
-                    }))
-                }
-                (last, ..) => Ok(last),
-            }
+            let meant = Meant { id: id.as_deref(), token };
+            meant.find(client, election, &args.election.one.election).await
         }
     }
 }
@@ -90,7 +79,7 @@ async fn meant(
 async fn leader(
     client: &Client,
     election: &Election,
-    args: &EvictArgs,
+    node: &str,
 ) -> Result<Option<Shown>, Failure> {
     let mut observer = election.observe(Follow::Leader)?;
     let seen = observer.wait_for(|seen| *seen != Observation::Unknown).await;
@@ -99,32 +88,9 @@ async fn leader(
         Observation::Failed(failure) => Err(VerifyError::Failed(failure).into()),
         // One whose name is too long for a leader blocks the election.
         Observation::Hidden => {
-            let mut found = candidates(client, election, args, |_| true).await?;
-            Ok((!found.is_empty()).then(|| found.swap_remove(0)))
+            let found = lookup::first(1, client, election, node, |_| true).await?;
+            Ok(found.into_iter().next())
         }
         _ => Ok(None),
     }
-}
-
-/// The first two that are meant, in their order. The data of one is kept at a time.
-async fn candidates(
-    client: &Client,
-    election: &Election,
-    args: &EvictArgs,
-    is_meant: impl Fn(&Shown) -> bool,
-) -> Result<Vec<Shown>, Failure> {
-    // What this server has not heard of yet may be what is meant.
-    client.sync(&args.election.one.election).await?;
-    let mut candidates = election.read_candidates().await?;
-    let mut found = Vec::new();
-    while let Some(candidate) = candidates.next().await? {
-        let shown = Shown::from(&candidate);
-        if is_meant(&shown) {
-            found.push(shown);
-            if found.len() == 2 {
-                break;
-            }
-        }
-    }
-    Ok(found)
 }

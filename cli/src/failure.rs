@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 use election_tokio::{
     BarrierError, BarrierFailure, ConnectError, CounterError, CounterFailure, ElectionError,
-    EndError, EndReason, EnterError, Error, ErrorCode, ErrorKind, ItemName, LockError, LockFailure,
-    MemberFailure, MembershipError, NominationError, PutError, SessionEnd, StepDownRequestError,
-    TakeError, TakerFailure, VerifyError,
+    EndError, EndReason, EnterError, Error, ErrorCode, ErrorKind, HandOverError, ItemName,
+    LockError, LockFailure, MemberFailure, MembershipError, NominationError, PutError, SessionEnd,
+    StepDownRequestError, TakeError, TakerFailure, VerifyError,
 };
 
 use crate::args::{LockFormat, QueueFormatName};
@@ -223,6 +223,16 @@ impl From<StepDownRequestError> for Failure {
             StepDownRequestError::Leader(error) => error.into(),
             StepDownRequestError::Request(error) => Self::Operation(error),
             _ => Self::Internal("a request to step down failed in an unknown way"),
+        }
+    }
+}
+
+impl From<HandOverError> for Failure {
+    fn from(error: HandOverError) -> Self {
+        match error {
+            HandOverError::Leader(error) => error.into(),
+            HandOverError::Request(error) => Self::Operation(error),
+            error => Self::Operating(error.into()),
         }
     }
 }

@@ -37,6 +37,7 @@ mod failure;
 mod future;
 #[cfg(target_os = "linux")]
 mod guard;
+mod hand_over;
 #[cfg(target_os = "linux")]
 mod holding;
 mod identity;
@@ -127,6 +128,7 @@ fn subcommand(cli: Cli) -> Result<Exit, failure::Failure> {
         Subcommand::Watch(args) => on_runtime(watch::watch(args)),
         Subcommand::Verify(args) => on_runtime(verify::verify(args)),
         Subcommand::StepDown(args) => on_runtime(step_down::step_down(args)),
+        Subcommand::HandOver(args) => on_runtime(hand_over::hand_over(args)),
         Subcommand::Evict(args) => on_runtime(evict::evict(args)),
         Subcommand::End(args) => on_runtime(ending::end(args)),
         Subcommand::Reopen(args) => on_runtime(ending::reopen(args)),

@@ -33,8 +33,8 @@ pub(crate) async fn step_down(args: StepDownArgs) -> Result<Exit, Failure> {
     errand(&args.election.one.servers, (&args.election).into(), async |client: &Client| {
         let election = args.election.one.of(client);
         let mut observer = election.observe(Follow::Leader)?;
-        let by = args.by.clone().unwrap_or_else(asker);
-        let request = election.request_step_down(&by, &args.reason, *args.within);
+        let by = args.asker.by();
+        let request = election.request_step_down(&by, &args.asker.reason, *args.within);
         let deadline = Instant::now().checked_add(*args.within);
         match within_or_in_doubt(bound, "the leader may be asked", request).await? {
             StepDownRequest::NoLeader => {
@@ -112,14 +112,4 @@ async fn known(
 
 fn is_failed(seen: &Observation) -> bool {
     matches!(seen, Observation::Failed(_))
-}
-
-/// The user, and the machine where that is known.
-fn asker() -> String {
-    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
-    let user = user.unwrap_or_else(|| "zkelect".to_owned());
-    #[cfg(target_os = "linux")]
-    return format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy());
-    #[cfg(not(target_os = "linux"))]
-    user
 }

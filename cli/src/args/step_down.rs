@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::ElectionArgs;
 use super::exit_codes::EXIT_CODES;
+use super::{AskerArgs, ElectionArgs};
 
 const STEP_DOWN_HELP: &str = "\
 Examples:
@@ -26,12 +26,8 @@ pub(crate) struct StepDownArgs {
     /// By when the leader is asked to have done it, and how long to wait for that.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) within: humantime::Duration,
-    /// Why, for the leader's log.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) reason: String,
-    /// Whose wish it is, for the leader's log [default: the user's name and the host's].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) asker: AskerArgs,
     /// Print a JSON object: `outcome`, `asked` with the leader that was asked, and `leader` with the present
     /// one.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{EndError, ErrorCode, ObserverFailure, VerifyError};
+use election_tokio::{EndError, ErrorCode, HandOverError, ObserverFailure, VerifyError};
 
 use crate::exit::Exit;
 
@@ -21,6 +21,10 @@ pub(crate) enum OperatingFailure {
     Ambiguous { id: String, tokens: [i64; 2] },
     #[error("{0}")]
     End(#[from] EndError),
+    #[error("{0}")]
+    HandOver(#[from] HandOverError),
+    #[error("{to} does not lead after {}: ahead of it stand {ahead}", humantime::format_duration(*within))]
+    NotHandedOver { to: String, within: Duration, ahead: String },
 }
 
 impl OperatingFailure {
@@ -32,10 +36,12 @@ impl OperatingFailure {
                 Exit::WrongSetUp
             }
             Self::Verify(VerifyError::ClientClosed) => Exit::Internal,
-            Self::StillLeads { .. } => Exit::Busy(1),
-            Self::Verify(_) | Self::Ambiguous { .. } | Self::End(EndError::ForeignFormat) => {
-                Exit::Usage
-            }
+            Self::StillLeads { .. } | Self::NotHandedOver { .. } => Exit::Busy(1),
+            Self::Verify(_)
+            | Self::Ambiguous { .. }
+            | Self::End(EndError::ForeignFormat)
+            | Self::HandOver(HandOverError::ForeignFormat) => Exit::Usage,
+            Self::HandOver(_) => Exit::Internal,
             Self::End(_) => Exit::InDoubt,
         }
     }
@@ -62,6 +68,14 @@ impl OperatingFailure {
                 "it may still do it; wait longer with --within, end its process, or remove its candidate by \
                  `zkelect evict`, which does not ask"
             }
+            Self::NotHandedOver { .. } => {
+                "the first of them leads on: it may not heed requests (`zkelect run` does, but for \
+                 --ignore-step-down), or its work has not ended yet; the others look once a minute: wait longer \
+                 with --within, or end those that do not give way"
+            }
+            Self::HandOver(HandOverError::ForeignFormat) => {
+                "ask the leader to let the next one lead, whichever that is: `zkelect step-down`"
+            }
             Self::Ambiguous { .. } => "say which by --token; `zkelect list` shows all of them",
             Self::End(EndError::ForeignFormat) => {
                 "end the processes that stand there, or evict them one by one by `zkelect evict`"
@@ -73,7 +87,7 @@ impl OperatingFailure {
                 "find out which processes stand there (`zkelect list`), end them, and do it again"
             }
             Self::End(_) => "do it again: it may be repeated",
-            Self::Verify(_) => return None,
+            Self::Verify(_) | Self::HandOver(_) => return None,
         })
     }
 }

@@ -41,9 +41,9 @@ pub(super) fn options<'a>(
     leaf: &'a Command,
 ) -> impl Iterator<Item = (&'a Arg, &'a str)> {
     // The demo is to run on servers that were meant for it alone; and a token that `run` gives its COMMAND
-    // is not to be evicted by it.
+    // is not to be evicted by it, or handed the leadership.
     let is_on_its_own = matches!(path, ["demo"]);
-    let leaves_token = path == ["evict"];
+    let leaves_token = matches!(path, ["evict" | "hand-over"]);
     leaf.get_arguments().filter_map(move |arg| {
         let long = arg.get_long()?;
         let is_apart = matches!(long, "help" | "version" | "config")

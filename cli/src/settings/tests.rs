@@ -66,7 +66,9 @@ fn what_comes_after_the_subcommand_is_its_own() {
     assert!(line_of("zkelect members join /g", &wait).contains("--data=-x"));
     assert_eq!(line_of("zkelect demo", &servers), "zkelect demo");
     let token = [("ZKELECT_TOKEN", "5")];
-    assert_eq!(line_of("zkelect evict", &token), "zkelect evict");
+    for line in ["zkelect evict", "zkelect hand-over"] {
+        assert_eq!(line_of(line, &token), line);
+    }
 }
 
 #[test]

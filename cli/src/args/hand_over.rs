@@ -1,0 +1,50 @@
+//! The command line of `zkelect hand-over`.
+
+use clap::Args;
+use election_tokio::Token;
+
+use super::exit_codes::EXIT_CODES;
+use super::{AskerArgs, ElectionArgs};
+
+const HAND_OVER_HELP: &str = "\
+Examples:
+  zkelect list      --servers zk1:2181 --election /reports/leader
+  zkelect hand-over --servers zk1:2181 --election /reports/leader host-c-1234 --reason 'closer to the data'
+  zkelect hand-over --servers zk1:2181 --election /reports/leader --within 5m --token 8589934597
+
+The candidates of an election stand in a queue, and the first one leads. So those between the leader and
+the one that you name are asked to go to the end of the queue, then the leader ends its work and goes
+there, too: never do two lead. All of them are asked, and none is made to: a process under `zkelect run`
+consents, unless it has --ignore-step-down. Those between look into it once a minute, which is why this
+may take so long; to hand over to the next in the queue takes no such wait.
+To have the leader go, whichever is next: `zkelect step-down`. To remove one that does not answer: `zkelect
+evict`.";
+
+/// Has a candidate of your choice lead, by consent of the leader and of those in between, and waits for that.
+///
+/// Ends with code 0 once the candidate leads, also if it did before. Ends with code 1 if there is no such
+/// candidate, or it has gone meanwhile, or others are ahead of it still after the time: the leader leads on then.
+#[derive(Debug, Args)]
+#[command(
+    after_help = HAND_OVER_HELP,
+    after_long_help = format!("{HAND_OVER_HELP}\n\n{EXIT_CODES}")
+)]
+pub(crate) struct HandOverArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// The candidate that is to lead, by its ID or its ZNODE as `zkelect list` shows them.
+    #[arg(value_name = "ID", required_unless_present = "token")]
+    pub(crate) id: Option<String>,
+    /// The candidate that is to lead, by its token.
+    #[arg(long, value_name = "TOKEN", conflicts_with = "id")]
+    pub(crate) token: Option<Token>,
+    /// By when the others are asked to have done it, and how long to wait for that.
+    #[arg(long, value_name = "TIME", default_value = "2m")]
+    pub(crate) within: humantime::Duration,
+    #[command(flatten)]
+    pub(crate) asker: AskerArgs,
+    /// Print a JSON object: `outcome`, the `candidate`, and if it does not lead then, up to ten that are `ahead`
+    /// of it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,127 @@
+//! `zkelect hand-over`: has a candidate of the operator's choice lead.
+
+use election_tokio::{Client, Election, HandOver, HandOverError, Token};
+use serde::Serialize;
+
+use crate::args::HandOverArgs;
+use crate::candidate::Shown;
+use crate::candidate::lookup::{self, Meant};
+use crate::console;
+use crate::errand::{errand, within, within_or_in_doubt};
+use crate::exit::Exit;
+use crate::failure::{Failure, OperatingFailure};
+
+/// How many of those ahead are told of.
+const MOST_TOLD: usize = 10;
+
+/// What became of it, as JSON has it.
+#[derive(Serialize)]
+struct Told<'a> {
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<&'a Shown>,
+    #[serde(skip_serializing_if = "<[Shown]>::is_empty")]
+    ahead: &'a [Shown],
+}
+
+/// Asks for the hand-over, and waits for its outcome.
+pub(crate) async fn hand_over(args: HandOverArgs) -> Result<Exit, Failure> {
+    args.election.one.check()?;
+    let (node, bound) = (&args.election.one.election, *args.election.timeout);
+    errand(&args.election.one.servers, (&args.election).into(), async |client: &Client| {
+        let election = args.election.one.of(client);
+        let meant = Meant { id: args.id.as_deref(), token: args.token };
+        let Some(candidate) = within(bound, meant.find(client, &election, node)).await? else {
+            console::note(format_args!("no such candidate stands at {node}: see `zkelect list`"));
+            return told(&args, "none", None, Exit::Busy(1));
+        };
+        let by = args.asker.by();
+        let (to, time) = (Token::new(candidate.token()), *args.within);
+        let asked = async {
+            match election.hand_over(to, &by, &args.asker.reason, time).await {
+                Err(HandOverError::LeadsAlready) => Ok(None),
+                outcome => outcome.map(Some).map_err(Failure::from),
+            }
+        };
+        let bound_of_all = time.saturating_add(bound);
+        let outcome = within_or_in_doubt(bound_of_all, "the leadership may be handed over", asked);
+        match outcome.await? {
+            None => {
+                console::note(format_args!("{} leads already", candidate.describe()));
+                told(&args, "leads_already", Some(&candidate), Exit::Success)
+            }
+            Some(HandOver::To(_)) => {
+                if !args.json {
+                    console::print(&format!("{} leads\n", candidate.describe()))?;
+                }
+                told(&args, "handed_over", Some(&candidate), Exit::Success)
+            }
+            Some(HandOver::Gone) => {
+                console::note(format_args!(
+                    "{} has gone, and cannot lead: see `zkelect list` for those that stand",
+                    candidate.describe()
+                ));
+                told(&args, "gone", Some(&candidate), Exit::Busy(1))
+            }
+            Some(HandOver::Refused { by }) => {
+                let ahead = within(bound, ahead(client, &election, node, &by)).await?;
+                refused(&args, &candidate, by.len(), &ahead)
+            }
+        }
+    })
+    .await
+}
+
+/// The first of those with these tokens that stand.
+async fn ahead(
+    client: &Client,
+    election: &Election,
+    node: &str,
+    tokens: &[Token],
+) -> Result<Vec<Shown>, Failure> {
+    let told = &tokens[..tokens.len().min(MOST_TOLD)];
+    let is_told = |candidate: &Shown| told.contains(&Token::new(candidate.token()));
+    lookup::first(told.len(), client, election, node, is_told).await
+}
+
+fn refused(
+    args: &HandOverArgs,
+    candidate: &Shown,
+    count: usize,
+    ahead: &[Shown],
+) -> Result<Exit, Failure> {
+    told_with(args, "refused", Some(candidate), ahead)?;
+    let mut names: Vec<String> = ahead.iter().map(Shown::describe).collect();
+    match count.saturating_sub(names.len()) {
+        0 => {}
+        others => names.push(format!("{others} more")),
+    }
+    Err(OperatingFailure::NotHandedOver {
+        to: candidate.describe(),
+        within: *args.within,
+        ahead: names.join(", "),
+    }
+    .into())
+}
+
+fn told(
+    args: &HandOverArgs,
+    outcome: &'static str,
+    candidate: Option<&Shown>,
+    exit: Exit,
+) -> Result<Exit, Failure> {
+    told_with(args, outcome, candidate, &[])?;
+    Ok(exit)
+}
+
+fn told_with(
+    args: &HandOverArgs,
+    outcome: &'static str,
+    candidate: Option<&Shown>,
+    ahead: &[Shown],
+) -> Result<(), Failure> {
+    if args.json {
+        console::print_json(&Told { outcome, candidate, ahead })?;
+    }
+    Ok(())
+}
