@@ -78,7 +78,10 @@ impl Run {
                         Over::Done(exit) | Over::Told(exit) => return Ok(Exit::Command(exit)),
                         Over::InDoubt if self.args.once => return Ok(Exit::InDoubt),
                         Over::InDoubt => self.contender.wait_anew(),
-                        Over::OutOfReach => return Err(Failure::OutOfReach),
+                        Over::OutOfReach => {
+                            self.nominee.leaves_work_behind();
+                            return Err(Failure::OutOfReach);
+                        }
                     }
                     continue;
                 }

@@ -155,6 +155,13 @@ impl Nominee {
         }
     }
 
+    /// COMMAND works on: the next leader has to let the lock delay pass, although this one gives the lead up.
+    pub(super) fn leaves_work_behind(&self) {
+        if let Place::Leading(lead) | Place::Suspended(lead) = &self.place {
+            lead.leadership().keep_lock_delay();
+        }
+    }
+
     /// Gives the lead up, or the wait for it, and tells whether the candidate znode is gone.
     pub(super) async fn leave(mut self, bound: Duration) -> Departure {
         self.standing();

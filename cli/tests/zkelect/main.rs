@@ -33,6 +33,8 @@ mod guide;
 #[cfg(test)]
 mod hand_over;
 #[cfg(test)]
+mod hand_over_to;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod list;

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use rustix::process::{Signal, getuid};
 
 use crate::served::Served;
-use crate::support::{Errors, Folder, Mortals, Plan, Run, is_alive};
+use crate::support::{BEATING, Errors, Folder, Mortals, Plan, Run, is_alive};
 
 const NOBODY: [&str; 7] =
     ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
@@ -108,4 +108,31 @@ fn zkelect_does_not_stand_again_while_something_is_left() {
     drop(left);
     assert_eq!(run.ended().code(), Some(71), "{}", run.said());
     assert_eq!(run.count("elected"), 1);
+}
+
+/// What cannot be stopped works on: the next leader has to wait for it, although the first one gave the lead up.
+#[test]
+fn a_leader_that_leaves_its_command_behind_does_not_spare_the_next_one_the_lock_delay() {
+    let Some(folder) = folder("left-behind") else { return };
+    let server = Served::start("left-behind-server", &[]);
+    let script = becoming(&folder, "");
+    let delay = ["--lock-delay", "1s"];
+    let options = [&delay[..], &["--allow-new-privileges", "--grace", "200ms"]].concat();
+    let plan = Plan { servers: server.address(), id: "a", options: &options, script: &script };
+    let mut run = Run::start_by(&folder, &plan, &NOBODY, Errors::ToFile);
+    let pid = run.wait_for_log("up ");
+    let _left = Mortals(vec![pid.clone()]);
+    let plan = Plan { servers: server.address(), id: "b", options: &delay, script: BEATING };
+    let next = Run::start(&folder, &plan);
+    next.wait_for("following", 1);
+    run.signal(Signal::TERM);
+    run.wait_until_said(&format!("process {pid} of COMMAND cannot be stopped"));
+    run.signal(Signal::TERM);
+    run.wait_for("ended", 1);
+    next.wait_for("elected", 1);
+    assert_eq!(next.names(), ["following", "awaiting_lock_delay", "elected"]);
+    run.wait_until_said("waits for the end of what is left");
+    run.signal(Signal::TERM);
+    run.ended();
+    assert_eq!(run.names(), ["elected", "resigned", "ended"]);
 }

@@ -39,10 +39,25 @@ impl NominationInner {
         });
     }
 
+    /// The same, if this tenure is the present one.
+    pub(super) fn keep_lock_delay(&self, tenure: &Arc<Tenure<LostReason>>) {
+        self.client.shared().with(|hub, _| {
+            if self.is_present(tenure)
+                && let Some(nominee) = hub.recipe_mut::<Nominee>(self.key)
+            {
+                nominee.end_uncleanly();
+            }
+        });
+    }
+
+    fn is_present(&self, tenure: &Arc<Tenure<LostReason>>) -> bool {
+        self.tenure.get().is_some_and(|present| Arc::ptr_eq(&present, tenure))
+    }
+
     /// Ends this tenure, if it is the present one, so that the nominee stands again behind the others.
     pub(super) fn step_down(&self, tenure: &Arc<Tenure<LostReason>>) {
         self.client.shared().with(|hub, now| {
-            if self.tenure.get().is_some_and(|present| Arc::ptr_eq(&present, tenure)) {
+            if self.is_present(tenure) {
                 hub.host.reach_deadline(now, self.key);
             }
         });

@@ -164,9 +164,14 @@ impl Leadership {
         }
     }
 
-    /// What this leader has begun may go on after its end.
-    pub(super) fn end_uncleanly(&self) {
-        self.nomination.end_uncleanly();
+    /// Has the next leader wait for the [lock delay](super::Election::lock_delay) in any case: for a leader that
+    /// gives the leadership up although its work cannot be stopped. Otherwise to
+    /// [resign](Leadership::resign), to [step down](Leadership::step_down) and to withdraw the nomination say
+    /// that the work has ended, and spare the next leader the delay. This leads on, and ends nothing.
+    ///
+    /// Call it before the leadership is given up: it does nothing once that is over, nor without a lock delay.
+    pub fn keep_lock_delay(&self) {
+        self.nomination.keep_lock_delay(&self.held.tenure);
     }
 
     /// Gives the leadership up, to stand again behind the others; waits for nothing.

@@ -98,6 +98,43 @@ async fn after_a_clean_end_the_next_leader_is_elected_at_once() {
     }
 }
 
+/// Its work goes on, and it gives the leadership up all the same.
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_keeps_the_lock_delay_does_not_spare_the_next_one_the_wait() {
+    for end in [End::Resigns, End::Withdraws, End::StepsDown, End::IsDropped] {
+        let server = Server::new();
+        let (first, second) = (server.client().await, server.client().await);
+        let (nomination, leadership) = leader(&first).await;
+        let next = election(&second).nominate().unwrap();
+        settle().await;
+        leadership.keep_lock_delay();
+        assert!(leadership.is_valid());
+        match end {
+            End::Resigns => drop(leadership.resign().await),
+            End::Withdraws => drop(nomination.withdraw().await),
+            End::StepsDown => leadership.step_down().await.unwrap(),
+            End::IsDropped => drop(nomination),
+        }
+        settle().await;
+        assert!(awaits_delay(&next).is_some(), "{end:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_delay_is_not_kept_for_a_leadership_of_the_past() {
+    let server = Server::new();
+    let (first, second) = (server.client().await, server.client().await);
+    let (mut nomination, past) = leader(&first).await;
+    past.clone().step_down().await.unwrap();
+    let present = nomination.elected().await.unwrap();
+    let mut next = election(&second).nominate().unwrap();
+    settle().await;
+    past.keep_lock_delay();
+    present.resign().await.unwrap();
+    settle().await;
+    assert!(next.try_elected().unwrap().is_some());
+}
+
 /// The close of a session takes its znodes along, and says nothing of the work.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_closed_ends_its_leadership_uncleanly() {

@@ -65,7 +65,7 @@ pub(super) async fn lead<T>(
     canceller.cancel(reason, until);
     let work = wind_down(leadership, until, work).await;
     if !matches!(work, WorkEnd::Returned(_)) {
-        leadership.end_uncleanly();
+        leadership.keep_lock_delay();
     }
     Term { token, end, work }
 }
