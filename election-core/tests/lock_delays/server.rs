@@ -32,6 +32,8 @@ pub enum Request {
     Read(String, IsWatched),
     Delete(String),
     ReadMark,
+    /// Whether the election is ended.
+    LookForEnd,
     /// If this candidate stands, and the mark has this version, or is not there.
     WriteMark {
         own: String,
@@ -79,6 +81,7 @@ impl Request {
                 Self::Read(name.into(), watched)
             }
             Op::Read { znode: Znode::Sibling(_), watch: Watch::None } => Self::ReadMark,
+            Op::Exists { znode: Znode::Child("ended"), watch: Watch::None } => Self::LookForEnd,
             Op::Delete(Delete { znode: Znode::Child(name), .. }) => Self::Delete(name.into()),
             Op::Multi(ref multi) => {
                 let parts: Vec<Part<'_>> = multi.parts().collect();
@@ -89,7 +92,7 @@ impl Request {
     }
 
     pub fn writes(&self) -> bool {
-        !matches!(self, Self::List | Self::Read(..) | Self::ReadMark)
+        !matches!(self, Self::List | Self::Read(..) | Self::ReadMark | Self::LookForEnd)
     }
 
     /// The answer of a server that has applied this.
@@ -101,6 +104,8 @@ impl Request {
             }
             Self::Read(name, _) => tree.find(name).map_or(missing, |one| Answer::Read(one.clone())),
             Self::ReadMark => tree.mark.clone().map_or(missing, Answer::Mark),
+            // No operator ends an election here.
+            Self::LookForEnd => missing,
             other => panic!("{other:?} is no read"),
         }
     }

@@ -189,3 +189,43 @@ fn lease_micros(host: &Host) -> u64 {
     let micros = u64::from(deadline.subsec_micros());
     deadline.as_secs().saturating_mul(1_000_000).saturating_add(micros)
 }
+
+#[cfg(test)]
+mod tests {
+    use core::num::NonZeroUsize;
+
+    use zk_session::Config;
+
+    use super::*;
+
+    fn shared() -> Shared {
+        let settings = Settings::new(Config::new(NonZeroUsize::MIN), 1);
+        let chroot = Chroot::new("").unwrap();
+        Shared::new(settings, Servers::new(Vec::new()), chroot, 1024).unwrap()
+    }
+
+    /// The lease counts from when a request was sent. Counted as sent later than it was, it would prove
+    /// a lease that goes on after the server has expired the session.
+    #[tokio::test(start_paused = true)]
+    async fn no_request_counts_as_sent_later_than_it_was_submitted() {
+        let second = Duration::from_secs(1);
+        let shared = shared();
+        for _ in 0..3 {
+            tokio::time::advance(second).await;
+            shared.lock().driver_sleeps(Waker::noop());
+            let first = shared.submit(|_, now| now);
+            assert_eq!(first, shared.clock.now(), "it wakes the driver");
+            for _ in 0..3 {
+                tokio::time::advance(second).await;
+                let next = shared.submit(|_, now| now);
+                assert_eq!(next, first, "it goes out together with the first one");
+            }
+            tokio::time::advance(second).await;
+            let step = shared.with(|_, now| now);
+            assert_eq!(step, shared.clock.now());
+            let turn = shared.drive(first, &mut Unlocked::default(), |_, now| now);
+            assert_eq!(turn, step, "time does not go back for a driver that read the clock before");
+            assert_eq!(shared.submit(|_, now| now), step);
+        }
+    }
+}

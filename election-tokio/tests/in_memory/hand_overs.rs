@@ -49,7 +49,8 @@ async fn those_between_stand_behind_the_candidate_that_leads_next() {
     assert_eq!((request.by.as_str(), request.to), ("ops", Some(to)));
     assert_eq!(leadership.hand_over(to, WITHIN).await, Ok(HandOver::To(to)));
     assert_eq!(leadership.lost().await, LostReason::SteppedDown);
-    let next = queue[3].1.elected().await.unwrap();
+    let elected = tokio::time::timeout(WITHIN, queue[3].1.elected()).await;
+    let next = elected.expect("the next one leads").unwrap();
     assert_eq!(next.token(), to);
     assert!(next.token() > leadership.token());
     assert_eq!(asking.await.unwrap(), Ok(HandOver::To(to)));
