@@ -79,9 +79,9 @@ async fn ahead(
     node: &str,
     tokens: &[Token],
 ) -> Result<Vec<Shown>, Failure> {
-    let told = &tokens[..tokens.len().min(MOST_TOLD)];
-    let is_told = |candidate: &Shown| told.contains(&Token::new(candidate.token()));
-    lookup::first(told.len(), client, election, node, is_told).await
+    let count = tokens.len().min(MOST_TOLD);
+    let is_told = |candidate: &Shown| tokens.contains(&Token::new(candidate.token()));
+    lookup::first(count, client, election, node, is_told).await
 }
 
 fn refused(
