@@ -1,9 +1,10 @@
-//! What the pages of the repository name is there: links, tests, mutations, codes of scenarios.
+//! What the pages of the repository name is there: links, tests, mutations and their numbers, codes of scenarios.
 #![forbid(unsafe_code)]
 
 mod guide;
 mod hazards;
 mod links;
+mod mutations;
 mod scenarios;
 
 use std::collections::BTreeMap;
