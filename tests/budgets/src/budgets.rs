@@ -14,7 +14,7 @@ const HEAD: &str =
 
 /// A budget is left at more than so many percent, in either direction: what takes less than it may would
 /// hide what takes more again.
-const TOLERANCE: f64 = 3.0;
+const TOLERANCE_PERCENT: u64 = 3;
 
 /// How many instructions each figure takes, or may take.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,9 @@ impl Budgets {
 
 impl Verdict {
     pub(crate) fn is_kept(&self) -> bool {
-        self.change().is_some_and(|percent| percent.abs() <= TOLERANCE)
+        let is_within =
+            |budget: u64| self.measured.abs_diff(budget) * 100 <= budget * TOLERANCE_PERCENT;
+        self.budget.is_some_and(is_within)
     }
 
     /// By how many percent the figure differs from its budget.
