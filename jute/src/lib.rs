@@ -43,9 +43,9 @@ mod reader;
 mod record;
 pub mod records;
 mod request;
-#[cfg(feature = "alloc")]
 #[cfg(feature = "serde")]
 mod serde_forms;
+#[cfg(feature = "alloc")]
 mod splitter;
 mod vector;
 mod writer;
