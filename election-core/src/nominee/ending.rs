@@ -60,6 +60,11 @@ impl Nominee {
                 *afterwards = Afterwards::Withdrawn;
                 None
             }
+            // The user may have heard of the loss, which is the end by this policy: withdrawing does not make
+            // it another one.
+            Stage::Evicted(evicted) if self.policy.on_loss.ends_after(evicted.was) => {
+                Some(self.end(End::Lost(Cause::Evicted)))
+            }
             Stage::Evicted(_) => Some(self.end(End::Withdrawn(Departure::Deleted))),
             Stage::Leaving(_) | Stage::Ended(_) => None,
         }

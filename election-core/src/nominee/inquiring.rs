@@ -45,17 +45,23 @@ impl Nominee {
         match (&self.stage, result) {
             (Stage::Evicted(_), Ok(Reply::Exists(_))) => Some(self.end(End::ElectionEnded)),
             (Stage::Evicted(Evicted { was, .. }), Err(Failure::NoNode)) => {
-                match (self.policy.on_loss, was) {
-                    (OnLoss::End, _) | (OnLoss::StandUntilElected, Was::Leading) => {
-                        Some(self.end(End::Lost(Cause::Evicted)))
-                    }
-                    (OnLoss::StandAgain, _) | (OnLoss::StandUntilElected, Was::Standing) => {
-                        self.stand_again();
-                        None
-                    }
+                if self.policy.on_loss.ends_after(*was) {
+                    return Some(self.end(End::Lost(Cause::Evicted)));
                 }
+                self.stand_again();
+                None
             }
             _ => Some(self.fail(mismatch(result))),
+        }
+    }
+}
+
+impl OnLoss {
+    /// Whether the loss of the znode ends the nomination, whatever is heard of the election.
+    pub(super) const fn ends_after(self, was: Was) -> bool {
+        match (self, was) {
+            (Self::End, _) | (Self::StandUntilElected, Was::Leading) => true,
+            (Self::StandAgain, _) | (Self::StandUntilElected, Was::Standing) => false,
         }
     }
 }

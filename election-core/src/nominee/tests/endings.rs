@@ -75,14 +75,21 @@ fn on_another_connection_a_commit_comes_before_the_question() {
     assert_eq!(script.notice, Some(Notice::Ended(End::ElectionEnded)));
 }
 
+/// It says by what it ended: where the loss is the end, that comes before the withdrawal.
 #[test]
 fn a_nominee_that_asks_can_be_withdrawn() {
-    let mut script = Script::leading();
-    script.feed(Event::Look);
-    script.answer(Err(Failure::NoNode));
-    let output = script.nominee.withdraw();
-    let ended = Notice::Ended(End::Withdrawn(Departure::Deleted));
-    assert_eq!((output.command, output.notice), (None, Some(ended)));
+    for (on_loss, end) in [
+        (OnLoss::StandAgain, End::Withdrawn(Departure::Deleted)),
+        (OnLoss::StandUntilElected, End::Lost(Cause::Evicted)),
+        (OnLoss::End, End::Lost(Cause::Evicted)),
+    ] {
+        let mut script = Script::leading();
+        script.nominee.policy.on_loss = on_loss;
+        script.feed(Event::Look);
+        script.answer(Err(Failure::NoNode));
+        let output = script.nominee.withdraw();
+        assert_eq!((output.command, output.notice), (None, Some(Notice::Ended(end))));
+    }
 }
 
 /// Other participants would fail at the mark, or take it for one of them; and locks are not ended.
