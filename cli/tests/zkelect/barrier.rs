@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use election_tokio::Client;
 use rustix::process::{Pid, Signal, kill_process};
-use zk_tests::opcode::Opcode;
+use zk_test_kit::opcode::Opcode;
 
 use crate::served::Served;
 use crate::support::{

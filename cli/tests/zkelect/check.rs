@@ -8,7 +8,7 @@ use std::thread;
 use election_tokio::acl::Permissions;
 use election_tokio::{Acls, Client, CreateMode, Version};
 use serde_json::Value;
-use zk_tests::zookeeper::shared;
+use zk_test_kit::zookeeper::shared;
 
 use crate::served::Served;
 use crate::support::{output, servers, text};

@@ -3,8 +3,8 @@
 use std::process::Output;
 
 use election_tokio::{Client, CounterFormat, CreateMode};
-use zk_tests::opcode::Opcode;
-use zk_tests::proxy::{Cut, Proxy};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::{Cut, Proxy};
 
 use crate::served::Served;
 use crate::support::{output, servers, text};

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use election_tokio::Client;
 use rustix::process::{Pid, Signal, kill_process};
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{Folder, finished, servers, text, zkelect};

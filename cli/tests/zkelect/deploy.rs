@@ -8,8 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use zk_tests::wait::{SOON, eventually};
-use zk_tests::zookeeper::unique_path;
+use zk_test_kit::wait::{SOON, eventually};
+use zk_test_kit::zookeeper::unique_path;
 
 use crate::run_http::http_code;
 use crate::support::{Folder, output, servers, text, zkelect};

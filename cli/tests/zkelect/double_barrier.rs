@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use election_tokio::{Client, Version};
 use rustix::process::Signal;
-use zk_tests::proxy::Proxy;
+use zk_test_kit::proxy::Proxy;
 
 use crate::lock::{HOLDING, stand};
 use crate::served::Served;

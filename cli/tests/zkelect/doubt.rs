@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use zk_tests::proxy::{Directions, Proxy};
-use zk_tests::zookeeper::shared;
+use zk_test_kit::proxy::{Directions, Proxy};
+use zk_test_kit::zookeeper::shared;
 
 use crate::support::{BEATING, Folder, Plan, Run, at, beats, now, token};
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::process::{Signal, kill_process};
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{Folder, Plan, Run, guard_of};

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::support::{BEATING, Folder, Plan, Run, assert_one_at_a_time, at, beats, servers, token};
 

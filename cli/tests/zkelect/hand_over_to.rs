@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use election_tokio::{Client, Election, Format, Nomination, Role};
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::wait::SOON;
+use zk_test_kit::wait::SOON;
 
 use crate::served::Served;
 use crate::support::{

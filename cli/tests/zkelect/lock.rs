@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use election_tokio::{Acls, Client, CreateMode};
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{

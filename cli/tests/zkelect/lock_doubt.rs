@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use election_tokio::{Client, Version};
 use rustix::process::Signal;
-use zk_tests::proxy::{Directions, Proxy};
+use zk_test_kit::proxy::{Directions, Proxy};
 
 use crate::lock::{HOLDING, contend};
 use crate::served::Served;

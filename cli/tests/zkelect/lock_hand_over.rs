@@ -2,7 +2,7 @@
 
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::lock::contend;
 use crate::served::Served;

@@ -6,9 +6,9 @@ use std::process::{Output, Stdio};
 use election_tokio::{Client, CreateMode, Version};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use zk_tests::opcode::Opcode;
-use zk_tests::proxy::Proxy;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::Proxy;
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::process::Process;
 use crate::served::Served;

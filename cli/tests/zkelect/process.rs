@@ -7,7 +7,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use zk_tests::wait::SOON;
+use zk_test_kit::wait::SOON;
 
 use crate::support::{finished, spawned};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use election_tokio::{Client, QueueFormat};
 use rustix::process::{Pid, Signal, kill_process};
-use zk_tests::opcode::Opcode;
-use zk_tests::proxy::{Cut, Proxy};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::{Cut, Proxy};
 
 use crate::lock::stand;
 use crate::served::Served;

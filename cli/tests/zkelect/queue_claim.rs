@@ -2,7 +2,7 @@
 
 use election_tokio::{Client, Version};
 use rustix::process::Signal;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::lock::{HOLDING, stand};
 use crate::queue::put;

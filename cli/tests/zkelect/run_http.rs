@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::support::{BEATING, Folder, Plan, Run, observed, output, servers, text, token};
 

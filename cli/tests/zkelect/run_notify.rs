@@ -5,8 +5,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Instant;
 
 use rustix::process::Signal;
-use zk_tests::wait::SOON;
-use zk_tests::zookeeper::unique_path;
+use zk_test_kit::wait::SOON;
+use zk_test_kit::zookeeper::unique_path;
 
 use crate::support::{BEATING, Errors, Folder, Plan, Run, servers};
 

@@ -4,8 +4,8 @@ use std::fs;
 
 use election_tokio::acl::{Acl, Permissions};
 use election_tokio::{Client, Format};
-use zk_tests::opcode::Opcode;
-use zk_tests::wait::SOON;
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::wait::SOON;
 
 use crate::support::{
     BEATING, ELECTION, Folder, LOCK, Plan, Run, observed, output, servers, text, wait_for_replies,

@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use election_tokio::{Client, StepDownRequest};
 use rustix::process::Signal;
-use zk_tests::opcode::Opcode;
-use zk_tests::proxy::Directions;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::Directions;
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::support::{
     BEATING, ELECTION, Folder, Plan, Run, assert_one_at_a_time, at, beats, observed, servers,

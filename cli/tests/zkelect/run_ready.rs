@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use election_tokio::{Acknowledgement, Client, Follow, Observation};
 use rustix::process::Signal;
-use zk_tests::wait::SOON;
+use zk_test_kit::wait::SOON;
 
 use crate::support::{ELECTION, Errors, Folder, Plan, Run, output, servers, text, token};
 

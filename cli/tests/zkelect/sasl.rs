@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use zk_tests::sasl::{BOB, options};
+use zk_test_kit::sasl::{BOB, options};
 
 use crate::support::{Folder, output, text};
 

@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use election_tokio::{Client, Version};
 use rustix::process::Signal;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::lock::{HOLDING, stand};
 use crate::served::Served;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::{Child, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::support::{Folder, zkelect};
 

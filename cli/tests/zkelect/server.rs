@@ -5,9 +5,9 @@ use std::net::TcpStream;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use zk_tests::opcode::Opcode;
-use zk_tests::raw::{RawClient, RawError};
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::raw::{RawClient, RawError};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{BEATING, Folder, Plan, Run, output, text, token};

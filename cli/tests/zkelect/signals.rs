@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use rustix::process::Signal;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::served::Served;
 use crate::support::{BEATING, Errors, Folder, Plan, Run, beats, finished, text};

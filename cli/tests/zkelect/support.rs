@@ -8,10 +8,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use zk_tests::opcode::Opcode;
-use zk_tests::proxy::{Counters, Proxy};
-use zk_tests::wait::{SOON, eventually};
-use zk_tests::zookeeper::{shared, unique_path};
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::{Counters, Proxy};
+use zk_test_kit::wait::{SOON, eventually};
+use zk_test_kit::zookeeper::{shared, unique_path};
 
 pub(crate) fn zkelect() -> Command {
     Command::new(env!("CARGO_BIN_EXE_zkelect"))

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use zk_tests::certificates::Authority;
-use zk_tests::zookeeper::{ClientAuth, Options, SecurePort, Server};
+use zk_test_kit::certificates::Authority;
+use zk_test_kit::zookeeper::{ClientAuth, Options, SecurePort, Server};
 
 use crate::support::{BEATING, Folder, Plan, Run, output, text};
 

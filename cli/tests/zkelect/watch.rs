@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
-use zk_tests::proxy::Proxy;
-use zk_tests::wait::{SOON, eventually};
+use zk_test_kit::proxy::Proxy;
+use zk_test_kit::wait::{SOON, eventually};
 
 use crate::process::Process;
 use crate::served::Served;

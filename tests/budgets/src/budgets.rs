@@ -9,8 +9,7 @@ use crate::callgrind::instructions;
 use crate::figure::Figure;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
-const HEAD: &str =
-    "# Instructions, by callgrind. Written by `zk-budgets renew`: see tests/benches/README.md.\n";
+const HEAD: &str = "# Instructions, by callgrind. Written by `zk-budgets renew`: see tests/suites/benches/README.md.\n";
 
 /// A budget is left at more than so many percent, in either direction: what takes less than it may would
 /// hide what takes more again.

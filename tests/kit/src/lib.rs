@@ -1,0 +1,39 @@
+//! The kit: what the tests of this workspace stand on.
+//!
+//! - [`zookeeper`] runs real Apache ZooKeeper servers, one or an ensemble of three, and kills,
+//!   pauses and restarts them.
+//! - [`server`] lets one and the same test run on those and on the embedded server.
+//! - [`proxy`] stands between a client and a server, counts the frames that pass and breaks the
+//!   connection in chosen ways at chosen frames.
+//! - [`raw`] is a small blocking client, written apart from this workspace's codec, so that a
+//!   mistake in the codec cannot hide itself.
+//! - [`certificates`] makes certificates for servers and clients that speak TLS.
+//! - [`election`] gives each test of elections a place of its own and waits for roles, [`history`]
+//!   checks that no two led at once.
+//! - [`sasl`] runs servers that know users by SASL, [`identities`] finds out whom a server knows.
+//! - [`wait`] waits for a condition, within a bound, instead of sleeping.
+//! - [`failure`] lets a test use `?` on any error and still print it in full.
+//!
+//! Not published. Unix only. `README.md` beside the manifest shows how to use it.
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod certificates;
+pub mod election;
+pub mod failure;
+pub mod history;
+pub mod identities;
+pub mod opcode;
+mod ports;
+pub mod proxy;
+pub mod raw;
+pub mod sasl;
+pub mod server;
+pub mod wait;
+pub mod zookeeper;
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

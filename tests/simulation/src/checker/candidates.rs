@@ -1,0 +1,170 @@
+//! The candidates of all elections, and the znodes of all contenders for locks.
+
+use std::collections::BTreeSet;
+
+use election_core::{NomineeId, Token};
+use zk_embedded::Database;
+use zk_jute::SessionId;
+
+use super::election_node::{Candidate, Change, ElectionNode};
+use super::{Broken, queue_of};
+use crate::clock::Time;
+use crate::queue::Queue;
+
+/// What the ensemble has committed of all queues.
+#[derive(Debug)]
+pub(crate) struct Candidates {
+    nodes: Vec<ElectionNode>,
+}
+
+impl Candidates {
+    pub(crate) fn new() -> Self {
+        Self { nodes: Queue::ALL.map(ElectionNode::new).into() }
+    }
+
+    /// Takes in what a member shows.
+    pub(crate) fn take_in(
+        &mut self,
+        now: Time,
+        database: &Database,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Broken> {
+        self.nodes.iter_mut().try_for_each(|node| node.take_in(now, database, changes))
+    }
+
+    /// A nomination ended and said that its candidate is gone, or never was.
+    pub(crate) fn departed(
+        &mut self,
+        nominee: NomineeId,
+        session: Option<SessionId>,
+    ) -> Result<(), Broken> {
+        let queue = queue_of(nominee);
+        let nodes = self.nodes.iter_mut();
+        // A contender for a permit has its turn beside it.
+        let mut of_it = nodes.filter(|node| {
+            node.queue == queue || queue == Queue::SEMAPHORE && node.queue == Queue::TURNS
+        });
+        of_it.try_for_each(|node| node.departed(nominee, session))
+    }
+
+    /// An operator asks for the deletion of a candidate.
+    pub(crate) fn condemn(&mut self, queue: Queue, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(queue.index()) {
+            node.condemn(candidate);
+        }
+    }
+
+    /// An operator lets nobody read a candidate any more.
+    pub(crate) fn hide(&mut self, queue: Queue, candidate: &str) {
+        if let Some(node) = self.nodes.get_mut(queue.index()) {
+            node.hide(candidate);
+        }
+    }
+
+    /// The candidates that nobody may read.
+    pub(crate) fn hidden(&self) -> Vec<(Queue, String)> {
+        let hidden = |node: &ElectionNode| {
+            let queue = node.queue;
+            node.hidden().map(|name| (queue, name.to_owned())).collect::<Vec<_>>()
+        };
+        self.nodes.iter().flat_map(hidden).collect()
+    }
+
+    /// Whether the candidate with this token was hidden by an operator.
+    pub(crate) fn is_hidden(&self, token: Token) -> bool {
+        self.nodes.iter().any(|node| node.is_hidden(token))
+    }
+
+    /// Whether an operator has ever hidden a candidate of this nominee.
+    pub(crate) fn was_hidden(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(queue_of(nominee).index());
+        node.is_some_and(|node| node.was_hidden(nominee))
+    }
+
+    /// Whether there is a candidate of this nominee.
+    pub(crate) fn stands_for(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(queue_of(nominee).index());
+        node.is_some_and(|node| node.known().values().any(|known| known.nominee == nominee))
+    }
+
+    /// Whether there is a candidate of this name.
+    pub(crate) fn stands(&self, queue: Queue, candidate: &str) -> bool {
+        let node = self.nodes.get(queue.index());
+        node.is_some_and(|node| node.known().contains_key(candidate))
+    }
+
+    /// When an operator deleted the candidate with this token, if one did. No lease protects a
+    /// leader from that: its successor leads at once, and it hears of it as soon as it can.
+    pub(crate) fn evicted_at(&self, token: Token) -> Option<Time> {
+        self.nodes.iter().find_map(|node| node.evicted_at(token))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self, queue: Queue) -> usize {
+        self.nodes.get(queue.index()).map_or(0, |node| node.known().len())
+    }
+
+    /// How many there are in all elections.
+    pub(crate) fn count_all(&self) -> usize {
+        self.nodes.iter().map(|node| node.known().len()).sum()
+    }
+
+    /// The candidates of an election in the order of their creation.
+    pub(crate) fn in_order(&self, queue: Queue) -> Vec<&str> {
+        self.nodes.get(queue.index()).map_or_else(Vec::new, ElectionNode::in_order)
+    }
+
+    /// Whether this contender has ever had to queue behind another one.
+    pub(crate) fn has_queued(&self, nominee: NomineeId) -> bool {
+        let node = self.nodes.get(queue_of(nominee).index());
+        node.is_some_and(|node| node.has_queued(nominee))
+    }
+
+    /// How many permits stand that were made before this one.
+    pub(crate) fn permits_before(&self, token: Token) -> usize {
+        let node = self.nodes.get(Queue::SEMAPHORE.index());
+        let known = node.into_iter().flat_map(|node| node.known().values());
+        known.filter(|known| known.czxid.get() < token.get()).count()
+    }
+
+    /// One that stands before the znode of this contender with this token, and excludes it.
+    pub(crate) fn rival_before(&self, own: NomineeId, token: Token) -> Option<&str> {
+        self.nodes.get(queue_of(own).index())?.rival_before(own, token)
+    }
+
+    /// The one that this contender waits for, as things stand.
+    pub(crate) fn predecessor(&self, nominee: NomineeId) -> Option<&str> {
+        let queue = match queue_of(nominee) {
+            Queue::SEMAPHORE => Queue::TURNS,
+            queue => queue,
+        };
+        self.nodes.get(queue.index())?.predecessor(nominee)
+    }
+
+    /// The first that this contender cannot hold beside.
+    pub(crate) fn first_rival(&self, nominee: NomineeId) -> Option<&str> {
+        self.nodes.get(queue_of(nominee).index())?.first_rival(nominee)
+    }
+
+    /// How many have their turn.
+    pub(crate) fn front(&self, queue: Queue) -> usize {
+        self.nodes.get(queue.index()).map_or(0, ElectionNode::front)
+    }
+
+    /// The znodes of these contenders in this session.
+    pub(crate) fn of(&self, session: SessionId, contenders: &BTreeSet<NomineeId>) -> Vec<String> {
+        let is_meant =
+            |known: &Candidate| known.owner == session && contenders.contains(&known.nominee);
+        let nodes = self.nodes.iter();
+        let paths = nodes.flat_map(|node| {
+            let known = node.known().iter().filter(|(_, known)| is_meant(known));
+            known.map(|(name, _)| node.queue.child(name))
+        });
+        paths.collect()
+    }
+
+    /// Writes under guard that were applied.
+    pub(crate) fn guarded_writes(&self) -> u64 {
+        self.nodes.iter().map(|node| node.guarded_writes).sum()
+    }
+}

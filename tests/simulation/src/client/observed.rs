@@ -1,0 +1,282 @@
+//! What is seen of a client from outside.
+
+use core::time::Duration;
+
+use election_core::{
+    GaveUp, LockEnd, LockNotice, NomineeId, Notice, Phase, Recipe as _, Role, Token,
+};
+use election_session::{Event, GrantChange, RecipeEnd, Step, Wake};
+use zk_jute::records::EventType;
+use zk_jute::{SessionId, Zxid};
+use zk_session::{Completion, ConnectionEnd, Failure, Instant, SessionEnd};
+
+use super::queued::{Queued, notice_of};
+use super::standing::{Standing, StandingNotice};
+use super::users::Stand;
+use super::using::Told;
+use super::{CallId, Client};
+use crate::checker::{Entry, ServerKind};
+use crate::round::Round;
+use crate::toy;
+
+/// What somebody who watches a client closely sees it do.
+#[derive(Debug)]
+pub(crate) enum Observed {
+    Connected {
+        session: SessionId,
+        timeout: Duration,
+    },
+    ConnectFailed,
+    Disconnected(ConnectionEnd),
+    /// With the leaderships that were announced.
+    LeaseLapsed(Vec<(NomineeId, Token)>),
+    HeartbeatRefused,
+    /// A watch of a nominee or of the user.
+    Fired,
+    /// A watch of the user.
+    WatchLost,
+    Completed,
+    Ended(SessionEnd),
+    /// The session ended and another begins.
+    Renewed,
+    Notice {
+        nominee: NomineeId,
+        notice: Notice,
+    },
+    /// With the lease deadline at that moment.
+    Announced {
+        nominee: NomineeId,
+        token: Token,
+        until: Option<Instant>,
+    },
+    /// The nomination is over, because the client is.
+    EndedWithClient {
+        nominee: NomineeId,
+    },
+    /// A follower heard of its predecessor's end, in a transaction.
+    Woken {
+        nominee: NomineeId,
+        candidate: String,
+        zxid: Zxid,
+    },
+    /// A contender was the next when its lock was let go of, and holds it.
+    HandedOver {
+        contender: NomineeId,
+    },
+    /// A contender gave up since its lock was not free.
+    FoundBusy {
+        contender: NomineeId,
+    },
+    /// A contender gave up when its deadline came.
+    TimedOut {
+        contender: NomineeId,
+    },
+    /// A contender does what it was not told to.
+    OutOfTerms {
+        contender: NomineeId,
+        what: &'static str,
+    },
+    /// A player has won this round.
+    Won(Round),
+    /// What a use of a barrier, of a queue, or of the counter tells.
+    Told(NomineeId, Box<Told>),
+    /// What passes between the client's host and its user.
+    Entry(Entry),
+}
+
+/// What was seen of a nomination.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) stand: Stand,
+    /// The leadership that its user was told of, and not of its end.
+    announced: Option<Token>,
+    /// Its own candidate, and the predecessor that it followed, after its last step.
+    following: Option<(String, String)>,
+    /// It has waited for another one.
+    has_waited: bool,
+    /// It has been told that it holds.
+    pub(super) has_held: bool,
+    /// Its user has withdrawn it.
+    pub(super) was_withdrawn: bool,
+}
+
+impl Seen {
+    pub(super) const fn new(stand: Stand) -> Self {
+        Self {
+            stand,
+            announced: None,
+            following: None,
+            has_waited: false,
+            has_held: false,
+            was_withdrawn: false,
+        }
+    }
+}
+
+impl Client {
+    pub(super) fn see(
+        &mut self,
+        now: Instant,
+        event: Event<Standing, CallId, CallId>,
+        observed: &mut Vec<Observed>,
+    ) {
+        match event {
+            Event::Completed { tag, outcome } => self.see_answer(tag, outcome, observed),
+            Event::Requested { .. } => {
+                observed.push(Observed::Completed);
+                observed.push(Observed::Entry(Entry::Requested));
+            }
+            Event::Stepped(step) => self.see_step(now, step, observed),
+            Event::Over { key, recipe, end, .. } => {
+                observed.push(Observed::Entry(Entry::Over(key, end)));
+                self.rounds.remove(&key);
+                observed.extend(self.see_use_over((key, &recipe), end));
+                self.seen.remove(&key);
+                // Those that have told their end say nothing more.
+                if let (RecipeEnd::HostEnded(_), Phase::Standing | Phase::Leaving, Some(queued)) =
+                    (end, recipe.phase(), recipe.queued())
+                {
+                    observed.push(Observed::EndedWithClient { nominee: queued.id });
+                }
+            }
+            Event::Connected { session, timeout, read_only } => {
+                let server = if read_only { ServerKind::ReadOnly } else { ServerKind::TakesWrites };
+                observed.push(Observed::Entry(Entry::Connected(server)));
+                observed.push(Observed::Connected { session, timeout });
+            }
+            Event::ConnectFailed { .. } => observed.push(Observed::ConnectFailed),
+            Event::Disconnected { end, .. } => {
+                observed.push(Observed::Entry(Entry::Disconnected));
+                observed.push(Observed::Disconnected(end));
+            }
+            Event::LeaseLapsed => {
+                let told = self.seen.values();
+                let told = told.filter_map(|seen| Some((seen.stand.id, seen.announced?)));
+                observed.push(Observed::LeaseLapsed(told.collect()));
+            }
+            Event::HeartbeatRefused { .. } => observed.push(Observed::HeartbeatRefused),
+            Event::Renewed { expiry, .. } => {
+                observed.push(Observed::Entry(Entry::Renewed));
+                observed.push(Observed::Ended(SessionEnd::Expired(expiry)));
+                observed.push(Observed::Renewed);
+            }
+            Event::Ended { end, .. } => {
+                observed.push(Observed::Entry(Entry::Ended(end)));
+                observed.push(Observed::Ended(end));
+            }
+            Event::Fired { watcher, .. } => {
+                observed.push(Observed::Fired);
+                observed.push(Observed::Entry(Entry::Fired(watcher)));
+            }
+            Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
+                observed.push(Observed::Fired);
+                observed.push(Observed::Entry(Entry::Told(watcher)));
+            }
+            Event::WatchLost { watcher } => {
+                observed.push(Observed::WatchLost);
+                observed.push(Observed::Entry(Entry::Lost(watcher)));
+            }
+        }
+    }
+
+    fn see_answer(
+        &mut self,
+        call: CallId,
+        outcome: Result<Completion, Failure>,
+        observed: &mut Vec<Observed>,
+    ) {
+        observed.push(Observed::Completed);
+        observed.extend(self.see_put(call, &outcome));
+        observed.push(Observed::Entry(Entry::Completed(call, outcome.map(drop))));
+    }
+
+    fn see_step(&mut self, now: Instant, step: Step<StandingNotice>, observed: &mut Vec<Observed>) {
+        if let Some(&round) = self.rounds.get(&step.key) {
+            observed.push(Observed::Entry(Entry::Stepped(step.key)));
+            if let Some(StandingNotice::Player(toy::Notice::Won)) = step.notice {
+                observed.push(Observed::Won(round));
+            }
+            return;
+        }
+        if self.is_in_use(step.key) {
+            observed.push(Observed::Entry(Entry::Stepped(step.key)));
+            observed.extend(step.woken_by.map(|_| Observed::Fired));
+            observed.extend(step.notice.and_then(|notice| self.see_use(step.key, notice)));
+            return;
+        }
+        let queued = self.host.recipe(step.key).and_then(Standing::queued);
+        let (Some(seen), Some(queued)) = (self.seen.get_mut(&step.key), queued) else {
+            observed.push(Observed::Entry(Entry::Hidden(step.key)));
+            return;
+        };
+        observed.push(Observed::Entry(Entry::Stepped(step.key)));
+        if let Some(wake) = step.woken_by {
+            observed.push(Observed::Fired);
+            observed.extend(seen.woken(wake, queued));
+        }
+        seen.following = match (queued.role, queued.znode) {
+            (Role::Following { predecessor, .. }, Some(own)) => {
+                Some((own.as_str().to_owned(), predecessor.as_str().to_owned()))
+            }
+            _ => None,
+        };
+        seen.has_waited |= seen.following.is_some();
+        let nominee = queued.id;
+        match step.notice {
+            Some(StandingNotice::Nominee(notice)) => {
+                observed.push(Observed::Notice { nominee, notice });
+            }
+            Some(StandingNotice::Lock(notice)) => seen.noticed(now, (nominee, notice), observed),
+            _ => {}
+        }
+        match step.grant {
+            Some(GrantChange::Announced { token, until }) => {
+                seen.announced = Some(token);
+                observed.push(Observed::Entry(Entry::Announced(step.key)));
+                observed.push(Observed::Announced { nominee, token, until: Some(until) });
+                if seen.has_waited {
+                    observed.push(Observed::HandedOver { contender: nominee });
+                }
+            }
+            Some(GrantChange::Ended { .. }) => seen.announced = None,
+            Some(GrantChange::AwaitsLease(_)) | None => {}
+        }
+    }
+}
+
+impl Seen {
+    /// The predecessor's end, if that is what woke it, and its own znode stands.
+    fn woken(&self, wake: Wake, queued: Queued<'_>) -> Option<Observed> {
+        let (own, predecessor) = self.following.as_ref()?;
+        let stands = queued.znode.is_some_and(|znode| znode.as_str() == own);
+        (wake.kind == EventType::NODE_DELETED && stands).then(|| Observed::Woken {
+            nominee: queued.id,
+            candidate: predecessor.clone(),
+            zxid: wake.zxid,
+        })
+    }
+
+    fn noticed(
+        &mut self,
+        now: Instant,
+        (contender, notice): (NomineeId, LockNotice),
+        observed: &mut Vec<Observed>,
+    ) {
+        if let Some(what) = self.out_of_terms(now, notice) {
+            observed.push(Observed::OutOfTerms { contender, what });
+        }
+        match notice {
+            LockNotice::Acquired(_) => self.has_held = true,
+            LockNotice::Ended(LockEnd::NotAcquired(GaveUp::Busy, _)) => {
+                observed.push(Observed::FoundBusy { contender });
+            }
+            LockNotice::Ended(LockEnd::NotAcquired(GaveUp::TimedOut, _)) => {
+                observed.push(Observed::TimedOut { contender });
+            }
+            _ => {}
+        }
+        if let Some(notice) = notice_of(notice) {
+            observed.push(Observed::Notice { nominee: contender, notice });
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The simulation: an ensemble, a network, clients and their clocks in one thread and in virtual
+//! time, from one seed.
+//!
+//! A [`Plan`] is drawn from a seed: how many servers and clients, how their clocks run, and what
+//! befalls them at which time. [`run`] plays it. The clients run the real
+//! `election-session`, the servers the core of `zk-embedded`, and between them pass the bytes of
+//! `zk-jute`. After every step the [laws](Law) are held against what can be seen from outside the
+//! world, in true time. A run that breaks one is the same each time, can be [shrunk](shrink) and
+//! be told as a [`Story`].
+//!
+//! [`recipes`] holds what users of barriers, queues and counters are told against what is committed, here
+//! and in the storm (`tests/storm`), which has the [`ensemble`], too.
+//!
+//! Not published. `README.md` beside the manifest says how to run it and what it found.
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod agenda;
+mod checker;
+mod client;
+mod clock;
+mod ending;
+pub mod ensemble;
+mod incident;
+mod links;
+mod locks;
+mod network;
+mod outcome;
+mod pipe;
+mod plan;
+mod profile;
+mod queue;
+mod reasons;
+pub mod recipes;
+mod round;
+mod run;
+mod schedule;
+mod server;
+mod server_list;
+mod shrink;
+mod story;
+// A recipe that none of the published crates knows.
+#[path = "../../../election-session/tests/toy/mod.rs"]
+mod toy;
+mod uses;
+mod world;
+
+pub use clock::Time;
+pub use ending::{Ending, Moment};
+pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
+pub use links::Impairment;
+pub use outcome::{Law, LockStats, Outcome, Stats, UseStats, Violation};
+pub use plan::Plan;
+pub use profile::{Profile, UnknownName, parse_grade};
+pub use queue::Queue;
+pub use run::run;
+pub use server_list::ServerList;
+pub use shrink::shrink;
+pub use story::{Recording, Story};

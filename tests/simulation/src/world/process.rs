@@ -1,0 +1,287 @@
+//! A client's process, from one start to the next.
+
+use core::num::NonZeroUsize;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use election_core::{NomineeId, Notice, Token};
+use zk_jute::SessionId;
+use zk_session::{HeartbeatPace, Instant};
+
+use crate::checker::queue_of;
+use crate::client::{Client, Detached, Observed, Settings};
+use crate::clock::{Clock, Time};
+use crate::ending::Ending;
+use crate::links::NodeId;
+use crate::network::ConnKey;
+use crate::queue::{Kind, Queue};
+use crate::server::Condition;
+
+/// In which dials are counted.
+pub(super) const DIAL_WINDOW: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) node: NodeId,
+    settings: Settings,
+    /// What is at the places of the list that the client goes by.
+    pub(super) servers: Vec<NodeId>,
+    /// The list that the client is to be given next.
+    next_servers: Option<Vec<NodeId>>,
+    /// How the client ends with the next thing that it hears, if it is to.
+    pub(super) ending: Option<Ending>,
+    pub(super) clock: Clock,
+    pub(super) condition: Condition,
+    pub(super) wake_at: Option<Time>,
+    pub(super) client: Option<Client>,
+    /// The connection that the client has, or is opening.
+    pub(super) line: Option<ConnKey>,
+    /// The session of a process that has ended, for the next one.
+    pub(super) detached: Option<Detached>,
+    starts: u64,
+    /// Starts of a process that knew nothing of the one before.
+    lives: u64,
+    pub(super) nominees: u16,
+    /// Since when it has been connected.
+    pub(super) connected_at: Option<Time>,
+    /// The shortest timeout that servers have granted to the session.
+    granted: Option<(SessionId, Duration)>,
+    /// When a heartbeat was last refused.
+    pub(super) refused_at: Option<Time>,
+    /// Nominees that were promoted, and not announced yet.
+    pub(super) promoted: BTreeMap<NomineeId, Time>,
+    pub(super) traffic: Traffic,
+    /// When it dialled lately.
+    dials: VecDeque<Time>,
+    /// How many faults keep it from getting replies.
+    pub(super) unanswered: u32,
+    /// How many faults have its connections break at the first answer in its session.
+    pub(super) broken_off: u32,
+    /// Candidates lost or withdrawn on this connection. Each leaves a watch behind at most, on its
+    /// predecessor.
+    pub(super) candidates_gone: usize,
+    /// The same of contenders.
+    pub(super) contenders_gone: usize,
+    /// It goes on with the session of another one.
+    pub(super) was_handed_over: bool,
+    /// Contenders of earlier processes, whose znodes the session may have.
+    pub(super) left_behind: BTreeSet<NomineeId>,
+}
+
+/// What a client sends and receives while nothing happens.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) pings: u32,
+    pub(super) syncs: u32,
+    /// Heartbeats that a quorum commits.
+    pub(super) checks: u32,
+    pub(super) others: u32,
+    pub(super) notifications: u32,
+    /// Connections that ended.
+    pub(super) losses: u32,
+}
+
+impl Process {
+    pub(super) fn new(node: NodeId, settings: Settings, clock: Clock) -> Self {
+        Self {
+            servers: (0..settings.servers.get()).map(NodeId).collect(),
+            next_servers: None,
+            ending: None,
+            node,
+            settings,
+            clock,
+            condition: Condition::Down,
+            wake_at: None,
+            client: None,
+            line: None,
+            detached: None,
+            starts: 0,
+            lives: 0,
+            nominees: 0,
+            connected_at: None,
+            granted: None,
+            refused_at: None,
+            promoted: BTreeMap::new(),
+            traffic: Traffic::default(),
+            dials: VecDeque::new(),
+            unanswered: 0,
+            broken_off: 0,
+            candidates_gone: 0,
+            contenders_gone: 0,
+            was_handed_over: false,
+            left_behind: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn now(&self, now: Time) -> Instant {
+        Instant::since_origin(self.clock.reading(now))
+    }
+
+    /// What is to be known of a client later.
+    pub(super) fn observe(&mut self, now: Time, what: &Observed) {
+        match what {
+            Observed::Connected { session, timeout } => {
+                self.candidates_gone = 0;
+                self.contenders_gone = 0;
+                self.granted(*session, *timeout);
+                self.connected_at = Some(now);
+            }
+            Observed::Disconnected(_) => {
+                self.connected_at = None;
+                self.traffic.losses += 1;
+            }
+            Observed::HeartbeatRefused => self.refused_at = Some(now),
+            Observed::Notice { nominee, notice: Notice::Elected(_) } => {
+                self.promoted.insert(*nominee, now);
+            }
+            Observed::Notice {
+                nominee,
+                notice: Notice::CandidateLost(_) | Notice::Lost(_) | Notice::Ended(_),
+            } => {
+                match queue_of(*nominee).kind() {
+                    Kind::Election => self.candidates_gone += 1,
+                    _ => self.contenders_gone += 1,
+                }
+                self.promoted.remove(nominee);
+            }
+            Observed::EndedWithClient { nominee } => {
+                self.promoted.remove(nominee);
+            }
+            _ => {}
+        }
+    }
+
+    /// A process starts that knows nothing of the one before.
+    pub(super) fn start(&mut self, now: Time) {
+        let settings = self.next_settings();
+        self.lives += 1;
+        self.detached = None;
+        self.client = Some(Client::new(&settings, self.now(now)));
+        self.condition = Condition::Running;
+    }
+
+    /// The process ends, and leaves its session to another one, which asks for that timeout.
+    pub(super) fn detach(&mut self, detached: Detached, timeout: Duration) {
+        self.crash();
+        self.line = None;
+        self.left_behind.extend(&detached.contenders);
+        self.was_handed_over = true;
+        self.detached = Some(detached);
+        self.settings.timeout = timeout;
+    }
+
+    /// A process starts that goes on with the session of the one before.
+    pub(super) fn resume(&mut self, now: Time, clock: Clock, detached: Detached) {
+        self.clock = clock;
+        let settings = self.next_settings();
+        let now = self.now(now);
+        self.client = Some(Client::resume(&settings, detached, now));
+        self.condition = Condition::Running;
+    }
+
+    /// The list of servers that counts as soon as the process runs.
+    pub(super) fn hand_list(&mut self, list: Vec<NodeId>) {
+        self.next_servers = Some(list);
+    }
+
+    /// Gives the client the list that waits for it, if its process runs: before anything else that it
+    /// does.
+    pub(super) fn take_list(&mut self, now: Time) {
+        let Some(list) = self.next_servers.take_if(|_| self.condition == Condition::Running) else {
+            return;
+        };
+        let now = self.now(now);
+        self.go_by(list);
+        if let Some(client) = &mut self.client {
+            client.handle_servers(now, self.settings.servers);
+        }
+    }
+
+    fn go_by(&mut self, list: Vec<NodeId>) {
+        self.settings.servers = NonZeroUsize::new(list.len()).unwrap_or(NonZeroUsize::MIN);
+        self.servers = list;
+    }
+
+    fn next_settings(&mut self) -> Settings {
+        if let Some(list) = self.next_servers.take() {
+            self.go_by(list);
+        }
+        self.ending = None;
+        self.dials.clear();
+        self.starts += 1;
+        let mut settings = self.settings.clone();
+        settings.seed = settings.seed.wrapping_add(self.starts << 32);
+        settings
+    }
+
+    pub(super) fn crash(&mut self) {
+        self.client = None;
+        self.connected_at = None;
+        self.condition = Condition::Down;
+        self.wake_at = None;
+    }
+
+    /// The leaderships that this process would call valid at this moment, whatever it does.
+    pub(super) fn valid(&self, now: Time) -> impl Iterator<Item = (NomineeId, Token)> {
+        let now = self.now(now);
+        let client = self.client.as_ref();
+        let client = client.filter(|client| client.lease_deadline().is_some_and(|end| now < end));
+        client.into_iter().flat_map(Client::announced)
+    }
+
+    /// Until when that is so, if nothing more comes in.
+    pub(super) fn valid_until(&self) -> Option<Time> {
+        let deadline = self.client.as_ref()?.lease_deadline()?;
+        Some(self.clock.when(deadline.elapsed()))
+    }
+
+    pub(super) fn nominees_in(&self, queue: Queue) -> usize {
+        let nominees = self.client.iter().flat_map(Client::nominees);
+        nominees.filter(|(nominee, _)| queue_of(*nominee) == queue).count()
+    }
+
+    pub(super) fn session(&self) -> Option<SessionId> {
+        self.client.as_ref()?.session()
+    }
+
+    /// Whether the client is gone, or has closed its session.
+    pub(super) fn is_over(&self) -> bool {
+        self.client.as_ref().is_none_or(|client| client.ended().is_some())
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.condition == Condition::Running
+    }
+
+    /// A server has granted this timeout.
+    fn granted(&mut self, session: SessionId, timeout: Duration) {
+        self.granted = match self.granted {
+            Some((same, shortest)) if same == session => Some((session, shortest.min(timeout))),
+            _ => Some((session, timeout)),
+        };
+    }
+
+    /// The shortest timeout that the session was ever granted.
+    pub(super) fn timeout(&self) -> Duration {
+        self.granted.map_or(self.settings.timeout, |(_, timeout)| timeout)
+    }
+
+    /// It dials. Tells how often it has in [`DIAL_WINDOW`].
+    pub(super) fn dials(&mut self, now: Time) -> usize {
+        self.dials.push_back(now);
+        while self.dials.front().is_some_and(|at| now.since(*at) > DIAL_WINDOW) {
+            self.dials.pop_front();
+        }
+        self.dials.len()
+    }
+
+    /// Between two pings or heartbeats, in true time at least, as this clock and the fastest one
+    /// may have it.
+    pub(super) fn heartbeat_interval(&self) -> Duration {
+        let parts = match self.settings.heartbeats {
+            HeartbeatPace::Sixths => 6,
+            _ => 3,
+        };
+        self.timeout() / parts * 9 / 10
+    }
+}

@@ -1,0 +1,172 @@
+//! What may cost a client its lease, and how long ago that was.
+
+use core::time::Duration;
+
+use election_core::{NomineeId, Token};
+
+use super::World;
+use crate::checker::{Broken, name};
+use crate::clock::Time;
+use crate::incident::{Incident, What};
+use crate::outcome::Law;
+
+/// A server that refuses requests for so long costs no lease.
+const BRIEF: Duration = Duration::from_millis(100);
+
+/// Whose connections an incident impairs, or whose clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Afflicted {
+    Nobody,
+    Client(usize),
+    Everybody,
+}
+
+/// What goes on, and when the last of it was over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trouble {
+    causes: u32,
+    last: Time,
+}
+
+/// The troubles of all clients.
+#[derive(Debug)]
+pub(super) struct Troubles {
+    ensemble: Trouble,
+    clients: Vec<Trouble>,
+}
+
+impl Trouble {
+    fn has_been_over_since(self, moment: Time) -> bool {
+        self.causes == 0 && self.last < moment
+    }
+}
+
+impl Troubles {
+    pub(super) fn new(clients: usize) -> Self {
+        Self { ensemble: Trouble::default(), clients: vec![Trouble::default(); clients] }
+    }
+
+    pub(super) fn begin(&mut self, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.causes += 1;
+        }
+    }
+
+    pub(super) fn end(&mut self, now: Time, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.causes = trouble.causes.saturating_sub(1);
+            trouble.last = now;
+        }
+    }
+
+    /// Something has happened that is over at once.
+    pub(super) fn note(&mut self, now: Time, afflicted: Afflicted) {
+        if let Some(trouble) = self.of(afflicted) {
+            trouble.last = now;
+        }
+    }
+
+    fn of(&mut self, afflicted: Afflicted) -> Option<&mut Trouble> {
+        match afflicted {
+            Afflicted::Nobody => None,
+            Afflicted::Client(client) => self.clients.get_mut(client),
+            Afflicted::Everybody => Some(&mut self.ensemble),
+        }
+    }
+
+    /// Whether nothing of the kind has happened to the client after that moment.
+    fn spare_since(&self, client: usize, moment: Time) -> bool {
+        let client = self.clients.get(client).copied().unwrap_or_default();
+        client.has_been_over_since(moment) && self.ensemble.has_been_over_since(moment)
+    }
+}
+
+impl World<'_> {
+    pub(super) fn afflicted(&self, Incident { what, lasts, .. }: Incident) -> Afflicted {
+        match what {
+            What::ImpairClient(who, ..)
+            | What::BreakOff(who)
+            | What::PauseClient(who)
+            | What::LoseClient(who) => Afflicted::Client(self.who(who)),
+            // A client that asks again soon gets its answer in time, unless answers take long.
+            What::Throttle(_) if lasts <= BRIEF && self.plan.is_near() => Afflicted::Nobody,
+            What::ImpairMember(..)
+            | What::Throttle(_)
+            | What::RaiseBounds(_)
+            | What::LosePeers(..)
+            | What::Depose
+            | What::CrashMember(_)
+            | What::CrashAll
+            | What::PauseMember(_) => Afflicted::Everybody,
+            _ => Afflicted::Nobody,
+        }
+    }
+
+    /// A lease has lapsed, and these leaderships with it.
+    ///
+    /// Within a timeout and a half, several heartbeats can be sent and answered. If the client kept
+    /// its connection for so long, and neither it nor the ensemble was in any trouble, then the
+    /// lease should have been proved. That other candidates of the client were deleted meanwhile is
+    /// no reason to lose this one's leadership.
+    pub(super) fn check_lapsed(
+        &self,
+        client: usize,
+        leaders: &[(NomineeId, Token)],
+    ) -> Result<(), Broken> {
+        let Some(process) = self.processes.get(client) else {
+            return Ok(());
+        };
+        let span = process.timeout() * 3 / 2;
+        let Some(moment) = self.now.before(span) else {
+            return Ok(());
+        };
+        let is_well = process.connected_at.is_some_and(|at| at < moment)
+            && self.troubles.spare_since(client, moment);
+        let mut lost = leaders.iter().filter(|(_, token)| self.may_stay(*token));
+        match lost.next() {
+            Some((nominee, _)) if is_well => {
+                let detail =
+                    format!("{}, for {} ms all was well", name(*nominee), span.as_millis());
+                Err((Law::LapseWhileWell, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A nominee is announced. If all was well with its client for a timeout before it was promoted,
+    /// and since, its lease was ready: it was a check that had to be committed, after a heartbeat that
+    /// may have been on its way.
+    pub(super) fn check_granted_in_time(
+        &mut self,
+        client: usize,
+        nominee: NomineeId,
+    ) -> Result<(), Broken> {
+        let Some(process) = self.processes.get_mut(client) else {
+            return Ok(());
+        };
+        let timeout = process.timeout();
+        let Some(promoted_at) = process.promoted.remove(&nominee) else {
+            return Ok(());
+        };
+        let took = self.now.since(promoted_at);
+        let Some(moment) = promoted_at.before(timeout) else {
+            return Ok(());
+        };
+        // Where a candidate may not be read, heartbeats are refused, and prove nothing.
+        let is_well = process.connected_at.is_some_and(|at| at < moment)
+            && process.refused_at.is_none_or(|at| at < moment)
+            && self.troubles.spare_since(client, moment);
+        // Three round trips, and what the links add to each.
+        let is_near = (self.plan.latency * 2 + self.plan.lateness) * 60 < timeout;
+        if is_well && is_near && took > timeout / 13 {
+            let detail = format!("{}, {} ms", name(nominee), took.as_millis());
+            return Err((Law::GrantedInTime, detail));
+        }
+        Ok(())
+    }
+
+    /// Whether the operator has left this candidate alone.
+    fn may_stay(&self, token: Token) -> bool {
+        self.candidates.evicted_at(token).is_none() && !self.candidates.is_hidden(token)
+    }
+}

@@ -1,0 +1,131 @@
+//! The simulation, as much of it as continuous integration has time for. `src/bin/simulate.rs` runs
+//! more.
+
+use core::ops::Range;
+use std::panic::resume_unwind;
+
+use zk_session::LeaseGrade;
+use zk_simulation::{Law, Plan, Profile, Recording, run, shrink};
+
+/// Runs seeds on all cores, and tells the story of each that breaks a law.
+fn broken(profile: Profile, seeds: &Range<u64>) -> Vec<String> {
+    let threads = std::thread::available_parallelism().map_or(1, core::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let run_every = |first| {
+            let seeds = seeds.clone().skip(first).step_by(threads);
+            scope.spawn(move || seeds.filter_map(|seed| told(seed, profile, None)).collect())
+        };
+        let running: Vec<_> = (0..threads).map(run_every).collect();
+        running
+            .into_iter()
+            .flat_map(|thread| -> Vec<_> {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+            })
+            .collect()
+    })
+}
+
+fn told(seed: u64, profile: Profile, grade: Option<LeaseGrade>) -> Option<String> {
+    let plan = Plan::draw(seed, profile, grade);
+    let violation = run(&plan, Recording::Off).violation?;
+    let smaller = shrink(&plan, &violation);
+    let story = run(&smaller, Recording::On).story;
+    Some(format!("{violation}\n{smaller}what happened:\n{story}  {}\n", plan.command()))
+}
+
+/// The first of these seeds that breaks a law under this grade, and which.
+fn first_broken(profile: Profile, grade: LeaseGrade, mut seeds: Range<u64>) -> Option<(u64, Law)> {
+    seeds.find_map(|seed| {
+        let plan = Plan::draw(seed, profile, Some(grade));
+        run(&plan, Recording::Off).violation.map(|violation| (seed, violation.law))
+    })
+}
+
+#[test]
+fn the_grades_hold_while_only_clients_and_their_connections_fail() {
+    let broken = broken(Profile::Clients, &(0..450));
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn sync_and_quorum_hold_while_a_follower_is_cut_off() {
+    let broken = broken(Profile::Follower, &(0..450));
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn quorum_holds_whatever_fails() {
+    let broken = broken(Profile::Quorum, &(0..450));
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// A follower that is cut off from its leader goes on answering pings.
+#[test]
+fn contact_breaks_while_a_follower_is_cut_off() {
+    let broken = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200);
+    assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
+}
+
+/// A client leads by the answer of a follower, which has not told its leader of the client, or has lost
+/// its touch, when the leader expires the session.
+#[test]
+fn contact_breaks_though_all_servers_are_well() {
+    let broken = first_broken(Profile::Clients, LeaseGrade::Contact, 8_650..8_750);
+    assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
+}
+
+/// A leader that is cut off from its quorum goes on answering `sync`.
+#[test]
+fn sync_breaks_while_a_leader_is_cut_off_from_its_quorum() {
+    let broken = first_broken(Profile::Quorum, LeaseGrade::Sync, 0..100);
+    assert_eq!(broken.map(|(_, law)| law), Some(Law::OneValidLeader));
+}
+
+#[test]
+fn a_seed_gives_the_same_run_each_time() {
+    for seed in 0..20 {
+        let plan = Plan::draw(seed, Profile::Quorum, None);
+        let (first, second) = (run(&plan, Recording::On), run(&plan, Recording::On));
+        assert_eq!(first.story.to_string(), second.story.to_string());
+        assert_eq!(first.stats.events, second.stats.events);
+    }
+}
+
+/// What is left of a broken run breaks the same law, with less.
+#[test]
+fn a_broken_run_is_cut_down_to_what_it_takes() {
+    let (seed, law) = first_broken(Profile::Follower, LeaseGrade::Contact, 0..200).unwrap();
+    let plan = Plan::draw(seed, Profile::Follower, Some(LeaseGrade::Contact));
+    let violation = run(&plan, Recording::Off).violation.unwrap();
+    let smaller = shrink(&plan, &violation);
+    assert!(smaller.incidents.len() < plan.incidents.len());
+    let again = run(&smaller, Recording::Off).violation.unwrap();
+    assert_eq!(again.law, law);
+}
+
+/// A client that is answered, but no more than once on each connection, is no storm.
+#[test]
+fn the_laws_hold_where_connections_break_at_the_first_answer() {
+    let mut most_dials = 0;
+    for seed in 0..100 {
+        let plan = Plan::draw(seed, Profile::Clients, None).with_broken_answers();
+        let outcome = run(&plan, Recording::Off);
+        assert!(outcome.violation.is_none(), "seed {seed}: {}", outcome.violation.unwrap());
+        most_dials = most_dials.max(outcome.stats.most_dials);
+    }
+    assert!(most_dials > 20, "at most {most_dials} dials in ten seconds");
+}
+
+/// The toy is no less at home on a host than a nominee: whatever fails, a round has one winner, and
+/// rounds are won.
+#[test]
+fn a_recipe_of_another_crate_keeps_its_law_whatever_fails() {
+    let mut won = 0;
+    for seed in 0..100 {
+        let plan = Plan::draw(seed, Profile::Quorum, None).with_rounds();
+        let outcome = run(&plan, Recording::Off);
+        assert!(outcome.violation.is_none(), "seed {seed}: {:?}", outcome.violation);
+        won += outcome.stats.rounds;
+    }
+    assert!(won > 100, "{won} rounds were won");
+}

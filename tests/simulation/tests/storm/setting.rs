@@ -1,0 +1,73 @@
+//! What is drawn for a run before it begins.
+
+use core::time::Duration;
+
+use zk_embedded::ExpiryPace;
+use zk_simulation::ensemble::TouchLoss;
+
+/// What sessions ask for, unless they ask for different timeouts.
+const USUAL: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_millis(1500);
+/// What servers grant at most.
+pub(crate) const LONGEST: Duration = Duration::from_secs(4);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// One on its own, or the members of an ensemble.
+    pub(crate) servers: usize,
+    /// Each process stands in all of them.
+    pub(crate) elections: usize,
+    pub(crate) timeouts: Timeouts,
+    /// The bound of the servers, until the operator raises it, if that happens.
+    pub(crate) longest_at_first: Duration,
+    /// Ticks until a leader gives up its followers, and they their leader.
+    pub(crate) sync_limit: u32,
+    pub(crate) expiry_pace: ExpiryPace,
+    pub(crate) touch_loss: TouchLoss,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timeouts {
+    /// All sessions have the same, for as long as they last.
+    Same,
+    /// Each client asks for its own, also one that goes on with the session of another.
+    Mixed,
+}
+
+impl Setting {
+    pub(crate) fn draw(rng: &mut fastrand::Rng) -> Self {
+        let servers = if rng.u8(..4) == 0 { 1 } else { 3 };
+        let pace = |rng: &mut fastrand::Rng| Duration::from_millis(rng.u64(..150));
+        let expiry_pace = match rng.u8(..4) {
+            0 => ExpiryPace { to_closing: pace(rng), to_proposal: pace(rng) },
+            _ => ExpiryPace::default(),
+        };
+        let touch_loss = match rng.u8(..8) {
+            0 => TouchLoss { per_mille: rng.u16(..300), within: Duration::from_millis(5) },
+            _ => TouchLoss::default(),
+        };
+        let timeouts = if rng.bool() { Timeouts::Same } else { Timeouts::Mixed };
+        Self {
+            servers,
+            elections: rng.usize(1..=3),
+            timeouts,
+            longest_at_first: if rng.u8(..3) == 0 { USUAL } else { LONGEST },
+            sync_limit: rng.u32(3..=10),
+            expiry_pace,
+            touch_loss,
+        }
+    }
+
+    /// What the session of a new client asks for.
+    pub(crate) fn timeout(&self, rng: &mut fastrand::Rng) -> Duration {
+        match self.timeouts {
+            Timeouts::Same => USUAL,
+            Timeouts::Mixed => [SHORT, USUAL, LONGEST / 4 * 3, LONGEST][rng.usize(..4)],
+        }
+    }
+
+    /// What a session asks for that goes on, if that is not what it had.
+    pub(crate) fn new_timeout(&self, rng: &mut fastrand::Rng) -> Option<Duration> {
+        (self.timeouts == Timeouts::Mixed && rng.bool()).then(|| self.timeout(rng))
+    }
+}

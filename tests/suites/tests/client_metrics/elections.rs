@@ -1,0 +1,166 @@
+//! What is measured of elections beside their leaderships.
+
+use core::time::Duration;
+
+use election_tokio::{CreateMode, Follow, NomineeId};
+use metrics_util::debugging::DebuggingRecorder;
+use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads, soon};
+use zk_test_kit::failure::TestResult;
+use zk_test_kit::on_both_servers;
+use zk_test_kit::opcode::Opcode;
+use zk_test_kit::proxy::{Cut, Proxy};
+use zk_test_kit::server::ServerKind;
+use zk_test_kit::wait::{SOON, eventually_async};
+
+use crate::figures::Figures;
+
+on_both_servers! {
+    #[tokio::test(flavor = "current_thread")]
+    gaps_between_leaders_are_measured,
+    a_lost_reply_and_a_lost_connection_are_measured,
+    own_candidates_that_were_left_over_are_counted,
+    elections_are_told_apart_by_a_label;
+}
+
+async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let arena = Arena::new(server, "metrics").await?;
+    let mut observer = arena.election().observe(Follow::Leader)?;
+    soon("it sees none", observer.wait_for(|seen| seen.leader().is_none())).await??;
+    let (first, second) = (arena.client().await?, arena.client().await?);
+    let mut leader = first.election(ELECTION).nominate()?;
+    let leadership = leads(&mut leader).await?;
+    let mut heir = second.election(ELECTION).nominate()?;
+    follows(&heir).await?;
+    let own = heir.status().candidate;
+    soon("it sees one", observer.wait_for(|seen| seen.leader().is_some())).await??;
+    let mut figures = Figures::of(&recorder.snapshotter());
+    figures.assert(&[
+        ("zk_election_leaderless{seen_by=observer}", 0.0),
+        ("zk_election_leaderless_duration_seconds{seen_by=observer}", 1.0),
+        ("zk_election_leaderless{seen_by=nominee}", 0.0),
+        ("zk_election_leaderless_duration_seconds{seen_by=nominee}", 2.0),
+        ("zk_election_take_over_duration_seconds{}", 0.0),
+    ]);
+    soon("it resigns", leadership.resign()).await??;
+    let leadership = leads(&mut heir).await?;
+    let is_heir = |leader: &election_tokio::ObservedLeader| Some(&leader.candidate) == own.as_ref();
+    soon("it sees the heir", observer.wait_for(|seen| seen.leader().is_some_and(is_heir)))
+        .await??;
+    figures = Figures::of(&recorder.snapshotter());
+    figures.assert(&[
+        ("zk_election_take_over_duration_seconds{}", 1.0),
+        ("zk_election_leaderless_duration_seconds{seen_by=observer}", 1.0),
+        ("zk_election_leaderless{seen_by=observer}", 0.0),
+    ]);
+    soon("it resigns", leadership.resign()).await??;
+    soon("it sees none", observer.wait_for(|seen| seen.leader().is_none())).await??;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_election_leaderless{seen_by=observer}", 1.0),
+        ("zk_election_leaderless{seen_by=nominee}", 0.0),
+    ]);
+    drop(observer);
+    let mut gone = Figures::of(&recorder.snapshotter());
+    eventually_async(SOON, "it observes no more", async || {
+        gone.add(Figures::of(&recorder.snapshotter()));
+        gone.get("zk_election_leaderless{seen_by=observer}") < -0.5
+    })
+    .await?;
+    Ok(())
+}
+
+async fn a_lost_reply_and_a_lost_connection_are_measured(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let arena = Arena::new(server, "metrics").await?;
+    arena.create_election_node().await?;
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    let client = connect(&arena.servers_by(&proxy), Duration::from_secs(6)).await?;
+    let lost = proxy.cut_when(Cut::instead_of_reply_to(Opcode::CREATE2));
+    let mut nomination = client.election(ELECTION).nominate()?;
+    leads(&mut nomination).await?;
+    drop(lost);
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_election_ambiguous_creates_total{}", 1.0),
+        ("zk_election_ghosts_removed_total{}", 0.0),
+        ("zk_client_suspended_duration_seconds{outcome=resumed}", 1.0),
+        ("zk_election_suspended_duration_seconds{outcome=resumed}", 0.0),
+    ]);
+    proxy.cut();
+    let mut figures = Figures::of(&recorder.snapshotter());
+    eventually_async(SOON, "it resumes, and its timers go off", async || {
+        figures.add(Figures::of(&recorder.snapshotter()));
+        figures.get("zk_election_suspended_duration_seconds{outcome=resumed}") > 0.5
+            && figures.get("zk_client_lease_remaining_seconds{}") > 0.5
+    })
+    .await?;
+    figures.assert(&[
+        ("zk_election_suspended_duration_seconds{outcome=resumed}", 1.0),
+        ("zk_client_suspended_duration_seconds{outcome=resumed}", 1.0),
+        ("zk_election_ambiguous_creates_total{}", 0.0),
+    ]);
+    proxy.refuse();
+    proxy.cut();
+    eventually_async(SOON, "it is lost", async || {
+        figures.add(Figures::of(&recorder.snapshotter()));
+        figures.get("zk_election_suspended_duration_seconds{outcome=lost}") > 0.5
+            && figures.get("zk_client_suspended_duration_seconds{outcome=expired}") > 0.5
+    })
+    .await?;
+    figures.assert(&[("zk_election_leaderless{seen_by=nominee}", 1.0)]);
+    Ok(())
+}
+
+/// Here one that another session has forged: those of a nominee's own are of a session that has ended, and
+/// seldom found.
+async fn own_candidates_that_were_left_over_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let arena = Arena::new(server, "metrics").await?;
+    arena.create_election_node().await?;
+    let id = NomineeId::from_bytes(*b"sixteen-bytes-id");
+    let ghost = format!("{ELECTION}/_c_{id}-latch-");
+    arena.admin.create(&ghost, "", CreateMode::EphemeralSequential).await?;
+    let client = arena.client().await?;
+    let mut nomination = client.election(ELECTION).take_over(id)?;
+    let leadership = leads(&mut nomination).await?;
+    assert_eq!(arena.children().await?.len(), 1, "the ghost is gone");
+    Figures::of(&recorder.snapshotter()).assert(&[("zk_election_ghosts_removed_total{}", 1.0)]);
+    soon("it resigns", leadership.resign()).await??;
+    Figures::of(&recorder.snapshotter()).assert(&[
+        ("zk_recipe_requests_total{step=delete,outcome=answered}", 1.0),
+        ("zk_election_ghosts_removed_total{}", 0.0),
+    ]);
+    Ok(())
+}
+
+async fn elections_are_told_apart_by_a_label(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let arena = Arena::new(server, "metrics").await?;
+    let client = arena.client().await?;
+    let mut jobs = client.election("/jobs").metrics_label("jobs").nominate()?;
+    let mut mail = client.election("/mail").metrics_label("mail").nominate()?;
+    let (jobs, mail) = (leads(&mut jobs).await?, leads(&mut mail).await?);
+    let mut plain = client.election("/plain").nominate()?;
+    let plain = leads(&mut plain).await?;
+    let too_long = "x".repeat(65);
+    let mut other = client.election("/other").metrics_label(&too_long).nominate()?;
+    leads(&mut other).await?;
+    for leadership in [jobs, mail, plain] {
+        soon("it resigns", leadership.resign()).await??;
+    }
+    let figures = Figures::of(&recorder.snapshotter());
+    for labels in ["election=jobs", "election=mail", ""] {
+        let comma = if labels.is_empty() { "" } else { "," };
+        figures.assert(&[
+            (&format!("zk_election_elected_total{{{labels}}}"), 1.0),
+            (&format!("zk_election_lost_total{{{labels}{comma}reason=resigned}}"), 1.0),
+            (&format!("zk_election_leading{{{labels}}}"), 0.0),
+            (&format!("zk_election_leadership_duration_seconds{{{labels}}}"), 1.0),
+        ]);
+    }
+    figures.assert(&[("zk_election_leading{election=other}", 1.0)]);
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! What a recorder has recorded.
+
+use std::collections::BTreeMap;
+
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebugValue, Snapshotter};
+
+const README: &str = include_str!("../../../../election-tokio/README.md");
+
+/// What was counted since the last look, as `name{label=value,…}`; of a gauge, its change; of a
+/// histogram, how many values.
+pub(crate) struct Figures(BTreeMap<String, f64>);
+
+impl Figures {
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    pub(crate) fn of(snapshotter: &Snapshotter) -> Self {
+        let mut figures = BTreeMap::new();
+        for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+            let kind = key.kind();
+            let key = key.key();
+            let labels: Vec<_> =
+                key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
+            assert!(README.contains(&format!("`{}`", key.name())), "not in the README: {key}");
+            for label in key.labels() {
+                assert!(
+                    [
+                        "operation",
+                        "outcome",
+                        "state",
+                        "kind",
+                        "step",
+                        "reason",
+                        "election",
+                        "seen_by"
+                    ]
+                    .contains(&label.key())
+                );
+                assert!(!label.value().contains('/'), "a path: {key}");
+            }
+            let value = match value {
+                DebugValue::Counter(count) => count as f64,
+                DebugValue::Gauge(value) => value.into_inner(),
+                DebugValue::Histogram(values) => values.len() as f64,
+            };
+            assert_eq!(kind == MetricKind::Counter, key.name().ends_with("_total"), "{key}");
+            figures.insert(format!("{}{{{}}}", key.name(), labels.join(",")), value);
+        }
+        Self(figures)
+    }
+
+    pub(crate) fn get(&self, figure: &str) -> f64 {
+        self.0.get(figure).copied().unwrap_or_default()
+    }
+
+    /// Compares all of these.
+    pub(crate) fn assert(&self, expected: &[(&str, f64)]) {
+        for &(figure, value) in expected {
+            let difference = (self.get(figure) - value).abs();
+            assert!(difference < 0.5, "{figure} is not {value}: {:#?}", self.0);
+        }
+    }
+
+    /// Adds what was counted later.
+    pub(crate) fn add(&mut self, later: Self) {
+        for (figure, value) in later.0 {
+            *self.0.entry(figure).or_default() += value;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Leases that are ready: however old a session is, and wherever its nominee stood, the next leader
+//! is told of its promotion after a round trip.
+#![forbid(unsafe_code)]
+
+use core::time::Duration;
+use std::time::Instant;
+
+use election_tokio::{Client, Nomination, Role};
+use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads};
+use zk_test_kit::failure::TestResult;
+use zk_test_kit::on_both_servers;
+use zk_test_kit::proxy::{Opcode, Proxy};
+use zk_test_kit::server::ServerKind;
+
+on_both_servers! {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    leaders_that_resign_in_turn_are_followed_at_once,
+    a_nominee_that_comes_late_leads_at_once;
+}
+
+/// What a lease takes that is not ready is a twelfth of this at least. That much time is left for a
+/// busy machine.
+const TIMEOUT: Duration = Duration::from_secs(12);
+
+/// Nine nominees, whose sessions are older than their timeout. Each is promoted by an event, and none
+/// but the second knew that it was next.
+async fn leaders_that_resign_in_turn_are_followed_at_once(server: ServerKind) -> TestResult {
+    let arena = Arena::new(server, "in-turn").await?;
+    let mut queue: Vec<(Client, Nomination)> = Vec::new();
+    for place in 0..9 {
+        let client = connect(&arena.servers(), TIMEOUT).await?;
+        let mut nomination = client.election(ELECTION).nominate()?;
+        if place == 0 {
+            leads(&mut nomination).await?;
+        } else {
+            follows(&nomination).await?;
+        }
+        queue.push((client, nomination));
+    }
+    tokio::time::sleep(TIMEOUT + TIMEOUT / 6).await;
+    let (_client, mut leader) = queue.remove(0);
+    let mut leadership = leads(&mut leader).await?;
+    let mut gone = Vec::new();
+    for (client, mut next) in queue {
+        let resigned_at = Instant::now();
+        leadership.resign().await?;
+        leadership = leads(&mut next).await?;
+        let took = resigned_at.elapsed();
+        println!("followed after {took:?}");
+        assert!(leadership.is_valid());
+        assert!(took < TIMEOUT / 12, "{took:?}");
+        gone.push(client);
+    }
+    Ok(())
+}
+
+/// A session of any age nominates in an empty election: the lease takes one commit. Within the time that
+/// the making of the session has proved, which is committed too, that commit is not waited for.
+async fn a_nominee_that_comes_late_leads_at_once(server: ServerKind) -> TestResult {
+    for age in [TIMEOUT / 2, TIMEOUT * 3 / 2] {
+        let arena = Arena::new(server, "late").await?;
+        let proxy = Proxy::to(server.shared()?.addr())?;
+        let client = connect(&arena.servers_by(&proxy), TIMEOUT).await?;
+        tokio::time::sleep(age).await;
+        let commits = proxy.counters().requests(Opcode::MULTI);
+        let nominated_at = Instant::now();
+        let mut nomination = client.election(ELECTION).nominate()?;
+        let leadership = leads(&mut nomination).await?;
+        let took = nominated_at.elapsed();
+        assert!(matches!(nomination.status().role, Role::Leading { .. }));
+        client.sync(ELECTION).await?;
+        let commits = proxy.counters().requests(Opcode::MULTI) - commits;
+        println!("leads after {took:?}, {commits} commits");
+        assert!(leadership.is_valid());
+        assert!(took < TIMEOUT / 12, "{took:?}");
+        assert_eq!(commits, 1);
+    }
+    Ok(())
+}
