@@ -35,5 +35,5 @@ pub mod zookeeper;
 
 /// The examples of the README compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

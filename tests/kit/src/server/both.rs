@@ -6,9 +6,10 @@
 /// One that is not named is unused, and the compiler says so.
 ///
 /// ```
+/// use core::time::Duration;
 /// use zk_test_kit::failure::TestResult;
 /// use zk_test_kit::on_both_servers;
-/// use zk_test_kit::server::ServerKind;
+/// use zk_test_kit::server::{ServerKind, Settings};
 ///
 /// on_both_servers! {
 ///     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -16,7 +17,15 @@
 /// }
 ///
 /// async fn it_listens(server: ServerKind) -> TestResult {
-///     assert_ne!(server.shared()?.addr().port(), 0);
+///     // One server for all tests of a binary; a znode of its own for each.
+///     let chroot = server.shared()?.fresh_chroot("example")?;
+///     assert!(chroot.starts_with("/example"));
+///
+///     // A server of the test's own; `Settings` holds what both servers can be told.
+///     let max_session_timeout = Duration::from_secs(3);
+///     let server = server.start_with(&Settings { max_session_timeout, ..Settings::default() })?;
+///     assert_eq!(server.watch_count()?, 0);
+///     server.kill()?;
 ///     Ok(())
 /// }
 /// ```

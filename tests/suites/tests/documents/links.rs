@@ -9,8 +9,8 @@ use crate::{PACKAGES, Page, pages_in, top};
 /// Where the repository is, in pages that are read elsewhere, too.
 const REPOSITORY: &str = "https://github.com/zk-election/zk-election/";
 
-/// All pages that somebody writes by hand.
-fn pages() -> io::Result<Vec<Page>> {
+/// All pages that are written by hand.
+pub(crate) fn pages() -> io::Result<Vec<Page>> {
     let mut pages = pages_in("docs")?;
     for folder in PACKAGES.into_iter().chain(["fuzz"]) {
         pages.extend(pages_in(folder)?);

@@ -1,10 +1,12 @@
-//! What the pages of the repository name is there: links, tests, mutations and their numbers, codes of scenarios.
+//! What the pages of the repository name is there: links, commands, tests, mutations and their numbers, codes of
+//! scenarios, rooms of the laboratory.
 #![forbid(unsafe_code)]
 
 mod guide;
 mod hazards;
 mod links;
 mod mutations;
+mod rooms;
 mod scenarios;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! And participants of both in one barrier, queue, counter or group, which are told what to do, and killed in the
 //! middle of it: `recipes`.
 //!
-//! `INTEROP_TURNS` is how many turns each pair goes on for; see README.md for the long form.
+//! `INTEROP_TURNS` is how many turns each pair goes on for; see `tests/suites/interop.md` for the long form.
 #![forbid(unsafe_code)]
 
 mod contender;

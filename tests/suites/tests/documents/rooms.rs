@@ -1,0 +1,130 @@
+//! The rooms of `tests/`, and the commands that name their tests.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::links::pages;
+use crate::{Page, sources, top};
+
+/// The folder of each package whose tests and programs pages name.
+const FOLDERS: [(&str, &str); 13] = [
+    ("zk-jute", "jute"),
+    ("zk-session", "session"),
+    ("election-core", "election-core"),
+    ("election-session", "election-session"),
+    ("election-tokio", "election-tokio"),
+    ("zk-embedded", "embedded"),
+    ("zkelect", "cli"),
+    ("zk-tests", "tests/suites"),
+    ("zk-test-kit", "tests/kit"),
+    ("zk-simulation", "tests/simulation"),
+    ("zk-endurance", "tests/endurance"),
+    ("zk-budgets", "tests/budgets"),
+    ("zk-peers", "tests/peers"),
+];
+const INDEX: &str = "tests/README.md";
+/// How long the index may be, in lines.
+const INDEX_LINES: usize = 80;
+/// How long the first page of a room may be.
+const ROOM_LINES: usize = 110;
+
+/// Whether a package has this test, program or benchmark: by its file, or by its manifest.
+fn has(folder: &Path, flag: &str, name: &str) -> io::Result<bool> {
+    let (place, section) = match flag {
+        "--test" => ("tests", "[[test]]"),
+        "--bench" => ("benches", "[[bench]]"),
+        _ => ("src/bin", "[[bin]]"),
+    };
+    let place = folder.join(place);
+    let file =
+        place.join(format!("{name}.rs")).exists() || place.join(name).join("main.rs").exists();
+    let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+    Ok(file || manifest.contains(&format!("{section}\nname = \"{name}\"\n")))
+}
+
+/// How many targets a text names by commands; fails at one that is not there.
+fn targets(at: &Path, text: &str) -> io::Result<usize> {
+    let mut count = 0;
+    for line in text.lines() {
+        let words: Vec<&str> =
+            line.split([' ', '`']).filter(|word| !word.is_empty() && *word != "\\").collect();
+        let mut folder = None;
+        for pair in words.windows(2) {
+            let [flag, value] = [pair[0], pair[1].trim_end_matches([')', ',', ';', '.', ':'])];
+            match flag {
+                "-p" => folder = FOLDERS.iter().find(|(name, _)| *name == value),
+                "--test" | "--bin" | "--bench" => {
+                    let Some((package, folder)) = folder else { continue };
+                    let is_there = has(&top().join(folder), flag, value)?;
+                    assert!(is_there, "{}: {package} has no {flag} {value}", at.display());
+                    count += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(count)
+}
+
+#[test]
+fn commands_name_targets_that_are_there() -> io::Result<()> {
+    let mut in_pages = 0;
+    for Page { path, text } in pages()? {
+        in_pages += targets(&path, &text)?;
+    }
+    assert!(in_pages >= 50, "{in_pages} in pages");
+    let mut in_mutations = 0;
+    for path in sources("patch")? {
+        let text = fs::read_to_string(&path)?;
+        in_mutations +=
+            text.lines().take(2).map(|line| targets(&path, line)).sum::<io::Result<usize>>()?;
+    }
+    assert!(in_mutations >= 150, "{in_mutations} in mutations");
+    Ok(())
+}
+
+/// Each folder of the laboratory is in its index; each of its packages that has a page has a short one, which the index
+/// links.
+#[test]
+fn the_index_leads_to_each_room() -> io::Result<()> {
+    let index = Page::read(PathBuf::from(INDEX))?;
+    let lines = index.text.lines().count();
+    assert!(lines <= INDEX_LINES, "{INDEX} has {lines} lines");
+    let mut rooms = 0;
+    for entry in fs::read_dir(top().join("tests"))? {
+        let folder = entry?;
+        if !folder.file_type()?.is_dir() {
+            continue;
+        }
+        let name = folder.file_name();
+        let name = name.to_string_lossy();
+        assert!(index.text.contains(&*name), "{INDEX} lacks {name}");
+        let page = folder.path().join("README.md");
+        if page.exists() {
+            rooms += 1;
+            assert!(index.text.contains(&format!("({name}/README.md)")), "{INDEX} links no {name}");
+            let lines = fs::read_to_string(page)?.lines().count();
+            assert!(
+                name == "mutations" || lines <= ROOM_LINES,
+                "{name}/README.md has {lines} lines"
+            );
+        }
+    }
+    assert!(rooms >= 6, "{rooms} rooms");
+    Ok(())
+}
+
+#[test]
+fn each_suite_is_listed() -> io::Result<()> {
+    let page = Page::read(PathBuf::from("tests/suites/README.md"))?;
+    let mut suites = 0;
+    for entry in fs::read_dir(top().join("tests/suites/tests"))? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(page.text.contains(&format!("`{name}`")), "{name} is not listed");
+        suites += 1;
+    }
+    assert!(suites >= 60, "{suites} suites");
+    Ok(())
+}
