@@ -51,8 +51,9 @@ fn targets(at: &Path, text: &str) -> io::Result<usize> {
             line.split([' ', '`']).filter(|word| !word.is_empty() && *word != "\\").collect();
         let mut folder = None;
         for pair in words.windows(2) {
-            let [flag, value] = [pair[0], pair[1].trim_end_matches([')', ',', ';', '.', ':'])];
-            match flag {
+            let [flag, value] = pair else { continue };
+            let value = value.trim_end_matches([')', ',', ';', '.', ':']);
+            match *flag {
                 "-p" => folder = FOLDERS.iter().find(|(name, _)| *name == value),
                 "--test" | "--bin" | "--bench" => {
                     let Some((package, folder)) = folder else { continue };
