@@ -29,8 +29,6 @@ mod ending;
 #[cfg(test)]
 mod forks;
 #[cfg(test)]
-mod guide;
-#[cfg(test)]
 mod hand_over;
 #[cfg(test)]
 mod hand_over_to;
@@ -58,6 +56,8 @@ mod operating;
 mod other_users;
 #[cfg(test)]
 mod packaging;
+#[cfg(test)]
+mod pages;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
