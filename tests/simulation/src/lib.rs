@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+mod addition;
 mod agenda;
 mod checker;
 mod client;
@@ -46,6 +47,7 @@ mod toy;
 mod uses;
 mod world;
 
+pub use addition::Addition;
 pub use clock::Time;
 pub use ending::{Ending, Moment};
 pub use incident::{Ban, Heading, Incident, Others, Place, What, Who, Whom};
@@ -54,7 +56,7 @@ pub use outcome::{Law, LockStats, Outcome, Stats, UseStats, Violation};
 pub use plan::Plan;
 pub use profile::{Profile, UnknownName, parse_grade};
 pub use queue::Queue;
-pub use run::run;
+pub use run::{keep_panics_quiet, run};
 pub use server_list::ServerList;
 pub use shrink::shrink;
 pub use story::{Recording, Story};

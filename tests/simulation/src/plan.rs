@@ -8,6 +8,7 @@ use election_session::KeepReady;
 use zk_embedded::{CounterEnd, ExpiryPace};
 use zk_session::{HeartbeatPace, LeaseGrade, WhileDisconnected};
 
+use super::addition::Addition;
 use super::clock::{Clock, Time};
 use super::ensemble::{ReadOnlyMode, TouchLoss};
 use super::incident::{Incident, What};
@@ -70,6 +71,8 @@ pub struct Plan {
     pub(super) read_only: ReadOnlyMode,
     /// How clients play rounds of a recipe that none of the published crates knows, if they do.
     pub(super) rounds: Option<Rounds>,
+    /// What was added to what the seed drew, if anything was.
+    pub(super) addition: Option<Addition>,
     /// How clients contend for locks, if they do.
     pub(super) locks: Option<Locks>,
     /// How clients use barriers, queues and the counter, if they do.
@@ -100,21 +103,6 @@ pub(super) struct Standing {
 }
 
 impl Plan {
-    /// The same run, with rounds of a recipe that none of the published crates knows.
-    #[must_use]
-    pub fn with_rounds(mut self) -> Self {
-        self.rounds = Some(Rounds { every: Duration::from_millis(1_500) });
-        self
-    }
-
-    /// The same run, with times in which a client's connections break at the first answer.
-    #[must_use]
-    pub fn with_broken_answers(mut self) -> Self {
-        self.incidents.extend(schedule::draw_broken_answers(&self));
-        self.incidents.sort_by_key(|incident| incident.at);
-        self
-    }
-
     /// The run of a seed. Its grade is drawn from those that hold under the profile, unless it is
     /// given. `Contact` is drawn for a server on its own only: in an ensemble it breaks also while
     /// all members are well, if rarely. A client that was silent for nearly its timeout is answered
@@ -161,6 +149,7 @@ impl Plan {
             calls: None,
             read_only: ReadOnlyMode::Off,
             rounds: None,
+            addition: None,
             locks: None,
             uses: None,
             heartbeats: HeartbeatPace::default(),
@@ -326,12 +315,14 @@ impl Plan {
 
     /// The command that runs this seed again.
     pub fn command(&self) -> String {
+        let addition = self.addition.map(|addition| format!(" --with {addition}"));
         format!(
             "cargo run -p zk-simulation --release --bin simulate -- --seeds 1 --from {} \
-             --profile {} --grade {} --story",
+             --profile {} --grade {}{} --story",
             self.seed,
             self.profile,
-            grade_name(self.grade)
+            grade_name(self.grade),
+            addition.unwrap_or_default()
         )
     }
 }

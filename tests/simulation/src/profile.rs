@@ -33,7 +33,7 @@ impl Profile {
 /// A name on the command line that is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of: {0}")]
-pub struct UnknownName(&'static str);
+pub struct UnknownName(pub(super) &'static str);
 
 impl FromStr for Profile {
     type Err = UnknownName;

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::panic::resume_unwind;
 
 use zk_session::LeaseGrade;
-use zk_simulation::{Law, Plan, Profile, Recording, run, shrink};
+use zk_simulation::{Addition, Law, Plan, Profile, Recording, run, shrink};
 
 /// Runs seeds on all cores, and tells the story of each that breaks a law.
 fn broken(profile: Profile, seeds: &Range<u64>) -> Vec<String> {
@@ -108,9 +108,10 @@ fn a_broken_run_is_cut_down_to_what_it_takes() {
 fn the_laws_hold_where_connections_break_at_the_first_answer() {
     let mut most_dials = 0;
     for seed in 0..100 {
-        let plan = Plan::draw(seed, Profile::Clients, None).with_broken_answers();
+        let plan = Plan::draw(seed, Profile::Clients, None).with(Addition::BrokenAnswers);
         let outcome = run(&plan, Recording::Off);
-        assert!(outcome.violation.is_none(), "seed {seed}: {}", outcome.violation.unwrap());
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
         most_dials = most_dials.max(outcome.stats.most_dials);
     }
     assert!(most_dials > 20, "at most {most_dials} dials in ten seconds");
@@ -122,9 +123,10 @@ fn the_laws_hold_where_connections_break_at_the_first_answer() {
 fn a_recipe_of_another_crate_keeps_its_law_whatever_fails() {
     let mut won = 0;
     for seed in 0..100 {
-        let plan = Plan::draw(seed, Profile::Quorum, None).with_rounds();
+        let plan = Plan::draw(seed, Profile::Quorum, None).with(Addition::Rounds);
         let outcome = run(&plan, Recording::Off);
-        assert!(outcome.violation.is_none(), "seed {seed}: {:?}", outcome.violation);
+        let command = plan.command();
+        assert!(outcome.violation.is_none(), "{:?}\n{command}", outcome.violation);
         won += outcome.stats.rounds;
     }
     assert!(won > 100, "{won} rounds were won");

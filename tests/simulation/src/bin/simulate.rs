@@ -3,7 +3,7 @@
 //! `simulate --seeds 10000 --from 0 [--profile P] [--grade G] [--story]` runs seeds 0 to 9999. A
 //! profile says what fails: `clients`, `follower`, `quorum`; without one the seeds take turns. A
 //! grade that does not hold under the profile is *expected* to break: `--grade contact --profile
-//! follower`. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut
+//! follower`. `--with broken-answers` or `--with rounds` adds what no seed draws. With `--story`, each seed tells what happened in it. A seed that breaks a law is cut
 //! down to what it takes, and told. The exit code is then 1. With `--until-broken` the first such seed is
 //! the last.
 
@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use zk_session::LeaseGrade;
 use zk_simulation::{
-    Law, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation, parse_grade, run, shrink,
+    Addition, Law, Outcome, Plan, Profile, Recording, Stats, UseStats, Violation,
+    keep_panics_quiet, parse_grade, run, shrink,
 };
 
 /// Violations that are told in full.
@@ -43,6 +44,7 @@ struct Arguments {
     from: u64,
     profile: Option<Profile>,
     grade: Option<LeaseGrade>,
+    addition: Option<Addition>,
     recording: Recording,
     until: Until,
     threads: usize,
@@ -73,6 +75,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         from: 0,
         profile: None,
         grade: None,
+        addition: None,
         recording: Recording::Off,
         until: Until::AllSeeds,
         threads: std::thread::available_parallelism().map_or(1, core::num::NonZero::get),
@@ -85,6 +88,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--from" => arguments.from = value()?.parse()?,
             "--profile" => arguments.profile = Some(value()?.parse()?),
             "--grade" => arguments.grade = Some(parse_grade(&value()?)?),
+            "--with" => arguments.addition = Some(value()?.parse()?),
             "--threads" => arguments.threads = value()?.parse()?,
             "--until-broken" => arguments.until = Until::OneBreaks,
             "--story" => arguments.recording = Recording::On,
@@ -96,8 +100,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
 
 fn simulate(arguments: &Arguments) -> Tally {
     let began = Instant::now();
-    // Panics are caught and told with their seeds.
-    std::panic::set_hook(Box::new(|_| {}));
+    keep_panics_quiet();
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
@@ -129,7 +132,11 @@ fn one_seed(arguments: &Arguments, seed: u64, tally: &Mutex<Tally>) -> Option<La
         Profile::ALL.get(turn).copied().unwrap_or(Profile::Quorum)
     };
     let profile = arguments.profile.unwrap_or_else(in_turn);
-    let plan = Plan::draw(seed, profile, arguments.grade);
+    let drawn = Plan::draw(seed, profile, arguments.grade);
+    let plan = match arguments.addition {
+        Some(addition) => drawn.with(addition),
+        None => drawn,
+    };
     let outcome = run(&plan, arguments.recording);
     let told = {
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);

@@ -98,7 +98,27 @@ impl World<'_> {
             | What::CrashMember(_)
             | What::CrashAll
             | What::PauseMember(_) => Afflicted::Everybody,
-            _ => Afflicted::Nobody,
+            // Named one by one: a new fault has to say which leases it may cost.
+            What::LoseReplies(_)
+            | What::CrashClient(_)
+            | What::Withdraw(_)
+            | What::CloseClient(_)
+            | What::EndClient(..)
+            | What::ListServers(..)
+            | What::Nominate(..)
+            | What::HandOver(..)
+            | What::Refuse(_)
+            | What::RefuseButDeposed
+            | What::Evict(_)
+            | What::WriteCandidate(_)
+            | What::Hide(_)
+            | What::Forbid(..)
+            | What::RemoveElectionNode(_)
+            | What::CreateStranger(_)
+            | What::BreakLock(..)
+            | What::WriteContender(..)
+            | What::RemoveLock(_)
+            | What::DeleteEntry(_) => Afflicted::Nobody,
         }
     }
 

@@ -65,6 +65,27 @@ fn each_step_of_a_path_is_there() -> io::Result<()> {
         assert!(is_there, "{function} in {file}");
         steps += 1;
     }
-    assert!(steps >= 15, "{steps} steps");
+    assert!(steps >= 24, "{steps} steps");
+    Ok(())
+}
+
+/// Each world that checks the law has its check where the page says, and the mutations that it notices are there.
+#[test]
+fn each_check_of_the_law_is_there() -> io::Result<()> {
+    let page = Page::read(PathBuf::from("ARCHITECTURE.md"))?;
+    let mut mutations = Vec::new();
+    files(&top().join("tests/mutations"), "patch", &mut mutations)?;
+    let mut worlds = 0;
+    for cells in page.rows("a mutation that it notices") {
+        let [_, file, mutation] = cells.as_slice() else {
+            panic!("{cells:?}");
+        };
+        assert!(top().join(file.trim_matches('`')).is_file(), "{file}");
+        let mutation = mutation.trim_matches('`');
+        let is_called_so = |path: &PathBuf| path.file_stem().is_some_and(|it| it == mutation);
+        assert!(mutation.is_empty() || mutations.iter().any(is_called_so), "{mutation}");
+        worlds += 1;
+    }
+    assert_eq!(worlds, 5);
     Ok(())
 }
