@@ -193,7 +193,9 @@ fn run_page(page: &Path) -> usize {
     let zkelect = lines.iter().filter(|line| line.starts_with("zkelect ")).count();
     if zkelect > 0 {
         let stage = Stage::new("page");
-        lines.iter().for_each(|line| stage.run(line));
+        for line in &lines {
+            stage.run(line);
+        }
     }
     zkelect
 }
@@ -218,7 +220,9 @@ fn the_commands_that_the_command_line_begins_with_do_what_it_says() {
     let lines = lines(&format!("{first}\n```\n"));
     assert!(lines.len() >= 12, "{lines:?}");
     let stage = Stage::new("page");
-    lines.iter().for_each(|line| stage.run(line));
+    for line in &lines {
+        stage.run(line);
+    }
 }
 
 #[test]

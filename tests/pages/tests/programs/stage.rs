@@ -1,4 +1,5 @@
 //! What a program of a page meets: a fresh server, and the files it names.
+#![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use core::cell::Cell;
 use core::error::Error;
@@ -100,7 +101,9 @@ impl Stage {
 
     /// Checks what a `fn main` returned.
     pub(crate) fn finish(&self, outcome: Result<(), Box<dyn Error>>) {
-        assert!(outcome.is_ok(), "{}: {outcome:?}", self.place);
+        if let Err(error) = outcome {
+            panic!("{}: {error}", self.place);
+        }
     }
 
     /// Runs a program to its end; or, if its page is among those that go on, until it has had time to fail.
