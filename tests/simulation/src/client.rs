@@ -204,6 +204,14 @@ impl Client {
         })
     }
 
+    /// What the host says is held at this moment, which drivers are to ask before each act of a leader.
+    pub(super) fn held(&self, now: Instant) -> impl Iterator<Item = (NomineeId, Token)> {
+        let held = move |(key, seen): (&RecipeKey, &Seen)| {
+            self.host.held(now, *key).map(|token| (seen.stand.id, token))
+        };
+        self.seen.iter().filter_map(held)
+    }
+
     /// The nominees, or contenders, that have ended and look for what they may have left behind.
     pub(super) fn debtors(&self) -> impl Iterator<Item = NomineeId> {
         let debtors = self.queued().filter(|(_, it)| it.phase == Phase::CleaningUp);

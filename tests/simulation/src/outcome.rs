@@ -26,6 +26,8 @@ pub enum Law {
     TokensGrow,
     /// A leadership that is announced is valid at that moment.
     AnnouncedValid,
+    /// What a host says is held is a valid leadership.
+    HeldIsValid,
     /// A leader whose candidate was deleted by an operator is not valid for longer than its
     /// timeout.
     EvictionHeard,
@@ -104,6 +106,7 @@ impl fmt::Display for Law {
             Self::GaveUpAsTold => "a contender that gives up for no reason",
             Self::TokensGrow => "a token that is not greater",
             Self::AnnouncedValid => "a leadership announced without a lease",
+            Self::HeldIsValid => "held, as the host says, and not valid",
             Self::EvictionHeard => "a leader long after its eviction",
             Self::LapseWhileWell => "a lease that lapses while all is well",
             Self::GuardedWritesInOrder => "a guarded write of an earlier leader",

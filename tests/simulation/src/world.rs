@@ -300,6 +300,11 @@ impl<'p> World<'p> {
         let (now, candidates) = (self.now, &self.candidates);
         let longest = self.longest;
         for process in &self.processes {
+            for (nominee, token) in process.held(now) {
+                if !process.valid(now).any(|valid| valid == (nominee, token)) {
+                    return Err((Law::HeldIsValid, name(nominee)));
+                }
+            }
             for (nominee, token) in process.valid(now) {
                 let evicted_at = candidates.evicted_at(token);
                 // No event tells of a candidate that nobody may read: its nominee has to look.

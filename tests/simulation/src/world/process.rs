@@ -229,6 +229,12 @@ impl Process {
         client.into_iter().flat_map(Client::announced)
     }
 
+    /// The leaderships that its driver would be told are held.
+    pub(super) fn held(&self, now: Time) -> impl Iterator<Item = (NomineeId, Token)> {
+        let now = self.now(now);
+        self.client.iter().flat_map(move |client| client.held(now))
+    }
+
     /// Until when that is so, if nothing more comes in.
     pub(super) fn valid_until(&self) -> Option<Time> {
         let deadline = self.client.as_ref()?.lease_deadline()?;
