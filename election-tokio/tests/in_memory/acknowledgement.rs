@@ -1,6 +1,6 @@
 //! A leader that tells others that it has taken over.
 
-use election_tokio::{Client, Leadership, Nomination, SessionId};
+use election_tokio::{Client, Leadership, Nomination};
 use zk_jute::records::CreateMode as WireMode;
 
 use crate::server::{Server, settle};
@@ -44,15 +44,18 @@ async fn the_last_acknowledgement_may_go_at_any_moment() {
         let server = Server::new();
         let client = server.client().await;
         let (_nomination, leadership) = leader(&client).await;
-        let earlier = SessionId::new(77);
-        server.state().tree.create(PATH, None, WireMode::EPHEMERAL, earlier).unwrap();
+        let earlier = server.raw();
+        earlier.create(PATH, WireMode::EPHEMERAL).unwrap();
         server.read_only_next(frames);
         let acknowledging = tokio::spawn(async move { leadership.acknowledge(b"").await });
         settle().await;
-        server.state().end_session(earlier);
+        server.state().expire(earlier.id());
         server.read_freely();
         assert_eq!(acknowledging.await.unwrap(), Ok(()), "after {frames} frames");
         let owner = client.exists(PATH).await.unwrap().map(|stat| stat.ephemeral_owner);
-        assert!(owner.is_some_and(|owner| owner != earlier), "after {frames} frames: {owner:?}");
+        assert!(
+            owner.is_some_and(|owner| owner != earlier.id()),
+            "after {frames} frames: {owner:?}"
+        );
     }
 }

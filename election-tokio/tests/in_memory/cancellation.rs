@@ -238,7 +238,7 @@ async fn a_dropped_connect_leaves_no_connection() {
         let is_over = connected.is_some();
         drop(connected);
         settle().await;
-        assert!(server.state().connections.is_empty(), "{end:?}");
+        assert!(server.state().connections() == 0, "{end:?}");
         let accepted = server.state().accepted;
         wait(20).await;
         assert_eq!(server.state().accepted, accepted, "it connects again: {end:?}");
@@ -274,7 +274,7 @@ async fn a_dropped_close_closes_the_session_all_the_same() {
         drop(clone);
         settle().await;
         assert!(server.children("/").is_empty(), "{end:?}");
-        assert!(server.state().sessions.is_empty(), "{end:?}");
+        assert!(server.sessions().is_empty(), "{end:?}");
         closed.is_some_and(|closed| closed == Ok(()))
     })
     .await;
@@ -293,7 +293,7 @@ async fn the_last_clone_closes_the_session() {
     drop(clone);
     settle().await;
     assert!(server.children("/").is_empty());
-    assert!(server.state().connections.is_empty());
+    assert!(server.state().connections() == 0);
 }
 
 /// A watch holds on to its client: it can fire as long as somebody waits for it.
@@ -304,10 +304,10 @@ async fn a_watch_keeps_the_session_until_it_is_dropped() {
     let (_, watch) = client.exists_and_watch("/new").await.unwrap();
     drop(client);
     settle().await;
-    assert_eq!(server.state().sessions.len(), 1);
+    assert_eq!(server.sessions().len(), 1);
     drop(watch);
     settle().await;
-    assert!(server.state().sessions.is_empty());
+    assert!(server.sessions().is_empty());
 }
 
 /// The deadline holds, and the error names the last attempt.

@@ -41,11 +41,11 @@ async fn joined(client: &Client) -> (CommitParticipant, CommitParticipant) {
 /// Nothing is left of the transaction.
 async fn is_clean(server: &Server, context: &dyn Debug) {
     wait(3).await;
-    let has_node = server.state().tree.get(TX).is_ok();
+    let has_node = server.exists(TX);
     assert!(!has_node, "{:?}: {context:?}", server.children(TX));
     server.cut();
     wait(3).await;
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
     let requests = server.requested().len();
     wait(30).await;
     assert_eq!(server.requested().len(), requests, "no rest: {context:?}");

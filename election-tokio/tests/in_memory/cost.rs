@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use election_tokio::{Client, LeaseGrade, Nomination, Role};
 
-use crate::server::{Server, Traffic};
+use crate::server::Server;
+use crate::state::Traffic;
 
 /// With the name of a candidate, 70 bytes.
 const ELECTION: &str = "/app/election";

@@ -6,7 +6,8 @@ use election_tokio::{
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};
-use crate::server::{Lie, Server, settle};
+use crate::lies::Lie;
+use crate::server::{Server, settle};
 
 const PATH: &str = "/deep/counter";
 
@@ -27,7 +28,7 @@ async fn a_counter_is_created_by_its_first_change_and_no_change_is_lost() {
     assert_eq!(one.get().await, Ok(85));
     assert_eq!(one.compare_and_set(85, -1).await, Ok(CompareAndSet::Set));
     assert_eq!(one.compare_and_set(85, 7).await, Ok(CompareAndSet::Differs(-1)));
-    assert_eq!(server.state().tree.get(PATH).unwrap().data.as_deref(), Some(&b"-1"[..]));
+    assert_eq!(server.data(PATH).as_deref(), Some(&b"-1"[..]));
 }
 
 /// `add` on one that exists: a read and a write.
@@ -51,7 +52,7 @@ async fn a_counter_of_curators_has_four_bytes() {
     let client = server.client().await;
     let counter = client.counter("/counter").format(CounterFormat::BigEndian);
     assert_eq!(counter.add(258).await, Ok(258));
-    let data = |server: &Server| server.state().tree.get("/counter").unwrap().data.clone();
+    let data = |server: &Server| server.data("/counter");
     assert_eq!(data(&server), Some(vec![0, 0, 1, 2]), "never without data");
     let overflow = counter.add(i64::from(i32::MAX)).await.unwrap_err();
     assert!(matches!(overflow, CounterError::Failed(CounterFailure::Overflow(_))));

@@ -35,7 +35,7 @@ async fn is_clean(server: &Server, client: &Client, context: &dyn core::fmt::Deb
     assert!(server.children(BARRIER).is_empty(), "{:?}: {context:?}", server.children(BARRIER));
     server.cut();
     wait(3).await;
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
     let (one, other) = entered(client, client).await;
     let (one, other) = tokio::join!(one.leave(), other.leave());
     assert_eq!((one, other), (Ok(()), Ok(())), "{context:?}");
@@ -271,7 +271,7 @@ async fn what_a_double_barrier_costs() {
     let mut entering = Box::pin(handle.enter());
     assert!(waits(&mut entering).await);
     assert_eq!(asked(), [LOOK, LOOK, OpCode::MULTI, LOOK, LIST]);
-    assert_eq!(server.state().watches.len(), 2, "on ready, and on its entry");
+    assert_eq!(server.watches(), 2, "on ready, and on its entry");
     let second = pair(&other).enter().await.unwrap();
     let first = entering.await.unwrap();
     settle().await;

@@ -10,7 +10,8 @@ use tokio::time::timeout;
 use zk_jute::OpCode;
 
 use crate::cancellation::{at_every_await_point, run_until};
-use crate::server::{Lie, Server, settle, wait};
+use crate::lies::Lie;
+use crate::server::{Server, settle, wait};
 
 const LOCK: &str = "/deep/lock";
 
@@ -179,7 +180,7 @@ async fn a_downgrade_that_is_dropped_anywhere_releases_the_lock() {
             server.cut();
             wait(3).await;
             assert!(server.children(LOCK).is_empty(), "a znode is left: {end:?}");
-            assert_eq!(server.state().watches.len(), 0, "a watch is left: {end:?}");
+            assert_eq!(server.watches(), 0, "a watch is left: {end:?}");
             is_over
         })
         .await;

@@ -107,7 +107,7 @@ async fn a_nomination_without_ids_dropped_anywhere_leaves_no_znode() {
             server.cut();
             wait(3).await;
             assert!(server.children(ELECTION).is_empty(), "{format:?}, {end:?}");
-            assert_eq!(server.state().sessions.len(), 1, "{format:?}, {end:?}");
+            assert_eq!(server.sessions().len(), 1, "{format:?}, {end:?}");
             elected.is_some()
         })
         .await;

@@ -3,7 +3,7 @@
 use core::pin::pin;
 use core::task::{Context, Waker};
 
-use election_tokio::{Client, CreateMode, LeaseGrade, Limits, OnLoss, SessionId, TransactionError};
+use election_tokio::{Client, CreateMode, LeaseGrade, Limits, OnLoss, TransactionError};
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 
@@ -42,8 +42,7 @@ async fn a_guarded_write_that_waited_for_room_is_not_sent_after_the_leadership()
     server.read_only_next(2);
     wait(1).await;
     assert_eq!(server.children(ELECTION), [""; 0], "the candidate has gone");
-    let made = server.state().tree.create(&candidate, None, WireMode::PERSISTENT, SessionId::NONE);
-    made.expect("there is none");
+    server.raw().create(&candidate, WireMode::PERSISTENT).expect("there is none");
     server.read_freely();
     read.await.unwrap();
     assert_eq!(write.await, Err(TransactionError::NotHeld));

@@ -39,7 +39,7 @@ async fn those_between_stand_behind_the_candidate_that_leads_next() {
     let server = Server::new();
     let (mut queue, leadership) = queue(&server, &[WhenAsked::StandsBehind; 5]).await;
     let before = tokens(&queue[0].0).await;
-    let watches = server.state().watches.len();
+    let watches = server.watches();
     let to = before[3];
     let operator = server.client().await;
     let asking = tokio::spawn(async move {
@@ -58,7 +58,7 @@ async fn those_between_stand_behind_the_candidate_that_leads_next() {
     let after = tokens(&queue[0].0).await;
     assert_eq!((after[0], after[1]), (to, before[4]), "{before:?}");
     assert_eq!(after.len(), 5, "the others stand behind: {after:?}");
-    assert!(server.state().watches.len() <= watches + 5, "none is left");
+    assert!(server.watches() <= watches + 5, "none is left");
     let marks = server.children(ELECTION).into_iter().filter(|name| name.starts_with("hand-over"));
     assert_eq!(marks.count(), 0);
 }

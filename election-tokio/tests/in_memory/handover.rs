@@ -12,7 +12,8 @@ use election_tokio::{
 use tokio::time::timeout;
 use zk_jute::OpCode;
 
-use crate::server::{Lie, Server, settle, wait};
+use crate::lies::Lie;
+use crate::server::{Server, settle, wait};
 
 /// What follows if the session is gone at the start is one thing, an expiry later on is another.
 #[tokio::test(start_paused = true)]

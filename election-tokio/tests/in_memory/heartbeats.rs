@@ -12,7 +12,8 @@ use election_tokio::{
 };
 use zk_jute::OpCode;
 
-use crate::server::{Lie, Server, wait};
+use crate::lies::Lie;
+use crate::server::{Server, wait};
 
 const ELECTION: &str = "/election";
 const TIMEOUT: Duration = Duration::from_secs(30);

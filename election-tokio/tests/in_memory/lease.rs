@@ -94,7 +94,7 @@ async fn a_promotion_is_not_announced_before_the_candidate_is_verified_after_a_r
     server.cut();
     wait(1).await;
     let path = format!("{ELECTION}/{candidate}");
-    server.state().tree.delete(&path, Version::ANY).expect("it stands");
+    server.raw().delete(&path).expect("it stands");
     // The handshake is answered, and nothing else yet.
     server.read_only_next(1);
     server.accept();

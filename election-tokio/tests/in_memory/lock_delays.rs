@@ -32,7 +32,7 @@ fn awaits_delay(nomination: &Nomination) -> Option<Instant> {
 }
 
 fn has_mark(server: &Server) -> bool {
-    server.state().tree.get(MARK).is_ok()
+    server.exists(MARK)
 }
 
 /// Its process ends without a word, and its session expires.
@@ -40,7 +40,7 @@ fn kill(server: &Server, nomination: Nomination, client: Client) {
     let session = client.session_id().unwrap();
     let _unused = client.detach().unwrap();
     drop(nomination);
-    server.state().end_session(session);
+    server.state().expire(session);
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,8 +34,8 @@ async fn is_free(server: &Server, client: &Client, context: &dyn core::fmt::Debu
     server.cut();
     wait(3).await;
     assert!(server.children(LOCK).is_empty(), "a znode is left: {context:?}");
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
-    assert_eq!(server.state().sessions.len(), 1, "{context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.sessions().len(), 1, "{context:?}");
     let requests = server.requested().len();
     wait(30).await;
     assert_eq!(server.requested().len(), requests, "no rest: {context:?}");
@@ -325,7 +325,7 @@ async fn what_a_lock_costs() {
     let mut waiting = Box::pin(handle.lock());
     assert!(waits(&mut waiting).await);
     assert_eq!(asked(), [CREATE, LIST, READ, READ]);
-    assert_eq!(server.state().watches.len(), 3, "the holder's own, the waiter's own, and between");
+    assert_eq!(server.watches(), 3, "the holder's own, the waiter's own, and between");
     guard.release().await.unwrap();
     let guard = waiting.await.unwrap();
     assert_eq!(asked(), [OpCode::DELETE], "the next holder asks for nothing");

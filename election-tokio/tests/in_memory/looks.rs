@@ -2,11 +2,12 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, ErrorCode, LeaseGrade, Nomination, Role, Version};
+use election_tokio::{Client, ErrorCode, LeaseGrade, Nomination, Role};
 use tokio::time::timeout;
 use zk_jute::OpCode;
 
-use crate::server::{Lie, Server, settle, wait};
+use crate::lies::Lie;
+use crate::server::{Server, settle, wait};
 
 const ELECTION: &str = "/election";
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -27,18 +28,13 @@ fn candidate(nomination: &Nomination) -> String {
     format!("{ELECTION}/{candidate}")
 }
 
-/// Deletes a znode and tells nobody, as servers do whose watchers may not read it.
-fn delete_silently(server: &Server, path: &str) {
-    server.state().tree.delete(path, Version::ANY).expect("it stands");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_follower_that_is_told_nothing_leads_after_its_next_look() {
     let server = Server::new();
     let (first, second) = (client(&server).await, client(&server).await);
     let leader = in_place(&first, ELECTION).await;
     let mut follower = in_place(&second, ELECTION).await;
-    delete_silently(&server, &candidate(&leader));
+    server.delete_silently(&candidate(&leader));
     let before = tokio::time::Instant::now();
     let elected = timeout(INTERVAL * 10, follower.elected()).await;
     elected.expect("it finds out").unwrap();
@@ -53,7 +49,7 @@ async fn the_interval_of_looks_can_be_chosen() {
     let first = client(&server).await;
     let leader = in_place(&first, ELECTION).await;
     let mut follower = in_place(&second, ELECTION).await;
-    delete_silently(&server, &candidate(&leader));
+    server.delete_silently(&candidate(&leader));
     let before = tokio::time::Instant::now();
     let elected = timeout(INTERVAL * 10, follower.elected()).await;
     elected.expect("it finds out").unwrap();

@@ -5,10 +5,6 @@
 #[cfg(test)]
 mod acknowledgement;
 #[cfg(test)]
-mod answer;
-#[cfg(test)]
-mod apply;
-#[cfg(test)]
 mod back_pressure;
 #[cfg(test)]
 mod barriers;
@@ -43,6 +39,8 @@ mod heartbeats;
 #[cfg(test)]
 mod lease;
 #[cfg(test)]
+mod lies;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod lock_delays;
@@ -63,6 +61,8 @@ mod operating;
 #[cfg(test)]
 mod queues;
 #[cfg(test)]
+mod raw;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod revocation;
@@ -80,13 +80,13 @@ mod server;
 mod sources;
 #[cfg(test)]
 mod spans;
+#[cfg(test)]
+mod state;
 mod subscribers;
 #[cfg(test)]
 mod terms;
 #[cfg(test)]
 mod threads;
-#[cfg(test)]
-mod tree;
 #[cfg(test)]
 mod trees;
 #[cfg(test)]

@@ -26,8 +26,8 @@ enum Fate {
 async fn nobody_stands(server: &Server, client: &Client, context: &dyn core::fmt::Debug) {
     wait(3).await;
     assert!(server.children(ELECTION).is_empty(), "a znode is left: {context:?}");
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
-    assert_eq!(server.state().sessions.len(), 1, "{context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.sessions().len(), 1, "{context:?}");
     let requests = server.requested().len();
     wait(30).await;
     assert_eq!(server.requested().len(), requests, "no rest: {context:?}");
@@ -223,7 +223,7 @@ async fn a_close_at_any_point_of_a_nomination_leaves_no_znode() {
         nomination.elected().await.expect_err("the client is closed");
         settle().await;
         assert!(server.children(ELECTION).is_empty(), "{steps}");
-        assert!(server.state().sessions.is_empty(), "{steps}");
+        assert!(server.sessions().is_empty(), "{steps}");
     }
 }
 

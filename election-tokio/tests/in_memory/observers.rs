@@ -66,13 +66,13 @@ async fn observers_are_woken_by_the_leaders_end_alone() {
     let (nomination, leadership) = leader(&client).await;
     let follower = client.election("/election").nominate().unwrap();
     settle().await;
-    let watches = server.state().watches.len();
+    let watches = server.watches();
     let election = other.election("/election");
     let mut observers: Vec<_> =
         (0..10).map(|_| election.observe(Follow::Leader).unwrap()).collect();
     settle().await;
     // One for each observer, of which one client needs the server to keep but one.
-    assert_eq!(server.state().watches.len(), watches + 1);
+    assert_eq!(server.watches(), watches + 1);
     let asked = |server: &Server| {
         (server.requests(OpCode::GET_DATA), server.requests(OpCode::GET_CHILDREN))
     };
@@ -131,7 +131,7 @@ async fn an_observer_that_is_dropped_anywhere_leaves_no_watch() {
             // A watch that the client still wanted would be set anew.
             server.cut();
             wait(3).await;
-            assert_eq!(server.state().watches.len(), 0, "{end:?}");
+            assert_eq!(server.watches(), 0, "{end:?}");
             assert_eq!(server.requests(OpCode::SET_WATCHES), 0, "{end:?}");
             client.exists("/election").await.unwrap();
             seen.is_some()
@@ -171,7 +171,7 @@ async fn a_verification_dropped_anywhere_leaves_nothing() {
         assert!(matches!(verdict, None | Some(Ok(Verdict::Leads))), "{end:?} {verdict:?}");
         nomination.withdraw().await.unwrap();
         wait(2).await;
-        assert_eq!(server.state().watches.len(), 0, "{end:?}");
+        assert_eq!(server.watches(), 0, "{end:?}");
         let is_polled = !matches!(end, DropAfter::Polls(0));
         is_polled && verdict.is_some()
     })

@@ -6,7 +6,8 @@ use election_tokio::{
     Client, ConnectionState, CreateMode, Error, ErrorCode, ErrorKind, OpCode, ServerVersion, Ttl,
 };
 
-use crate::server::{Lie, Server, wait};
+use crate::lies::Lie;
+use crate::server::{Server, wait};
 
 /// The error names the operation and the release that brought it.
 async fn is_refused(

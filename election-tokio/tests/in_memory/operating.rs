@@ -89,14 +89,14 @@ async fn a_leader_hears_that_it_is_asked_to_step_down() {
     let asked = election.request_step_down("ops", "new disks", within).await;
     assert_eq!(asked, Ok(StepDownRequest::NoLeader));
     let (mut nomination, leadership) = leader(&client).await;
-    let watches = server.state().watches.len();
+    let watches = server.watches();
     let token = leadership.token();
     let hearing = tokio::spawn(async move {
         let request = leadership.step_down_requested().await;
         (leadership, request)
     });
     settle().await;
-    assert_eq!(server.state().watches.len(), watches + 1);
+    assert_eq!(server.watches(), watches + 1);
     let asked = election.request_step_down("ops\nnot this", "new disks", within).await;
     assert_eq!(asked, Ok(StepDownRequest::Made(token)));
     let (leadership, request) = hearing.await.unwrap();
@@ -131,7 +131,7 @@ async fn waiting_for_a_request_dropped_anywhere_leaves_no_watch() {
         nomination.withdraw().await.unwrap();
         server.cut();
         wait(3).await;
-        assert_eq!(server.state().watches.len(), 0, "{end:?}");
+        assert_eq!(server.watches(), 0, "{end:?}");
         assert_eq!(server.requests(OpCode::SET_WATCHES), 0, "{end:?}");
         heard.is_some()
     })

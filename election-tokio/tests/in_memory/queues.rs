@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout};
 use zk_jute::OpCode;
 
 use crate::cancellation::{DropAfter, at_every_await_point, run_until};
-use crate::server::{Lie, Server, settle, wait};
+use crate::lies::Lie;
+use crate::server::{Server, settle, wait};
 
 const QUEUE: &str = "/deep/queue";
 
@@ -40,7 +41,7 @@ async fn is_at_rest(server: &Server, context: &dyn core::fmt::Debug) {
     }
     server.cut();
     wait(3).await;
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
     let requests = server.requested().len();
     wait(30).await;
     assert_eq!(server.requested().len(), requests, "no rest: {context:?}");
@@ -189,11 +190,10 @@ async fn an_item_goes_with_the_session_that_has_put_it() {
 /// The put of one that gets a number that servers give more than once is taken back.
 #[tokio::test(start_paused = true)]
 async fn the_last_number_ends_a_queue() {
-    let server = Server::new();
+    let server = Server::counted_on(QUEUE, i32::MAX - 1);
     let client = server.client().await;
     let queue = queue(&client);
     queue.put("a").await.unwrap();
-    server.state().tree.count_on(QUEUE, i32::MAX);
     let error = queue.put("b").await.unwrap_err();
     assert!(error.to_string().contains("last number"), "{error}");
     assert!(queue.put_many(["b"]).await.is_err());

@@ -91,7 +91,7 @@ async fn a_request_that_is_made_without_a_connection_is_told_on_the_next_one() {
     let path = format!("{LOCK}/{}", guard.znode());
     server.refuse();
     server.cut();
-    let written = server.state().tree.set_data(&path, Some(b"unlock"), Version::ANY);
+    let written = server.raw().set_data(&path, b"unlock");
     assert!(written.is_ok() && !guard.is_revoke_requested());
     server.accept();
     assert_eq!(guard.revoke_requested().await, Ok(()));
@@ -146,7 +146,7 @@ async fn a_holder_that_does_not_let_go_is_removed_at_the_deadline() {
         assert!(server.children(LOCK).is_empty());
     }
     settle().await;
-    assert_eq!(server.state().watches.len(), 0, "a watch is left");
+    assert_eq!(server.watches(), 0, "a watch is left");
 }
 
 /// What is written, and what is removed, is the contender that was shown.
@@ -234,7 +234,7 @@ async fn a_revocation_that_is_dropped_anywhere_leaves_nothing() {
             assert!(server.children(LOCK).is_empty(), "{end:?}");
             server.cut();
             wait(3).await;
-            assert_eq!(server.state().watches.len(), 0, "a watch is left: {end:?}");
+            assert_eq!(server.watches(), 0, "a watch is left: {end:?}");
             revoked.is_some()
         })
         .await;

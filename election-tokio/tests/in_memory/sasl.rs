@@ -13,7 +13,8 @@ use election_tokio::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::server::{Lie, Server, wait};
+use crate::lies::Lie;
+use crate::server::{Server, wait};
 
 /// A mechanism made of a function that is told how often it was asked to begin.
 struct Scripted<F>(F, Arc<AtomicUsize>);

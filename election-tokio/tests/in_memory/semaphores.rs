@@ -42,8 +42,8 @@ async fn is_free(server: &Server, client: &Client, context: &dyn core::fmt::Debu
     server.cut();
     wait(3).await;
     assert_eq!(standing(server), (0, 0), "a znode is left: {context:?}");
-    assert_eq!(server.state().watches.len(), 0, "a watch is left: {context:?}");
-    assert_eq!(server.state().sessions.len(), 1, "{context:?}");
+    assert_eq!(server.watches(), 0, "a watch is left: {context:?}");
+    assert_eq!(server.sessions().len(), 1, "{context:?}");
     let requests = server.requested().len();
     wait(30).await;
     assert_eq!(server.requested().len(), requests, "no rest: {context:?}");
@@ -320,7 +320,7 @@ async fn what_a_permit_costs() {
     let permit = semaphore(&one, 1).acquire().await.unwrap();
     settle().await;
     assert_eq!(asked(), [CREATE, LIST, CREATE, LIST, DELETE, READ], "four, and it is held");
-    assert_eq!(server.state().watches.len(), 1, "the permit's own");
+    assert_eq!(server.watches(), 1, "the permit's own");
     assert!(semaphore(&other, 1).try_acquire().await.unwrap().is_none());
     settle().await;
     assert_eq!(asked(), [CREATE, LIST, CREATE, LIST, DELETE, DELETE]);
@@ -328,7 +328,7 @@ async fn what_a_permit_costs() {
     let mut waiting = Box::pin(handle.acquire());
     assert!(waits(&mut waiting).await);
     assert_eq!(asked(), [CREATE, LIST, CREATE, LIST, WATCH, READ]);
-    assert_eq!(server.state().watches.len(), 3, "the permit's own, the turn's own, and the list");
+    assert_eq!(server.watches(), 3, "the permit's own, the turn's own, and the list");
     permit.release().await.unwrap();
     let permit = waiting.await.unwrap();
     settle().await;

@@ -1,25 +1,23 @@
-//! A ZooKeeper server in memory that is advanced step by step: one frame of a client a step.
+//! The embedded server behind pipes in memory, advanced step by step: one frame of a client a step.
 
-use core::future::Future;
-use core::pin::pin;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-use bytes::BytesMut;
 use election_tokio::{
-    Client, ClientBuilder, ErrorCode, SessionId,
+    Client, ClientBuilder, SessionId,
     source::ServerAddress,
     transport::{Connecting, Connector, Transport},
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
+use zk_embedded::{Config, ConnectionId};
 use zk_jute::OpCode;
 
-use crate::answer::{Answer, Watches};
-use crate::tree::Tree;
+use crate::lies::{Events, Lie};
+use crate::raw::RawSession;
+use crate::state::{Door, Outgoing, State, Traffic};
 
 /// Virtual time that passes only when nobody has anything to do: the clock of these tests stands
 /// still while a task can run.
@@ -35,85 +33,35 @@ pub(crate) struct Server {
     steps: Arc<Semaphore>,
 }
 
-/// A frame for a connection, and when it is to arrive; none ends it.
-pub(crate) type Outgoing = mpsc::UnboundedSender<Option<(Instant, BytesMut)>>;
-
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) tree: Tree,
-    pub(crate) watches: Watches,
-    pub(crate) connections: BTreeMap<u64, Outgoing>,
-    /// Connections so far.
-    pub(crate) accepted: u64,
-    pub(crate) sessions: BTreeMap<SessionId, Duration>,
-    pub(crate) last_session: i64,
-    /// What each connection has carried so far.
-    pub(crate) traffic: BTreeMap<u64, Traffic>,
-    /// Requests so far, without pings.
-    pub(crate) requests: Vec<OpCode>,
-    /// What the next request with this opcode is answered with, instead of the truth.
-    pub(crate) lies: Vec<(OpCode, Lie)>,
-    refuses: bool,
-    /// How long each answer is on its way.
-    pub(crate) latency: Duration,
-}
-
-/// What a connection has carried: whole frames, with their lengths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Traffic {
-    pub(crate) requests: u64,
-    pub(crate) bytes_received: u64,
-    pub(crate) bytes_sent: u64,
-}
-
-impl Traffic {
-    pub(crate) const fn since(self, before: Self) -> Self {
-        Self {
-            requests: self.requests - before.requests,
-            bytes_received: self.bytes_received - before.bytes_received,
-            bytes_sent: self.bytes_sent - before.bytes_sent,
-        }
-    }
-}
-
-/// A wrong answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lie {
-    /// The request is refused with this code.
-    Code(ErrorCode),
-    /// The server does not know the operation: it says so, and ends the connection.
-    TooNew,
-    /// The answer names another request.
-    WrongXid,
-    /// A frame shorter than a header.
-    Stub,
-    /// A length that no frame can have.
-    NegativeLength,
-    /// A body that ends too early.
-    NoBody,
-    /// To several operations: a list without any results.
-    NoResults,
-    /// No answer at all.
-    Silence,
-}
-
 impl Server {
     pub(crate) fn new() -> Self {
+        Self::with(Config::default())
+    }
+
+    /// A server with a znode that gives out the numbers from `next` on.
+    pub(crate) fn counted_on(path: &str, next: i32) -> Self {
+        let mut config = Config::default();
+        config.first_znodes.add(path, next).expect("a znode can have this path");
+        Self::with(config)
+    }
+
+    /// A server that knows nothing of what came with 3.6, as persistent watches.
+    pub(crate) fn older_than_3_6() -> Self {
+        let server = Self::new();
+        server.state().unknown = vec![
+            OpCode::ADD_WATCH,
+            OpCode::GET_ALL_CHILDREN_NUMBER,
+            OpCode::GET_EPHEMERALS,
+            OpCode::MULTI_READ,
+            OpCode::SET_WATCHES2,
+        ];
+        server
+    }
+
+    fn with(config: Config) -> Self {
         let_somebody_listen();
         Self {
-            state: Arc::new(Mutex::new(State {
-                tree: Tree::new(),
-                watches: Watches::default(),
-                connections: BTreeMap::new(),
-                accepted: 0,
-                traffic: BTreeMap::new(),
-                sessions: BTreeMap::new(),
-                last_session: 0x1000,
-                requests: Vec::new(),
-                lies: Vec::new(),
-                refuses: false,
-                latency: Duration::ZERO,
-            })),
+            state: Arc::new(Mutex::new(State::new(config))),
             steps: Arc::new(Semaphore::new(MANY)),
         }
     }
@@ -126,8 +74,16 @@ impl Server {
         self.builder().connect().await.expect("the server is there")
     }
 
+    /// A session of another program.
+    pub(crate) fn raw(&self) -> RawSession {
+        RawSession::new(self)
+    }
+
+    /// The server as it is at this moment.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.catch_up();
+        state
     }
 
     /// Reads that many more frames and then no more.
@@ -146,30 +102,64 @@ impl Server {
 
     /// Ends all connections; the sessions live on.
     pub(crate) fn cut(&self) {
-        self.state().connections.clear();
+        self.state().cut();
     }
 
     pub(crate) fn refuse(&self) {
-        self.state().refuses = true;
+        self.state().door = Door::Shut;
     }
 
     pub(crate) fn accept(&self) {
-        self.state().refuses = false;
+        self.state().door = Door::Open;
     }
 
     /// Expires all sessions.
     pub(crate) fn expire(&self) {
-        let mut state = self.state();
-        for session in core::mem::take(&mut state.sessions).into_keys() {
-            state.end_session(session);
+        for session in self.sessions() {
+            self.state().expire(session);
         }
-        state.connections.clear();
     }
 
+    pub(crate) fn sessions(&self) -> Vec<SessionId> {
+        self.state().database().sessions().map(|(session, _)| session).collect()
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.state().database().znode(path).is_some()
+    }
+
+    pub(crate) fn data(&self, path: &str) -> Option<Vec<u8>> {
+        let state = self.state();
+        state.database().znode(path)?.data().map(<[u8]>::to_vec)
+    }
+
+    /// The children of a znode, without the one that every server has.
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let state = self.state();
-        let children = state.tree.children(path).map(|(names, _)| names);
-        children.unwrap_or_default().into_iter().map(str::to_owned).collect()
+        let above = path.trim_end_matches('/');
+        let names = state.database().znodes().filter_map(|(path, _)| path.rsplit_once('/'));
+        let names = names.filter(|(parent, name)| *parent == above && !name.is_empty());
+        let names = names.filter(|(parent, name)| (*parent, *name) != ("", "zookeeper"));
+        names.map(|(_, name)| name.to_owned()).collect()
+    }
+
+    /// Watches that clients have left, by the word `mntr`.
+    pub(crate) fn watches(&self) -> usize {
+        let mut state = self.state();
+        let connection = state.open();
+        let answer = state.exchange(connection, b"mntr");
+        state.close(connection);
+        let answer = str::from_utf8(&answer).expect("it answers with text");
+        let mut values = answer.lines().filter_map(|line| line.strip_prefix("zk_watch_count\t"));
+        values.next().expect("it counts watches").parse().expect("a number")
+    }
+
+    /// Deletes a znode and tells nobody, as servers do whose watchers may not read it.
+    pub(crate) fn delete_silently(&self, path: &str) {
+        let raw = self.raw();
+        self.state().events = Events::Withheld;
+        raw.delete(path).expect("it stands");
+        self.state().events = Events::Told;
     }
 
     pub(crate) fn requests(&self, opcode: OpCode) -> usize {
@@ -185,36 +175,34 @@ impl Server {
 
     /// What the connections have carried, in the order in which they were made.
     pub(crate) fn traffic(&self) -> Vec<Traffic> {
-        self.state().traffic.values().copied().collect()
+        self.state().traffic().copied().collect()
     }
 
     fn serve(&self, stream: DuplexStream) {
         let (read, write) = tokio::io::split(stream);
         let (outgoing, frames) = mpsc::unbounded_channel();
-        let connection = {
-            let mut state = self.state();
-            state.accepted += 1;
-            let connection = state.accepted;
-            state.connections.insert(connection, outgoing);
-            connection
-        };
+        let mut state = self.state();
+        let connection = state.open();
         let server = self.clone();
-        tokio::spawn(async move {
-            let reading = pin!(server.read_all(connection, read));
-            let writing = pin!(server.write_all(connection, write, frames));
-            // The first of the two that ends takes the other one along.
-            either(reading, writing).await;
-            let mut state = server.state();
-            state.connections.remove(&connection);
-            state.watches.drop_connection(connection);
+        let task = tokio::spawn(async move {
+            // The first of them that ends takes the others along.
+            tokio::select! {
+                biased;
+                () = server.read_all(connection, read) => {}
+                () = server.write_all(connection, write, frames) => {}
+                () = server.tick() => {}
+            }
+            server.state().close(connection);
         });
+        state.link(connection, outgoing, task.abort_handle());
     }
 
-    async fn read_all(&self, connection: u64, mut read: ReadHalf<DuplexStream>) {
-        let mut session = SessionId::NONE;
+    async fn read_all(&self, connection: ConnectionId, mut read: ReadHalf<DuplexStream>) {
+        let mut receive = State::greet as fn(&mut State, ConnectionId, &[u8]);
         while let Ok(length) = read.read_u32().await {
-            let mut frame = vec![0; usize::try_from(length).expect("64 bits")];
-            if read.read_exact(&mut frame).await.is_err() {
+            let mut frame = length.to_be_bytes().to_vec();
+            frame.resize(4 + usize::try_from(length).expect("64 bits"), 0);
+            if read.read_exact(&mut frame[4..]).await.is_err() {
                 return;
             }
             let Ok(step) = self.steps.acquire().await else {
@@ -223,54 +211,47 @@ impl Server {
             if self.steps.available_permits() < MANY / 2 {
                 step.forget();
             }
-            self.count(connection, |traffic| {
+            let mut state = self.state();
+            state.count(connection, |traffic| {
                 traffic.requests += 1;
                 traffic.bytes_received += 4 + u64::from(length);
             });
-            let answered = self.state().answer(connection, &mut session, &frame);
-            if answered == Answer::EndConnection {
-                let state = self.state();
-                if let Some(outgoing) = state.connections.get(&connection) {
-                    let _ = outgoing.send(None);
-                }
-            }
+            receive(&mut state, connection, &frame);
+            receive = State::answer;
         }
     }
 
     async fn write_all(
         &self,
-        connection: u64,
+        connection: ConnectionId,
         mut write: WriteHalf<DuplexStream>,
-        mut frames: mpsc::UnboundedReceiver<Option<(Instant, BytesMut)>>,
+        mut frames: mpsc::UnboundedReceiver<Outgoing>,
     ) {
-        while let Some(Some((arrives, frame))) = frames.recv().await {
-            if Instant::now() < arrives {
-                tokio::time::sleep_until(arrives).await;
+        while let Some(Outgoing::Bytes { arrive, bytes }) = frames.recv().await {
+            if Instant::now() < arrive {
+                tokio::time::sleep_until(arrive).await;
             }
-            if write.write_all(&frame).await.is_err() {
+            if write.write_all(&bytes).await.is_err() {
                 return;
             }
-            let sent = u64::try_from(frame.len()).expect("64 bits");
-            self.count(connection, |traffic| traffic.bytes_sent += sent);
+            let sent = u64::try_from(bytes.len()).expect("64 bits");
+            self.state().count(connection, |traffic| traffic.bytes_sent += sent);
         }
     }
 
-    fn count(&self, connection: u64, count: impl FnOnce(&mut Traffic)) {
-        count(self.state().traffic.entry(connection).or_default());
-    }
-}
-
-async fn either(mut one: impl Future<Output = ()> + Unpin, other: impl Future<Output = ()>) {
-    tokio::select! {
-        () = &mut one => {}
-        () = other => {}
+    /// Has the server do what is due, as long as there is somebody to be told.
+    async fn tick(&self) {
+        loop {
+            let next = self.state().next_tick();
+            tokio::time::sleep_until(next).await;
+        }
     }
 }
 
 impl Connector for Server {
     fn connect<'a>(&'a self, _: &'a ServerAddress) -> Connecting<'a> {
         Box::pin(async move {
-            if self.state().refuses {
+            if self.state().door == Door::Shut {
                 return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "nobody home"));
             }
             let (client, server) = tokio::io::duplex(PIPE);

@@ -3,13 +3,14 @@
 use core::future::Future;
 
 use election_tokio::{
-    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, Limits, SessionId, Version,
+    Acls, Client, CreateMode, Created, Error, ErrorCode, ErrorKind, IfGone, Limits,
     error::PathError,
 };
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 
-use crate::server::{Lie, Server, settle, wait};
+use crate::lies::Lie;
+use crate::server::{Server, settle, wait};
 
 const PERSISTENT: CreateMode = CreateMode::Persistent;
 /// More frames than any of these operations takes.
@@ -17,19 +18,18 @@ const MANY: usize = 64;
 
 /// Somebody else creates a znode.
 fn create(server: &Server, path: &str) {
-    let created =
-        server.state().tree.create(path, None, WireMode::PERSISTENT, SessionId::NONE).map(|_| ());
+    let created = server.raw().create(path, WireMode::PERSISTENT);
     assert!(matches!(created, Ok(()) | Err(ErrorCode::NODE_EXISTS | ErrorCode::NO_NODE)));
 }
 
 /// Somebody else deletes a znode.
 fn delete(server: &Server, path: &str) {
-    let deleted = server.state().tree.delete(path, Version::ANY).map(|_| ());
+    let deleted = server.raw().delete(path);
     assert!(matches!(deleted, Ok(()) | Err(ErrorCode::NOT_EMPTY | ErrorCode::NO_NODE)));
 }
 
 fn exists(server: &Server, path: &str) -> bool {
-    server.state().tree.get(path).is_ok()
+    server.exists(path)
 }
 
 const TREE: [&str; 6] = ["/tree", "/tree/a", "/tree/a/1", "/tree/a/2", "/tree/b", "/tree/b/1"];
@@ -280,13 +280,13 @@ async fn a_parent_that_exists_and_could_not_be_created_is_no_obstacle() {
 async fn ephemeral_znodes_beside_the_chroot_are_not_listed() {
     let server = Server::new();
     create(&server, "/app");
-    let builder = Client::builder("in-memory/app").connector(server.clone());
-    let client = builder.connect().await.unwrap();
-    client.create("/mine", "", CreateMode::Ephemeral).await.unwrap();
-    let session = *server.state().sessions.keys().next().unwrap();
-    for path in ["/apple", "/other"] {
-        server.state().tree.create(path, None, WireMode::EPHEMERAL, session).unwrap();
+    let whole = server.client().await;
+    for path in ["/app/mine", "/apple", "/other"] {
+        whole.create(path, "", CreateMode::Ephemeral).await.unwrap();
     }
-    assert_eq!(server.state().tree.ephemerals(session, "/app"), ["/app/mine", "/apple"]);
+    let ticket = whole.detach().unwrap();
+    let builder = Client::builder("in-memory/app").connector(server.clone());
+    let client = builder.resume(ticket, IfGone::Fail).connect().await.unwrap();
+    assert_eq!(server.state().database().ephemerals_of(client.session_id().unwrap()).count(), 3);
     assert_eq!(client.get_ephemerals("/").await.unwrap(), ["/mine"]);
 }

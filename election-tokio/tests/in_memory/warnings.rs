@@ -11,19 +11,17 @@ const ELECTION: &str = "/election";
 /// The last number that a server gives to one znode only.
 const LAST: i32 = 2_147_483_646;
 
-async fn counted_on(server: &Server, children: i32) -> Client {
+async fn counted_on(children: i32) -> (Server, Client) {
+    let server = Server::counted_on(ELECTION, children);
     let client = server.builder().lease_grade(LeaseGrade::Contact).connect().await.unwrap();
-    client.create(ELECTION, "", CreateMode::Persistent).await.unwrap();
-    server.state().tree.count_on(ELECTION, children);
-    client
+    (server, client)
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_sequence_numbers_is_warned_of_long_before() {
     for (children, warnings) in [(LAST - 400_000_000, 0), (LAST - 100_000_000, 1), (LAST, 1)] {
         let (journal, _guard) = Journal::begin();
-        let server = Server::new();
-        let client = counted_on(&server, children).await;
+        let (server, client) = counted_on(children).await;
         let mut nomination = client.election(ELECTION).nominate().unwrap();
         nomination.elected().await.unwrap();
         // It stands again, with another candidate.
@@ -39,8 +37,7 @@ async fn the_end_of_the_sequence_numbers_is_warned_of_long_before() {
 /// Nobody leads by a number that another candidate can have, and nothing is left behind.
 #[tokio::test(start_paused = true)]
 async fn beyond_the_last_sequence_number_a_nomination_fails() {
-    let server = Server::new();
-    let client = counted_on(&server, LAST).await;
+    let (server, client) = counted_on(LAST).await;
     let mut last = client.election(ELECTION).nominate().unwrap();
     let leadership = last.elected().await.unwrap();
     for _ in 0..3 {
