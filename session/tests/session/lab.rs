@@ -15,7 +15,7 @@ use zk_session::{
     Config, Event, Instant, LeaseGrade, ServerIndex, Session, TransportCommand, WatchId, Watching,
 };
 
-use crate::automaton::Automaton;
+use crate::world::automaton::Automaton;
 
 /// The session timeout that the scripted server grants.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(6);

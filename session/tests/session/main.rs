@@ -1,13 +1,11 @@
 //! The session against a scripted server, on virtual time.
 
 mod auth;
-mod automaton;
 mod beats;
 mod closing;
 mod expiry;
 mod handover;
 mod handshake;
-mod happening;
 mod heartbeats;
 mod lab;
 mod lease;
@@ -22,7 +20,6 @@ mod refusals;
 mod replies;
 mod round_trips;
 mod sasl;
-mod server;
 mod servers;
 mod settling;
 mod timing;

@@ -1,22 +1,95 @@
-//! The laws that hold whatever happens.
+//! What one session has to keep to, whatever happens.
 
-use bytes::BytesMut;
+use std::collections::{BTreeMap, VecDeque};
+
 use zk_jute::ErrorCode;
-use zk_session::{Event, Failure};
+use zk_session::{Event, Failure, Instant, WatchId, Watching};
 
-use super::{Clock, Lapse, LeftOn, WatchState, World};
+use super::automaton::Automaton;
+use super::server::Server;
 
-impl World {
-    pub(super) fn check_event(&mut self, event: &Event<u32, u32>) {
+/// What was asked for and told so far.
+pub(crate) struct Laws {
+    automaton: Automaton,
+    /// In the order of submission, which is that of their completion.
+    unanswered: VecDeque<u32>,
+    watches: BTreeMap<u32, Watch>,
+    lapse: Lapse,
+    lease_before: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lapse {
+    Possible,
+    Announced,
+}
+
+#[derive(Debug)]
+struct Watch {
+    id: WatchId,
+    kind: Kind,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    OneShot { left_on_no_node: bool },
+    Persistent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Asked,
+    Set,
+    Over,
+}
+
+impl Laws {
+    pub(crate) fn new() -> Self {
+        Self {
+            automaton: Automaton::Apart,
+            unanswered: VecDeque::new(),
+            watches: BTreeMap::new(),
+            lapse: Lapse::Announced,
+            lease_before: None,
+        }
+    }
+
+    pub(crate) fn submitted(&mut self, tag: u32) {
+        self.unanswered.push_back(tag);
+    }
+
+    pub(crate) fn watches(&mut self, tag: u32, id: WatchId, read: Watching<'_>) {
+        let kind = Kind::OneShot { left_on_no_node: matches!(read, Watching::Exists(_)) };
+        self.asked(tag, id, kind);
+    }
+
+    pub(crate) fn watches_persistently(&mut self, tag: u32, id: WatchId) {
+        self.asked(tag, id, Kind::Persistent);
+    }
+
+    fn asked(&mut self, tag: u32, id: WatchId, kind: Kind) {
+        self.submitted(tag);
+        self.watches.insert(tag, Watch { id, kind, stage: Stage::Asked });
+    }
+
+    /// A watch that nothing is to be told of any more.
+    pub(crate) fn dropped(&mut self, nth: usize) -> Option<WatchId> {
+        let count = self.watches.len().max(1);
+        let watch = self.watches.values_mut().nth(nth % count)?;
+        watch.stage = Stage::Over;
+        Some(watch.id)
+    }
+
+    pub(crate) fn follow(&mut self, event: &Event<u32, u32>, server: &mut Server) {
         self.automaton.follow(event);
         match event {
             Event::Connected { read_only: true, timeout, .. } => {
-                assert!(self.session.is_read_only());
-                self.server.cut_off = true;
-                self.server.granted_read_only(*timeout);
+                server.cut_off = true;
+                server.granted_read_only(*timeout);
             }
             Event::Connected { timeout, read_only: false, .. } => {
-                self.server.granted(*timeout);
+                server.granted(*timeout);
                 self.lapse = Lapse::Possible;
             }
             Event::LeaseLapsed => {
@@ -24,30 +97,19 @@ impl World {
                 self.lapse = Lapse::Announced;
             }
             Event::Completed { tag, outcome } => {
-                assert!(self.unanswered.remove(tag), "completed once");
-                let no_node = Failure::Refused(ErrorCode::NO_NODE);
-                if let Some(state) = self.watches.get_mut(tag) {
-                    *state = match (*state, outcome) {
-                        (WatchState::Asked(id, _), Ok(_)) => WatchState::Set(id),
-                        (WatchState::Asked(id, LeftOn::SuccessOrNoNode), Err(failure))
-                            if *failure == no_node =>
-                        {
-                            WatchState::Set(id)
-                        }
-                        _ => WatchState::Over,
-                    };
-                }
+                assert_eq!(self.unanswered.pop_front(), Some(*tag), "once, and in order");
+                self.answered(*tag, outcome.as_ref().err());
             }
             Event::Fired { watcher, .. } | Event::WatchLost { watcher } => {
-                let state = self.watches.insert(*watcher, WatchState::Over);
-                assert!(matches!(state, Some(WatchState::Set(_))), "told once");
+                let watch = self.watches.get_mut(watcher).expect("asked for");
+                assert_eq!(watch.stage, Stage::Set, "told once, and only while it is set");
                 let fired = matches!(event, Event::Fired { .. });
-                assert!(!(fired && self.persistent.contains(watcher)));
+                assert!(!(fired && watch.kind == Kind::Persistent));
+                watch.stage = Stage::Over;
             }
             Event::Changed { watcher, .. } | Event::ChangesMissed { watcher } => {
-                let state = self.watches.get(watcher);
-                assert!(matches!(state, Some(WatchState::Set(_))), "only while it is set");
-                assert!(self.persistent.contains(watcher));
+                let watch = self.watches.get(watcher).expect("asked for");
+                assert_eq!((watch.kind, watch.stage), (Kind::Persistent, Stage::Set));
             }
             Event::ConnectFailed { .. }
             | Event::Disconnected { .. }
@@ -56,35 +118,44 @@ impl World {
         }
     }
 
+    fn answered(&mut self, tag: u32, failure: Option<&Failure>) {
+        let Some(watch) = self.watches.get_mut(&tag) else { return };
+        let no_node = failure == Some(&Failure::Refused(ErrorCode::NO_NODE));
+        let left = match watch.kind {
+            Kind::Persistent | Kind::OneShot { left_on_no_node: true } => {
+                failure.is_none() || no_node
+            }
+            Kind::OneShot { left_on_no_node: false } => failure.is_none(),
+        };
+        watch.stage = match watch.stage {
+            Stage::Asked if left => Stage::Set,
+            Stage::Asked | Stage::Set | Stage::Over => Stage::Over,
+        };
+    }
+
     /// A lapse is announced before anything else.
-    pub(super) fn check_lapse(&self, events: &[Event<u32, u32>]) {
-        let lapsed = self.lease_before.is_some_and(|deadline| deadline <= self.now);
-        if lapsed && !events.is_empty() && self.clock == Clock::Monotonic {
+    pub(crate) fn check_lapse(&self, now: Instant, events: &[Event<u32, u32>]) {
+        if self.lease_before.is_some_and(|deadline| deadline <= now) && !events.is_empty() {
             assert_eq!(events.first(), Some(&Event::LeaseLapsed));
         }
     }
 
-    pub(super) fn check_lease(&mut self) {
-        self.lease_before = self.session.lease_deadline();
-        if let Some(deadline) = self.lease_before {
+    pub(crate) fn note_lease(&mut self, deadline: Option<Instant>) {
+        self.lease_before = deadline;
+        if deadline.is_some() {
             self.lapse = Lapse::Possible;
-            if self.clock == Clock::Monotonic {
-                assert!(deadline <= self.server.bound, "{deadline:?}");
-            }
-            assert_eq!(self.session.ended(), None);
         }
     }
 
-    pub(super) fn check_that_polling_again_is_harmless(&mut self) {
-        let next = self.session.poll_timeout();
-        let mut output = BytesMut::new();
-        self.session.poll_transmit(&mut output);
-        assert!(output.is_empty());
-        assert_eq!(self.session.poll_transport(), None);
-        assert_eq!(self.session.poll_sasl(), None);
-        assert_eq!(self.session.poll_probe(), None);
-        assert_eq!(self.session.poll_event(), None);
-        assert_eq!(self.session.poll_timeout(), next);
-        assert_eq!(next.is_none(), self.session.ended().is_some());
+    pub(crate) fn has_ended(&self) -> bool {
+        self.automaton == Automaton::End
+    }
+
+    /// The session is over: nothing is left to be told.
+    pub(crate) fn check_end(&self) {
+        assert!(self.has_ended());
+        assert!(self.unanswered.is_empty(), "{:?}", self.unanswered);
+        let told = |watch: &Watch| watch.stage == Stage::Over;
+        assert!(self.watches.values().all(told), "{:?}", self.watches);
     }
 }

@@ -51,9 +51,27 @@ impl Server {
         }
     }
 
-    /// A frame of which the server does not know what it answers, if anything.
-    pub(crate) fn prove_by_anything(&mut self) {
-        self.prove(self.requests.front().map(|&(_, at)| at));
+    /// The oldest request: what is said next answers it.
+    pub(crate) fn oldest(&self) -> Option<Xid> {
+        self.requests.front().map(|&(xid, _)| xid)
+    }
+
+    /// A frame with this number. In order, or a violation of the protocol, which proves nothing.
+    pub(crate) fn prove_by_answer(&mut self, xid: Xid) {
+        if xid == Xid::PING {
+            let sent_at = self.ping_at.take();
+            self.prove(sent_at);
+        } else if self.oldest() == Some(xid) {
+            let answered = self.requests.pop_front();
+            if self.last_token != Some(xid) {
+                self.prove(answered.map(|(_, sent_at)| sent_at));
+            }
+        }
+    }
+
+    /// Bytes of which nothing says what, and how much, they answer.
+    pub(crate) fn prove_all(&mut self) {
+        self.prove(self.requests.back().map(|&(_, sent_at)| sent_at));
         self.prove(self.ping_at);
     }
 
