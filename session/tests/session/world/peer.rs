@@ -95,7 +95,7 @@ impl World {
     /// It proves the lease by what it answers, if anything.
     fn frame(&mut self, frame: Bytes) {
         if let Ok(header) = ReplyHeader::decode_prefix(&frame) {
-            self.server.prove_by_answer(header.xid);
+            self.server.prove_by_answer(header.xid, header.error);
         }
         self.session.handle_frame(self.now, frame);
     }

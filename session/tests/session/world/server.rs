@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use bytes::{Buf, BytesMut};
 use zk_jute::records::ConnectRequest;
-use zk_jute::{Decode, OpCode, RequestHeader, Xid, frame_len};
+use zk_jute::{Decode, ErrorCode, OpCode, RequestHeader, Xid, frame_len};
 use zk_session::Instant;
 
 /// What the server knows, and until when the session may believe in its lease.
@@ -56,11 +56,12 @@ impl Server {
         self.requests.front().map(|&(xid, _)| xid)
     }
 
-    /// A frame with this number. In order, or a violation of the protocol, which proves nothing.
-    pub(crate) fn prove_by_answer(&mut self, xid: Xid) {
+    /// A frame with this number. In order, or a violation of the protocol, which proves nothing; nor does
+    /// a ping that is answered with an error.
+    pub(crate) fn prove_by_answer(&mut self, xid: Xid, error: ErrorCode) {
         if xid == Xid::PING {
             let sent_at = self.ping_at.take();
-            self.prove(sent_at);
+            self.prove(sent_at.filter(|_| error == ErrorCode::OK));
         } else if self.oldest() == Some(xid) {
             let answered = self.requests.pop_front();
             if self.last_token != Some(xid) {
