@@ -1,34 +1,39 @@
 //! How numbers are written into configuration and events: as the tools of ZooKeeper show them.
 
-use core::fmt;
-
-use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{ErrorCode, SessionId, Zxid};
 
+/// Implements `Serialize` by `Display`, and `Deserialize` by a function that reads a text. For the crates
+/// of this repository: no part of the API.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! as_text {
     ($($name:ty, $expected:literal, $read:expr;)*) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: ::serde::Deserializer<'de>,
+            {
                 struct Text;
 
-                impl Visitor<'_> for Text {
+                impl ::serde::de::Visitor<'_> for Text {
                     type Value = $name;
 
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                         f.write_str($expected)
                     }
 
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$name, E> {
+                    fn visit_str<E: ::serde::de::Error>(self, text: &str) -> Result<$name, E> {
                         let read = $read;
-                        read(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+                        let unexpected = ::serde::de::Unexpected::Str(text);
+                        read(text).ok_or_else(|| E::invalid_value(unexpected, &self))
                     }
                 }
 
