@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::tenure::Ends;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, OperationOutcome, Transaction, TransactionError};
+use crate::error::{Error, ErrorKind};
+use crate::hub::Hub;
 
 /// A transaction that begins with a check that what is held still is; made by
 /// [`Leadership::transaction`](crate::Leadership::transaction) and
@@ -64,13 +66,25 @@ impl GuardedTransaction {
     /// # Errors
     ///
     /// [`TransactionError::NotHeld`] if it was over by the time at which the transaction
-    /// could be sent, or when the server came to it: nothing was applied. Otherwise as
-    /// [`Transaction::commit`]; the index counts the operations that were added.
+    /// could be sent, or when the server came to it: nothing was applied. Without a connection,
+    /// [`TransactionError::Request`] with [`ErrorKind::NotConnected`], also if the client queues requests
+    /// then ([`WhileDisconnected::Queue`](crate::WhileDisconnected::Queue)): a guarded write is not kept for a
+    /// time at which it may be over. [`TransactionError::Request`] also if the server refuses the check itself,
+    /// as with a candidate that may not be read. Otherwise as [`Transaction::commit`]; the index counts the
+    /// operations that were added.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         let Self { tenure, transaction } = self;
         let client = transaction.client().clone();
-        let is_valid = || client.shared().holds_lease() && !tenure.is_over();
-        let admit = || is_valid().then_some(()).ok_or(TransactionError::NotHeld);
+        let guarding = transaction.first_path().to_owned();
+        let admit = |hub: &Hub| {
+            if !client.shared().holds_lease() || tenure.is_over() {
+                return Err(TransactionError::NotHeld);
+            }
+            if hub.host.is_connected() {
+                return Ok(());
+            }
+            Err(Error::new(OpCode::MULTI, &guarding, ErrorKind::NotConnected).into())
+        };
         match transaction.commit_if(admit).await {
             Ok(mut results) => {
                 results.remove(0);
@@ -80,8 +94,11 @@ impl GuardedTransaction {
                 Err(TransactionError::NotHeld)
             }
             Err(TransactionError::Refused { index, operation, path, code }) => {
-                let index = index.saturating_sub(1);
-                Err(TransactionError::Refused { index, operation, path, code })
+                Err(match index.checked_sub(1) {
+                    Some(index) => TransactionError::Refused { index, operation, path, code },
+                    // The check, which the caller did not add.
+                    None => Error::new(operation, &path, ErrorKind::Refused(code)).into(),
+                })
             }
             Err(error) => Err(error),
         }
