@@ -85,22 +85,46 @@ impl GuardedTransaction {
             }
             Err(Error::new(OpCode::MULTI, &guarding, ErrorKind::NotConnected).into())
         };
-        match transaction.commit_if(admit).await {
-            Ok(mut results) => {
-                results.remove(0);
-                Ok(results)
-            }
-            Err(TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. }) => {
-                Err(TransactionError::NotHeld)
-            }
-            Err(TransactionError::Refused { index, operation, path, code }) => {
-                Err(match index.checked_sub(1) {
-                    Some(index) => TransactionError::Refused { index, operation, path, code },
-                    // The check, which the caller did not add.
-                    None => Error::new(operation, &path, ErrorKind::Refused(code)).into(),
-                })
-            }
-            Err(error) => Err(error),
+        let mut results = transaction.commit_if(admit).await.map_err(without_check)?;
+        results.remove(0);
+        Ok(results)
+    }
+}
+
+/// Takes the check out of a failure: the caller did not add it, and does not count it.
+fn without_check(error: TransactionError) -> TransactionError {
+    match error {
+        TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. } => {
+            TransactionError::NotHeld
         }
+        TransactionError::Refused { index: 0, operation, path, code } => {
+            Error::new(operation, &path, ErrorKind::Refused(code)).into()
+        }
+        TransactionError::Refused { index, operation, path, code } => {
+            TransactionError::Refused { index: index - 1, operation, path, code }
+        }
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_is_refused_is_no_operation_of_the_caller() {
+        let refused = |index, code| TransactionError::Refused {
+            index,
+            operation: OpCode::CHECK,
+            path: "/election/candidate".to_owned(),
+            code,
+        };
+        assert_eq!(without_check(refused(0, ErrorCode::NO_NODE)), TransactionError::NotHeld);
+        let of_the_check = without_check(refused(0, ErrorCode::NO_AUTH));
+        let TransactionError::Request(error) = of_the_check else {
+            panic!("{of_the_check:?}");
+        };
+        assert_eq!(error.kind(), &ErrorKind::Refused(ErrorCode::NO_AUTH));
+        assert_eq!(without_check(refused(2, ErrorCode::NO_NODE)), refused(1, ErrorCode::NO_NODE));
     }
 }
