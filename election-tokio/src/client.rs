@@ -46,7 +46,7 @@ pub use version::ServerVersion;
 pub use watch::{OneshotWatch, PersistentWatch, WatchEvent, WatchLost, WatchUpdate};
 
 use crate::error::{Error, ErrorKind};
-use crate::hub::{CallStage, Caller, Shared};
+use crate::hub::{CallStage, Caller, Hub, Shared};
 use crate::path::{self, PathError};
 use crate::state::ConnectionState;
 use crate::telemetry::metrics::RequestMeter;
@@ -183,12 +183,12 @@ impl Client {
         path: &'a str,
         request: &'a Q,
     ) -> impl Future<Output = Result<Completion, Error>> + use<'a, Q> {
-        self.call_if(path, request, || Ok(()))
+        self.call_if(path, request, |_| Ok(()))
     }
 
     /// Like [`Client::call`], if `admit` has nothing against it at the moment at which the request is
     /// submitted, after all waiting. It is asked under the hub's lock: nothing comes between.
-    pub(crate) fn call_if<'a, Q: Request, E: From<Error>, F: Fn() -> Result<(), E>>(
+    pub(crate) fn call_if<'a, Q: Request, E: From<Error>, F: Fn(&Hub) -> Result<(), E>>(
         &'a self,
         path: &'a str,
         request: &'a Q,
@@ -202,7 +202,7 @@ impl Client {
                     outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
                 });
             }
-            let (submitted, replaced) = self.shared().submit(|hub, now| match admit() {
+            let (submitted, replaced) = self.shared().submit(|hub, now| match admit(hub) {
                 Ok(()) => {
                     let caller = call.caller(cx);
                     let (submitted, replaced) =

@@ -60,6 +60,10 @@ pub(crate) struct RunArgs {
     /// what COMMAND writes to and cannot refuse a smaller token. Say the same on all machines.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub(crate) lock_delay: humantime::Duration,
+    /// Look so often, more or less, for events that a server may have kept back, and for requests to let another
+    /// candidate lead [default: ten session timeouts, a minute at most].
+    #[arg(long, value_name = "TIME")]
+    look_interval: Option<humantime::Duration>,
     /// End, with code 75, when the session expires, instead of standing again in a new one.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = ExpiryPolicy::StandAgain)]
     pub(crate) on_expiry: ExpiryPolicy,
@@ -116,8 +120,11 @@ impl RunArgs {
 
     /// How the session is kept.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
-        let client = self.lease.apply(self.servers.client()?);
-        Ok(client.on_expiry(self.on_expiry.on_expiry()))
+        let client = self.lease.apply(self.servers.client()?).on_expiry(self.on_expiry.on_expiry());
+        Ok(match self.look_interval {
+            Some(interval) => client.look_interval(*interval),
+            None => client,
+        })
     }
 
     /// The election, as this nominee stands in it.

@@ -119,6 +119,22 @@ async fn the_third_of_three_processes_leads_once_it_was_handed_the_leadership() 
     }
 }
 
+/// Within a minute, if it was not told to look more often.
+#[test]
+fn a_nominee_that_looks_often_makes_way_soon() {
+    let servers = servers("hand-over-soon");
+    let folder = Folder::new("hand-over-soon");
+    let options = ["--session-timeout", "60s", "--grace", "1s", "--look-interval", "500ms"];
+    let runs = ["a", "b", "c"].map(|id| {
+        let plan = Plan { servers: &servers, id, options: &options, script: BEATING };
+        let run = Run::start(&folder, &plan);
+        run.wait_for(if id == "a" { "elected" } else { "following" }, 1);
+        run
+    });
+    assert_is(&hand_over(&servers, &["c", "--within", "40s"]), 0, &["leads"]);
+    runs.last().expect("three").wait_for("elected", 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_candidate_that_is_not_there_or_leads_already_is_told_apart() {
     let served = Served::start("hand-over-whom", &[]);

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use zk_pages::blocks;
 use zk_test_kit::wait::{SOON, eventually};
 use zk_test_kit::zookeeper::{Options, Server};
 
-use crate::support::Folder;
+use crate::support::{Folder, command};
 
 /// How the pages write the servers.
 const SERVERS: [&str; 4] =
@@ -75,7 +75,7 @@ impl Stage {
         let path = format!("{}:{}", zkelect.display(), std::env::var("PATH").unwrap_or_default());
         let output = self.folder.file("output");
         let file = File::create(&output).expect("a file");
-        let child = Command::new("bash")
+        let child = command(&["bash"])
             .args(["-euo", "pipefail", "-c", &format!("exec {line}")])
             .current_dir(output.parent().expect("a folder"))
             .env("PATH", path)

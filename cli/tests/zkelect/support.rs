@@ -14,7 +14,15 @@ use zk_test_kit::wait::{SOON, eventually};
 use zk_test_kit::zookeeper::{shared, unique_path};
 
 pub(crate) fn zkelect() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_zkelect"))
+    command(&[env!("CARGO_BIN_EXE_zkelect")])
+}
+
+/// A program with its first arguments, and every signal as it is by default: `nohup`, or a shell that starts the
+/// tests in the background, has them ignore signals that are to end what they start.
+pub(crate) fn command(line: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal").args(line);
+    command
 }
 
 /// The shared server, with a chroot of the test's own.
@@ -186,8 +194,7 @@ impl Run {
         let stderr = folder.file(&format!("{}.stderr", plan.id));
         let log = folder.file("log");
         let line = [wrapper, &[env!("CARGO_BIN_EXE_zkelect")]].concat();
-        let child = Command::new(line[0])
-            .args(&line[1..])
+        let child = command(&line)
             .args(subcommand)
             .args(["--servers", plan.servers, "--id", plan.id, "--events"])
             .arg(&events)

@@ -13,6 +13,7 @@ use super::create::{CreateMode, CreateRecord};
 use super::operations::decoded;
 use crate::acl::Acls;
 use crate::error::{self, Error, ErrorKind};
+use crate::hub::Hub;
 use crate::path;
 
 /// A list of writes that a server applies all or not at all; made by [`Client::transaction`].
@@ -198,15 +199,20 @@ impl Transaction {
     /// [`TransactionError::may_have_happened`] tells whether the outcome is open. An invalid path,
     /// or an access list that no server would take, is of that kind: nothing is sent then.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
-        self.commit_if(|| Ok(())).await
+        self.commit_if(|_| Ok(())).await
+    }
+
+    /// The path of the first operation; empty if there is none.
+    pub(crate) fn first_path(&self) -> &str {
+        self.operations.first().map_or("", |operation| &operation.path)
     }
 
     /// Like [`Transaction::commit`], if `admit` has nothing against it when it is submitted.
     pub(crate) async fn commit_if(
         self,
-        admit: impl Fn() -> Result<(), TransactionError>,
+        admit: impl Fn(&Hub) -> Result<(), TransactionError>,
     ) -> Result<Vec<OperationOutcome>, TransactionError> {
-        let first = self.operations.first().map_or("", |operation| &operation.path);
+        let first = self.first_path();
         let mut paths = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
             let checked = match operation.kind {

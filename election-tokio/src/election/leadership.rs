@@ -102,7 +102,7 @@ impl Leadership {
     }
 
     /// Starts a transaction that is applied only while the candidate znode of this leadership
-    /// stands, and is not even sent once the leadership is over.
+    /// stands. It is not sent once the leadership is over, nor kept for later while there is no connection.
     pub fn transaction(&self) -> GuardedTransaction {
         self.held.transaction()
     }
@@ -186,9 +186,7 @@ impl Leadership {
 
     /// The time to the lease deadline, if this is over or not.
     pub(super) fn lease_remaining(&self) -> Duration {
-        let shared = self.client().shared();
-        let deadline = shared.lease_deadline();
-        deadline.map_or(Duration::ZERO, |at| at.saturating_since(shared.clock.now()))
+        self.client().shared().lease_remaining().unwrap_or_default()
     }
 
     /// The status of the nomination and its changes.

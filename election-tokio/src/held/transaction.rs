@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zk_jute::{ErrorCode, Version};
+use zk_jute::{ErrorCode, OpCode, Version};
 
 use super::tenure::Ends;
 use crate::acl::Acls;
 use crate::client::{Client, CreateMode, OperationOutcome, Transaction, TransactionError};
+use crate::error::{Error, ErrorKind};
+use crate::hub::Hub;
 
 /// A transaction that begins with a check that what is held still is; made by
 /// [`Leadership::transaction`](crate::Leadership::transaction) and
@@ -64,26 +66,65 @@ impl GuardedTransaction {
     /// # Errors
     ///
     /// [`TransactionError::NotHeld`] if it was over by the time at which the transaction
-    /// could be sent, or when the server came to it: nothing was applied. Otherwise as
-    /// [`Transaction::commit`]; the index counts the operations that were added.
+    /// could be sent, or when the server came to it: nothing was applied. Without a connection,
+    /// [`TransactionError::Request`] with [`ErrorKind::NotConnected`], also if the client queues requests
+    /// then ([`WhileDisconnected::Queue`](crate::WhileDisconnected::Queue)): a guarded write is not kept for a
+    /// time at which it may be over. [`TransactionError::Request`] also if the server refuses the check itself,
+    /// as with a candidate that may not be read. Otherwise as [`Transaction::commit`]; the index counts the
+    /// operations that were added.
     pub async fn commit(self) -> Result<Vec<OperationOutcome>, TransactionError> {
         let Self { tenure, transaction } = self;
         let client = transaction.client().clone();
-        let is_valid = || client.shared().holds_lease() && !tenure.is_over();
-        let admit = || is_valid().then_some(()).ok_or(TransactionError::NotHeld);
-        match transaction.commit_if(admit).await {
-            Ok(mut results) => {
-                results.remove(0);
-                Ok(results)
+        let guarding = transaction.first_path().to_owned();
+        let admit = |hub: &Hub| {
+            if !client.shared().holds_lease() || tenure.is_over() {
+                return Err(TransactionError::NotHeld);
             }
-            Err(TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. }) => {
-                Err(TransactionError::NotHeld)
+            if hub.host.is_connected() {
+                return Ok(());
             }
-            Err(TransactionError::Refused { index, operation, path, code }) => {
-                let index = index.saturating_sub(1);
-                Err(TransactionError::Refused { index, operation, path, code })
-            }
-            Err(error) => Err(error),
+            Err(Error::new(OpCode::MULTI, &guarding, ErrorKind::NotConnected).into())
+        };
+        let mut results = transaction.commit_if(admit).await.map_err(without_check)?;
+        results.remove(0);
+        Ok(results)
+    }
+}
+
+/// Takes the check out of a failure: the caller did not add it, and does not count it.
+fn without_check(error: TransactionError) -> TransactionError {
+    match error {
+        TransactionError::Refused { index: 0, code: ErrorCode::NO_NODE, .. } => {
+            TransactionError::NotHeld
         }
+        TransactionError::Refused { index: 0, operation, path, code } => {
+            Error::new(operation, &path, ErrorKind::Refused(code)).into()
+        }
+        TransactionError::Refused { index, operation, path, code } => {
+            TransactionError::Refused { index: index - 1, operation, path, code }
+        }
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_is_refused_is_no_operation_of_the_caller() {
+        let refused = |index, code| TransactionError::Refused {
+            index,
+            operation: OpCode::CHECK,
+            path: "/election/candidate".to_owned(),
+            code,
+        };
+        assert_eq!(without_check(refused(0, ErrorCode::NO_NODE)), TransactionError::NotHeld);
+        let of_the_check = without_check(refused(0, ErrorCode::NO_AUTH));
+        let TransactionError::Request(error) = of_the_check else {
+            panic!("{of_the_check:?}");
+        };
+        assert_eq!(error.kind(), &ErrorKind::Refused(ErrorCode::NO_AUTH));
+        assert_eq!(without_check(refused(2, ErrorCode::NO_NODE)), refused(1, ErrorCode::NO_NODE));
     }
 }
