@@ -350,8 +350,7 @@ impl Driver {
 /// Hands these frames to the session, and out what came of them: recipes may have something to send.
 fn take_in(hub: &mut Hub, now: zk_session::Instant, frames: &mut Vec<Frames>) {
     if !frames.is_empty() {
-        frames.drain(..).flatten().for_each(|frame| hub.host.handle_frame(now, frame));
-        hub.dispatch(now);
+        hub.take_in(now, frames);
     }
 }
 
