@@ -35,6 +35,7 @@ impl Chroot {
     }
 
     /// The path on the server of a znode that the client calls `path`.
+    #[inline]
     pub fn enter<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
         match (self.0.as_str(), path) {
             ("", path) => Cow::Borrowed(path),

@@ -55,6 +55,7 @@ pub(crate) struct Hub {
     /// Connections so far.
     connections: u64,
     driver: DriverState,
+    change: Change,
     last_reading: Instant,
     unlocked: Unlocked,
     sole: SoleRecipes,
@@ -84,6 +85,14 @@ enum DriverState {
     Asleep(Waker),
 }
 
+/// What has happened to the hub since the driver looked at all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// Requests were submitted, and nothing came of them but bytes to send.
+    Requests,
+    Any,
+}
+
 impl Hub {
     /// # Errors
     ///
@@ -109,6 +118,7 @@ impl Hub {
             transport_error: None,
             connections: 0,
             driver: DriverState::Awake,
+            change: Change::Any,
             last_reading: now,
             unlocked: Unlocked::default(),
             sole: SoleRecipes::default(),
@@ -134,14 +144,26 @@ impl Hub {
     /// For the driver: whom to wake when something is submitted from now on.
     pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
         self.driver = DriverState::Asleep(waker.clone());
+        self.change = Change::Requests;
     }
 
-    /// The driver, if it has to be woken to look at the hub again.
-    fn wake_driver(&mut self) -> Option<Waker> {
+    /// Whether the driver has to look at all of the hub, and not only to send.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.change == Change::Any
+    }
+
+    /// The driver, if it has to be woken to send requests.
+    fn wake_driver_to_send(&mut self) -> Option<Waker> {
         match core::mem::replace(&mut self.driver, DriverState::Awake) {
             DriverState::Asleep(driver) => Some(driver),
             DriverState::Awake => None,
         }
+    }
+
+    /// The driver, if it has to be woken to look at the hub again.
+    fn wake_driver(&mut self) -> Option<Waker> {
+        self.change = Change::Any;
+        self.wake_driver_to_send()
     }
 
     /// The transport could not be opened, or is closed; for the report, why, if that is known.

@@ -167,6 +167,7 @@ pub enum PathError {
 /// # Errors
 ///
 /// What is wrong with it.
+#[inline]
 pub fn check_path(path: &str) -> Result<(), PathError> {
     let Some(rest) = path.strip_prefix('/') else {
         return Err(PathError::NotAbsolute);

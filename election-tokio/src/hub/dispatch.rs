@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use election_session::Event;
+use zk_jute::Frames;
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
 use super::unlocked::{Retired, Unlocked};
@@ -15,9 +16,26 @@ use crate::telemetry::{CallKey, Entry, Outcome};
 type HostEvent = Event<Box<dyn Seat>, CallKey, super::WatchKey>;
 
 impl Hub {
+    /// Takes in frames, and hands out what came of them: recipes may have something to send.
+    pub(crate) fn take_in(&mut self, now: Instant, frames: &mut Vec<Frames>) {
+        let mut has_completed = false;
+        for some in frames.drain(..) {
+            for frame in some {
+                if let Some((tag, completion)) = self.host.handle_frame_picking(now, frame) {
+                    self.calls.complete(tag, Ok(completion), &mut self.unlocked.wakers);
+                    has_completed = true;
+                }
+            }
+        }
+        self.dispatch_after(now, has_completed);
+    }
+
     /// Hands out all events that the host has.
     pub(crate) fn dispatch(&mut self, now: Instant) {
-        let mut has_completed = false;
+        self.dispatch_after(now, false);
+    }
+
+    fn dispatch_after(&mut self, now: Instant, mut has_completed: bool) {
         while let Some(event) = self.host.poll_event(now) {
             let wakers = &mut self.unlocked.wakers;
             match event {

@@ -45,8 +45,16 @@ impl RepeatLimit {
     }
 
     /// Notes what was held back, if it is time.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
-        if self.held_back.is_none() || !self.admits(now) {
+        if self.held_back.is_some() {
+            self.tell_if_due(now, journal);
+        }
+    }
+
+    #[cold]
+    fn tell_if_due(&mut self, now: Instant, journal: &mut Journal) {
+        if !self.admits(now) {
             return;
         }
         let left_out = core::mem::take(&mut self.left_out);
