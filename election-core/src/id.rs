@@ -160,18 +160,37 @@ impl NomineeId {
 /// How many bytes each dash-separated group of a uuid stands for.
 const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
 
-impl fmt::Display for NomineeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = self.0.iter();
-        for (index, length) in GROUPS.into_iter().enumerate() {
-            if index > 0 {
-                f.write_str("-")?;
-            }
-            for byte in bytes.by_ref().take(length) {
-                write!(f, "{byte:02x}")?;
+/// Characters of an id as it is displayed.
+pub(crate) const UUID_LEN: usize = 36;
+
+impl NomineeId {
+    /// As it is displayed.
+    pub(crate) fn in_lower_case(self) -> [u8; UUID_LEN] {
+        let mut text = [b'-'; UUID_LEN];
+        let mut places = text.iter_mut().enumerate().filter(|(at, _)| !DASHES.contains(at));
+        for byte in self.0 {
+            for digit in [byte >> 4, byte & 0xf] {
+                if let Some((_, place)) = places.next() {
+                    *place = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+                }
             }
         }
-        Ok(())
+        text
+    }
+
+    /// Reads an id as it is displayed, and no other form of it.
+    pub(crate) fn from_lower_case(text: &str) -> Option<Self> {
+        if text.bytes().any(|byte| byte.is_ascii_uppercase()) { None } else { text.parse().ok() }
+    }
+}
+
+/// Where the dashes are in a displayed id.
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
+impl fmt::Display for NomineeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It is made of ASCII characters.
+        f.write_str(core::str::from_utf8(&self.in_lower_case()).unwrap_or_default())
     }
 }
 

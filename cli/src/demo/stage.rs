@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use election_tokio::{CandidateName, Role, Status, Token};
+use election_tokio::{CandidateName, Role, Sequence, Status, Token};
 use tokio::time::Instant;
 
 use super::nominee::{Change, Seat};
@@ -223,7 +223,6 @@ impl Stage {
 }
 
 /// The number at the end of a candidate's name.
-fn sequence(candidate: &CandidateName) -> &str {
-    let name = candidate.as_str();
-    name.rsplit_once('-').map_or(name, |(_, number)| number)
+fn sequence(candidate: &CandidateName) -> Sequence {
+    candidate.sequence()
 }

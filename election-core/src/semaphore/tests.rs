@@ -180,7 +180,7 @@ fn a_permit_is_held_once_no_more_stand_than_there_are() {
     let mut script = Script::next();
     assert_eq!(script.semaphore.state(), SemaphoreState::Next);
     let heir = permit(5);
-    let heir = Some(Znode::Grandchild { child: "leases", name: &heir });
+    let heir = Some(Znode::Grandchild { child: "leases", name: heir.as_str().into() });
     assert_eq!(script.semaphore.heartbeat(), heir, "it is the next to hold one");
     let watch = Ticket::of_part(Part::Second, script.semaphore.permit.incarnation(), 2);
     assert!(script.semaphore.awaits_change(watch));
@@ -219,9 +219,9 @@ fn one_behind_another_contender_for_a_permit_waits_for_its_turn() {
     let SemaphoreState::Waiting { behind } = script.semaphore.state() else {
         panic!("{:?}", script.semaphore.state());
     };
-    assert_eq!(behind.as_str(), OTHER_TURN);
+    assert_eq!(behind.text(), OTHER_TURN);
     assert_eq!(script.semaphore.znode(), None);
-    assert_eq!(script.semaphore.turn_znode().unwrap().as_str(), turn(3));
+    assert_eq!(script.semaphore.turn_znode().unwrap().to_string(), turn(3));
     assert_eq!(script.semaphore.heartbeat(), None);
 }
 

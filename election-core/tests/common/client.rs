@@ -215,7 +215,7 @@ impl Client {
     /// Whether the client follows or has this candidate, or may come to do so by what it was told.
     pub fn may_await(&self, name: Name) -> bool {
         let follows = match self.nominee.role() {
-            Role::Following { predecessor, .. } => Name::parse(predecessor.as_str()) == name,
+            Role::Following { predecessor, .. } => Name::parse(&predecessor.text()) == name,
             Role::Ended(_) => return false,
             Role::Leading { .. } | Role::Promoted | Role::Suspended { .. } | Role::Leaving => false,
             // On its way, with a list that may show it.
@@ -225,7 +225,7 @@ impl Client {
     }
 
     pub fn candidate(&self) -> Option<Name> {
-        self.nominee.candidate().map(|name| Name::parse(name.as_str()))
+        self.nominee.candidate().map(|name| Name::parse(&name.text()))
     }
 
     /// Feeds an event and queues the command that follows; the error is a broken rule.

@@ -216,25 +216,26 @@ impl Request {
             Op::Read {
                 znode: election_core::Znode::Child(name),
                 watch: Watch::Own | Watch::Other,
-            } => Self::Read(Name::parse(name)),
+            } => Self::Read(Name::parse(&name.text())),
             Op::Read { znode: election_core::Znode::Child(name), watch: Watch::None } => {
-                Self::Inspect(Name::parse(name))
+                Self::Inspect(Name::parse(&name.text()))
             }
             Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::Other } => {
-                Self::Exists(Name::parse(name))
+                Self::Exists(Name::parse(&name.text()))
             }
-            Op::Exists { znode: election_core::Znode::Child(END_MARK), watch: Watch::None } => {
-                Self::LookForEnd
-            }
+            Op::Exists {
+                znode: election_core::Znode::Child(election_core::Name::Text(END_MARK)),
+                watch: Watch::None,
+            } => Self::LookForEnd,
             Op::Exists { znode: election_core::Znode::Child(name), watch: Watch::None } => {
-                Self::LookAt(Name::parse(name))
+                Self::LookAt(Name::parse(&name.text()))
             }
             Op::Delete(Delete { znode: election_core::Znode::Child(name), version }) => {
                 let version = match version {
                     ExpectedVersion::Any => None,
                     ExpectedVersion::Exactly(version) => Some(version),
                 };
-                Self::Delete(Name::parse(name), version)
+                Self::Delete(Name::parse(&name.text()), version)
             }
             Op::Multi(ref multi) => {
                 let mut parts = multi.parts();
@@ -252,7 +253,10 @@ impl Request {
                 else {
                     panic!("no contender asks for {multi:?}");
                 };
-                Self::Exchange { writer: Name::parse(writer), reader: Name::parse(reader) }
+                Self::Exchange {
+                    writer: Name::parse(&writer.text()),
+                    reader: Name::parse(&reader.text()),
+                }
             }
             other => panic!("no nominee asks for {other:?}"),
         }

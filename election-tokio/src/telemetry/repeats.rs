@@ -24,6 +24,19 @@ pub(crate) struct RepeatLimit {
     left_out: u32,
 }
 
+/// Whether a limit is another than a new one would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limiting {
+    GoesOn,
+    Over,
+}
+
+impl Limiting {
+    pub(crate) fn is_over(self) -> bool {
+        self == Self::Over
+    }
+}
+
 impl RepeatLimit {
     pub(crate) const fn new(now: Instant) -> Self {
         Self { allowance: BURST, since: now, held_back: None, left_out: 0 }
@@ -45,9 +58,13 @@ impl RepeatLimit {
     }
 
     /// Notes what was held back, if it is time.
-    pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
-        if self.held_back.is_none() || !self.admits(now) {
-            return;
+    pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) -> Limiting {
+        if self.held_back.is_none() {
+            let allowance = self.allowance.saturating_add(self.gained(now));
+            return if allowance < BURST { Limiting::GoesOn } else { Limiting::Over };
+        }
+        if !self.admits(now) {
+            return Limiting::GoesOn;
         }
         let left_out = core::mem::take(&mut self.left_out);
         if left_out > 0 {
@@ -56,12 +73,18 @@ impl RepeatLimit {
         if let Some(entry) = self.held_back.take() {
             journal.note(*entry);
         }
+        Limiting::GoesOn
+    }
+
+    /// By the time that has passed.
+    fn gained(&self, now: Instant) -> u32 {
+        let passed = now.saturating_since(self.since).as_secs() / PACE.as_secs();
+        u32::try_from(passed).unwrap_or(u32::MAX)
     }
 
     fn admits(&mut self, now: Instant) -> bool {
-        let passed = now.saturating_since(self.since).as_secs() / PACE.as_secs();
-        if passed > 0 {
-            let more = u32::try_from(passed).unwrap_or(u32::MAX);
+        let more = self.gained(now);
+        if more > 0 {
             self.allowance = self.allowance.saturating_add(more).min(BURST);
             self.since = now;
         }
