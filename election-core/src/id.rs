@@ -163,16 +163,17 @@ const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
 /// Characters of an id as it is displayed.
 pub(crate) const UUID_LEN: usize = 36;
 
+/// Where the digits of each byte are in a displayed id; between the groups there are dashes.
+const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
 impl NomineeId {
     /// As it is displayed.
     pub(crate) fn in_lower_case(self) -> [u8; UUID_LEN] {
         let mut text = [b'-'; UUID_LEN];
-        let mut places = text.iter_mut().enumerate().filter(|(at, _)| !DASHES.contains(at));
-        for byte in self.0 {
-            for digit in [byte >> 4, byte & 0xf] {
-                if let Some((_, place)) = places.next() {
-                    *place = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
-                }
+        for (byte, at) in self.0.into_iter().zip(DIGITS) {
+            if let Some([high, low, ..]) = text.get_mut(at..) {
+                (*high, *low) = (lower_case_digit(byte >> 4), lower_case_digit(byte & 0xf));
             }
         }
         text
@@ -180,12 +181,23 @@ impl NomineeId {
 
     /// Reads an id as it is displayed, and no other form of it.
     pub(crate) fn from_lower_case(text: &str) -> Option<Self> {
-        if text.bytes().any(|byte| byte.is_ascii_uppercase()) { None } else { text.parse().ok() }
+        let text: &[u8; UUID_LEN] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 16];
+        for (slot, at) in bytes.iter_mut().zip(DIGITS) {
+            let [high, low, ..] = text.get(at..)? else { return None };
+            if high.is_ascii_uppercase() || low.is_ascii_uppercase() {
+                return None;
+            }
+            *slot = hex_digit(*high)? << 4 | hex_digit(*low)?;
+        }
+        DASHES.iter().all(|at| text.get(*at) == Some(&b'-')).then_some(Self(bytes))
     }
 }
 
-/// Where the dashes are in a displayed id.
-const DASHES: [usize; 4] = [8, 13, 18, 23];
+/// Of a number below 16.
+const fn lower_case_digit(number: u8) -> u8 {
+    if number < 10 { b'0' + number } else { b'a' + (number - 10) }
+}
 
 impl fmt::Display for NomineeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,17 +8,18 @@ use alloc::vec::Vec;
 pub(crate) enum Few<T> {
     None,
     One(T),
-    Several(Box<Vec<T>>),
+    Several(Box<[T]>),
 }
 
 impl<T> Few<T> {
     pub(crate) fn push(&mut self, new: T) {
         *self = match core::mem::replace(self, Self::None) {
             Self::None => Self::One(new),
-            Self::One(one) => Self::Several(Box::new(Vec::from([one, new]))),
-            Self::Several(mut several) => {
+            Self::One(one) => Self::Several(Box::new([one, new])),
+            Self::Several(several) => {
+                let mut several = several.into_vec();
                 several.push(new);
-                Self::Several(several)
+                Self::Several(several.into())
             }
         };
     }
@@ -33,10 +34,12 @@ impl<T> Few<T> {
                 }
             }
             Self::Several(several) => {
-                several.retain(is_kept);
-                if several.len() < 2 {
-                    *self = several.pop().map_or(Self::None, Self::One);
-                }
+                let mut kept: Vec<T> = core::mem::take(several).into_vec();
+                kept.retain(is_kept);
+                *self = match kept.len() {
+                    0 | 1 => kept.pop().map_or(Self::None, Self::One),
+                    _ => Self::Several(kept.into()),
+                };
             }
         }
     }

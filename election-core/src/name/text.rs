@@ -18,8 +18,15 @@ type Kept = heapless::String<CAPACITY, u8>;
 
 impl KeptText {
     /// `None` if it is too long.
+    #[cfg(feature = "alloc")]
     pub(super) fn new(text: &str) -> Option<Self> {
-        if text.len() > CAPACITY { None } else { kept(text).map(Self) }
+        (text.len() <= CAPACITY).then(|| Self(text.into()))
+    }
+
+    /// `None` if it is too long.
+    #[cfg(not(feature = "alloc"))]
+    pub(super) fn new(text: &str) -> Option<Self> {
+        text.try_into().ok().map(Self)
     }
 
     /// Of a name that is kept already, and so is not too long.
@@ -30,16 +37,6 @@ impl KeptText {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-#[cfg(feature = "alloc")]
-fn kept(text: &str) -> Option<Kept> {
-    Some(text.into())
-}
-
-#[cfg(not(feature = "alloc"))]
-fn kept(text: &str) -> Option<Kept> {
-    text.try_into().ok()
 }
 
 /// A name as text, for as long as it is looked at.

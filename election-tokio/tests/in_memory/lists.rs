@@ -26,7 +26,7 @@ fn are_in_place(server: &Server, nominations: &[Nomination]) -> bool {
         match (ahead, status.role) {
             (0, Role::Leading { .. }) => Some(own),
             (_, Role::Following { predecessor, .. }) => {
-                (names.get(ahead.checked_sub(1)?)? == predecessor).then_some(own)
+                (predecessor == **names.get(ahead.checked_sub(1)?)?).then_some(own)
             }
             _ => None,
         }
