@@ -129,8 +129,10 @@ impl<R: Recipe> Seat<R> {
         self.awaited.as_ref()?.listing.as_ref()
     }
 
-    pub(crate) fn set_listing(&mut self, listing: Option<Arc<str>>) {
-        set(&mut self.awaited, |awaited| awaited.listing = listing);
+    pub(crate) fn awaits_no_list(&mut self) {
+        if self.awaited.is_some() {
+            set(&mut self.awaited, |awaited| awaited.listing = None);
+        }
     }
 
     /// Sets the deadline, and gives the former one.
@@ -152,7 +154,7 @@ impl<R: Recipe> Seat<R> {
         match &stimulus {
             Stimulus::Happened(Happening::Connected(id)) => self.session = Some(*id),
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.set_listing(None);
+                self.awaits_no_list();
                 self.watches.retain(|watch| {
                     around.session.forget(around.now, watch.id);
                     false

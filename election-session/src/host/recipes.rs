@@ -237,7 +237,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     fn deliver(&mut self, now: Instant, delivery: Delivery) {
         let Delivery { to, listed } = delivery;
         if let Some(seat) = self.seats.get_mut(&to.key) {
-            seat.set_listing(None);
+            seat.awaits_no_list();
         }
         self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
