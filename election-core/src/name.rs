@@ -84,11 +84,11 @@ impl fmt::Display for Sequence {
 ///
 /// One that this crate or Curator makes is kept as an id and a number, in 24 bytes. Any other one is kept as
 /// text: with the feature `alloc` on the heap, without it in place.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CandidateName(Form);
 
 /// A name has one form only, so that equal forms are equal names.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 enum Form {
     Made(MadeName),
     Text(KeptText),
@@ -202,6 +202,13 @@ impl Hash for Name<'_> {
 impl PartialEq<str> for CandidateName {
     fn eq(&self, other: &str) -> bool {
         *self.text() == *other
+    }
+}
+
+/// By the text, as [`Name`] is.
+impl Hash for CandidateName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text().hash(state);
     }
 }
 

@@ -185,7 +185,8 @@ impl Stage {
             Some(Role::Following { .. }) => Style::new(),
             _ => GONE,
         };
-        let number = row.candidate().map_or("-", sequence);
+        let sequence = |candidate| sequence(candidate).to_string();
+        let number = row.candidate().map_or_else(|| "-".to_owned(), sequence);
         let role = self.role_of(row);
         format!("{style}{:<6}{number:<14}{role}{style:#}", row.name)
     }

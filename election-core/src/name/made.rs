@@ -6,7 +6,7 @@ use super::{CAPACITY, DIGITS, Sequence};
 use crate::id::{NomineeId, UUID_LEN};
 
 /// `_c_<uuid>-<label><number>`, with the uuid in lower case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct MadeName {
     pub(super) sequence: Sequence,
     id: NomineeId,
@@ -19,7 +19,7 @@ pub(super) type MadeText = String<CAPACITY, u8>;
 const START: &str = "_c_";
 
 /// What is between the id and the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MadeLabel {
     Latch,
     Lock,
