@@ -39,7 +39,7 @@ pub(crate) enum Source {
 /// holds at a path without a watcher is taken down (CURATOR-107).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
-    table: Table<W>,
+    table: Table<WatchState<W>>,
     by_path: BTreeMap<Arc<str>, AtPath>,
     /// Paths whose watches the server is to forget.
     unwanted: Vec<Arc<str>>,

@@ -2,8 +2,11 @@
 
 use heapless::String;
 
-use super::{CAPACITY, DIGITS, Sequence};
+use super::sequence::{DIGITS, Sequence};
 use crate::id::{NomineeId, UUID_LEN};
+
+/// The longest name that is kept, in bytes; one that a contender makes has at most 59.
+pub(crate) const CAPACITY: usize = 64;
 
 /// `_c_<uuid>-<label><number>`, with the uuid in lower case.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use core::fmt;
 use core::ops::Deref;
 
-use super::CAPACITY;
-use super::made::{MadeName, MadeText};
+use super::made::{CAPACITY, MadeName, MadeText};
 
 /// A text of up to [`CAPACITY`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,6 @@ use core::cmp::Reverse;
 
 use slab::Slab;
 
-use super::WatchState;
 use super::kind::ServerWatches;
 
 /// Names a watch of one session.
@@ -21,9 +20,9 @@ pub struct WatchId {
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(super) struct Watch<W> {
+pub(super) struct Watch<S> {
     pub(super) path: Arc<str>,
-    pub(super) state: WatchState<W>,
+    pub(super) state: S,
     serial: u32,
     /// The place of the next one at its path.
     next: u32,
@@ -51,26 +50,26 @@ impl AtPath {
 }
 
 #[derive(Debug)]
-pub(super) struct Table<W> {
-    watches: Slab<Watch<W>>,
+pub(super) struct Table<S> {
+    watches: Slab<Watch<S>>,
     last_serial: u32,
 }
 
-impl<W> Table<W> {
+impl<S> Table<S> {
     pub(super) const fn new() -> Self {
         Self { watches: Slab::new(), last_serial: 0 }
     }
 
-    pub(super) fn get(&self, id: WatchId) -> Option<&Watch<W>> {
+    pub(super) fn get(&self, id: WatchId) -> Option<&Watch<S>> {
         self.at(id.place).filter(|watch| watch.serial == id.serial)
     }
 
-    pub(super) fn get_mut(&mut self, id: WatchId) -> Option<&mut Watch<W>> {
+    pub(super) fn get_mut(&mut self, id: WatchId) -> Option<&mut Watch<S>> {
         self.at_mut(id.place).filter(|watch| watch.serial == id.serial)
     }
 
     /// Adds a watch to those at its path.
-    pub(super) fn add(&mut self, at: &mut AtPath, path: Arc<str>, state: WatchState<W>) -> WatchId {
+    pub(super) fn add(&mut self, at: &mut AtPath, path: Arc<str>, state: S) -> WatchId {
         self.last_serial = self.last_serial.wrapping_add(1);
         let serial = self.last_serial;
         let place = self.watches.insert(Watch { path, state, serial, next: NONE });
@@ -84,7 +83,7 @@ impl<W> Table<W> {
     }
 
     /// Takes a watch out of those at its path.
-    pub(super) fn remove(&mut self, at: &mut AtPath, id: WatchId) -> Option<Watch<W>> {
+    pub(super) fn remove(&mut self, at: &mut AtPath, id: WatchId) -> Option<Watch<S>> {
         self.get(id)?;
         let watch = self.watches.try_remove(usize::try_from(id.place).ok()?)?;
         if at.first == id.place {
@@ -102,7 +101,7 @@ impl<W> Table<W> {
     }
 
     /// The watches at a path, oldest first.
-    pub(super) fn row(&self, at: &AtPath) -> impl Iterator<Item = (WatchId, &Watch<W>)> {
+    pub(super) fn row(&self, at: &AtPath) -> impl Iterator<Item = (WatchId, &Watch<S>)> {
         let first = Some(at.first);
         let places = core::iter::successors(first, |place| Some(self.at(*place)?.next));
         places.map_while(|place| {
@@ -122,12 +121,12 @@ impl<W> Table<W> {
     }
 
     /// All watches, in any order.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Watch<W>> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Watch<S>> {
         self.watches.iter_mut().map(|(_, watch)| watch)
     }
 
     /// Takes all watches out, oldest first.
-    pub(super) fn drain(&mut self) -> Vec<Watch<W>> {
+    pub(super) fn drain(&mut self) -> Vec<Watch<S>> {
         let ids = self.ids();
         let places = ids.into_iter().filter_map(|id| usize::try_from(id.place).ok());
         let drained = places.filter_map(|place| self.watches.try_remove(place)).collect();
@@ -139,11 +138,11 @@ impl<W> Table<W> {
         self.watches.shrink_to_fit();
     }
 
-    fn at(&self, place: u32) -> Option<&Watch<W>> {
+    fn at(&self, place: u32) -> Option<&Watch<S>> {
         self.watches.get(usize::try_from(place).ok()?)
     }
 
-    fn at_mut(&mut self, place: u32) -> Option<&mut Watch<W>> {
+    fn at_mut(&mut self, place: u32) -> Option<&mut Watch<S>> {
         self.watches.get_mut(usize::try_from(place).ok()?)
     }
 }
