@@ -278,6 +278,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn shrink_to_fit(&mut self) {
         self.requests.shrink_to_fit();
         self.events.shrink_to_fit();
+        self.watches.shrink_to_fit();
     }
 
     /// Whether [`poll_event`](Self::poll_event) has an event.

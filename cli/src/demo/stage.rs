@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use election_tokio::{CandidateName, Role, Status, Token};
+use election_tokio::{CandidateName, Role, Sequence, Status, Token};
 use tokio::time::Instant;
 
 use super::nominee::{Change, Seat};
@@ -185,7 +185,8 @@ impl Stage {
             Some(Role::Following { .. }) => Style::new(),
             _ => GONE,
         };
-        let number = row.candidate().map_or("-", sequence);
+        let sequence = |candidate| sequence(candidate).to_string();
+        let number = row.candidate().map_or_else(|| "-".to_owned(), sequence);
         let role = self.role_of(row);
         format!("{style}{:<6}{number:<14}{role}{style:#}", row.name)
     }
@@ -223,7 +224,6 @@ impl Stage {
 }
 
 /// The number at the end of a candidate's name.
-fn sequence(candidate: &CandidateName) -> &str {
-    let name = candidate.as_str();
-    name.rsplit_once('-').map_or(name, |(_, number)| number)
+fn sequence(candidate: &CandidateName) -> Sequence {
+    candidate.sequence()
 }

@@ -99,8 +99,8 @@ impl Nomination {
             Role::Ended(reason) => Err(reason),
             Role::Leading { .. } | Role::Suspended { .. } => Ok(self
                 .inner
-                .tenure
-                .get()
+                .facts
+                .tenure()
                 .map(|tenure| Leadership::new(Arc::clone(&self.inner), tenure, self.updates()))),
             Role::Connecting
             | Role::Standing
@@ -117,7 +117,7 @@ impl Nomination {
     ///
     /// Over a lost connection the last answer stays, and becomes older.
     pub fn position(&self) -> Option<Position> {
-        self.inner.position.get()
+        self.inner.facts.position()
     }
 
     /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership is over with

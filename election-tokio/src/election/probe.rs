@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::leaderless::LeaderlessSince;
+use super::facts::Facts;
 use super::nomination::Nomination;
 use super::status::{Role, Status};
 use crate::health::{NominationHealth, NomineeHealth};
@@ -17,7 +17,7 @@ use crate::updates::Updates;
 pub struct NominationProbe {
     shared: Arc<Shared>,
     status: Updates<Status>,
-    leaderless: LeaderlessSince,
+    facts: Arc<Facts>,
 }
 
 impl Nomination {
@@ -29,8 +29,8 @@ impl Nomination {
     /// A handle for the thread or task that answers liveness and readiness probes.
     pub fn probe(&self) -> NominationProbe {
         let shared = Arc::clone(self.inner().client.shared());
-        let leaderless = self.inner().leaderless.clone();
-        NominationProbe { shared, status: self.updates(), leaderless }
+        let facts = Arc::clone(&self.inner().facts);
+        NominationProbe { shared, status: self.updates(), facts }
     }
 }
 
@@ -51,7 +51,7 @@ impl NominationProbe {
             Role::Leaving => NomineeHealth::Leaving,
             Role::Ended(reason) => NomineeHealth::Ended(reason),
             Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _ => {
-                let lasted = self.leaderless.lasted(self.shared.clock.now());
+                let lasted = self.facts.leaderless.lasted(self.shared.clock.now());
                 NomineeHealth::Leaderless { lasted }
             }
         };

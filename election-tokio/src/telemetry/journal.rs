@@ -205,7 +205,8 @@ impl ElectionEntry {
     fn tell(self) {
         let Self { site, label, nominee, candidate, session, zxid, what, .. } = &self;
         let election = site.path();
-        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let candidate = candidate.as_ref().map(CandidateName::text);
+        let candidate = candidate.as_deref();
         let session = session.map(display::<SessionId>);
         match *what {
             InElection::Noticed(notice) => self.tell_notice(notice),
@@ -245,7 +246,8 @@ impl ElectionEntry {
     fn tell_notice(&self, notice: Notice) {
         let Self { site, nominee, candidate, predecessor, foreign, session, zxid, .. } = self;
         let election = site.path();
-        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let candidate = candidate.as_ref().map(CandidateName::text);
+        let candidate = candidate.as_deref();
         let session = session.map(display::<SessionId>);
         match notice {
             // It is told once the lease is proved.
@@ -259,7 +261,7 @@ impl ElectionEntry {
             ),
             Notice::FollowingPersistent => warn!(
                 target: BLOCKED, election, %nominee, candidate, session, %zxid,
-                predecessor = predecessor.as_ref().map(CandidateName::as_str),
+                predecessor = predecessor.as_ref().map(CandidateName::text).as_deref(),
                 "blocked: the candidate ahead is not ephemeral, so that no session's end removes \
                  it; delete it if no participant needs it"
             ),

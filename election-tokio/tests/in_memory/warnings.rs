@@ -46,7 +46,7 @@ async fn beyond_the_last_sequence_number_a_nomination_fails() {
         assert!(reason.to_string().contains("fresh election node"), "{reason}");
     }
     wait(1).await;
-    assert_eq!(server.children(ELECTION), [leadership.candidate().as_str()]);
+    assert_eq!(server.children(ELECTION), [leadership.candidate().to_string()]);
     assert!(leadership.is_valid());
 }
 
