@@ -34,7 +34,8 @@ impl Nomination {
         &self.inner
     }
 
-    /// The id in the name of every candidate znode of this nomination.
+    /// The id of this nomination. The id in the name of a candidate znode is this one, but for its last digits:
+    /// these count the candidates of the nomination.
     pub fn id(&self) -> NomineeId {
         self.inner.id
     }

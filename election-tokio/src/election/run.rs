@@ -21,7 +21,8 @@ pub use report::{Resignation, RunEnd, RunError, RunReport, Term, TermEnd, Terms,
 
 impl Nomination {
     /// Runs `work` in each term in which this nominee leads, until the work returns by itself, `shutdown`
-    /// comes, or the nomination ends: [`Nomination::run_with`] with the options of [`RunOptions::new`].
+    /// comes, or the nomination ends: [`Nomination::run_with`] with the options of [`RunOptions::new`], and
+    /// what that says about spawning.
     ///
     /// # Errors
     ///
@@ -55,6 +56,9 @@ impl Nomination {
     /// [token](Leadership::token), and by nothing else.
     ///
     /// If this future is dropped, so is the work, and the nomination withdraws in the background.
+    ///
+    /// To spawn it, let the work own what it uses: `async move |leadership, cancelled| …`, with clones within.
+    /// If the work borrows, rustc says "implementation of `Send` is not general enough" at the `spawn`.
     ///
     /// # Errors
     ///
