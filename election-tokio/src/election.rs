@@ -1,6 +1,7 @@
 //! Elections: standing in one, leading, and looking on.
 
 mod acknowledgement;
+mod blocker;
 mod candidates;
 mod course;
 mod ending;
@@ -32,6 +33,7 @@ use election_core::{
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
+pub use blocker::Blocker;
 pub use candidates::{Candidate, Candidates};
 pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
@@ -62,7 +64,7 @@ use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
-use crate::telemetry::ElectionLabel;
+use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -268,6 +270,7 @@ impl Election {
         let shared = self.client.shared();
         let id = nominee.id();
         let (clock, policy) = (shared.clock.clone(), self.while_suspended);
+        nomination_began(self.label);
         let (face, shown) = NomineeFace::new(clock, Arc::clone(&site), self.label, policy);
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
@@ -277,7 +280,7 @@ impl Election {
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let Shown { status, tenure, position, leaderless } = shown;
+        let Shown { status, tenure, position, leaderless, blocker } = shown;
         let inner = NominationInner {
             client,
             key,
@@ -287,6 +290,7 @@ impl Election {
             tenure,
             position,
             leaderless,
+            blocker,
         };
         Ok(Nomination::new(inner, Updates::new(status)))
     }

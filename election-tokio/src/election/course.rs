@@ -8,6 +8,7 @@ use election_session::{GrantChange, Step};
 use zk_jute::records::EventType;
 use zk_session::Instant;
 
+use super::blocker::{BlockChange, PresentBlocker};
 use super::leaderless::{Leader, LeaderSight, LeaderlessSince};
 use super::status::Role;
 use crate::telemetry::{
@@ -19,6 +20,7 @@ use crate::telemetry::{
 pub(super) struct Course {
     label: ElectionLabel,
     leader: LeaderSight,
+    blocker: PresentBlocker,
     /// When the end of the predecessor was told, if nothing has become of that yet.
     way_free_since: Option<Instant>,
     suspended_since: Option<Instant>,
@@ -35,6 +37,7 @@ impl Course {
         Self {
             label,
             leader: LeaderSight::new(label, SeenBy::Nominee, now),
+            blocker: PresentBlocker::default(),
             way_free_since: None,
             suspended_since: None,
             create: None,
@@ -49,6 +52,10 @@ impl Course {
 
     pub(super) fn leaderless_since(&self) -> LeaderlessSince {
         self.leader.since()
+    }
+
+    pub(super) fn blocker(&self) -> PresentBlocker {
+        self.blocker.clone()
     }
 
     /// Takes in what the nominee asks for.
@@ -130,9 +137,21 @@ impl Course {
         }
     }
 
-    /// Takes in its role at this moment.
-    pub(super) fn plays(&mut self, role: &Role, now: Instant, journal: &mut Journal) {
+    /// Takes in what it has noticed at this moment, and its role since.
+    pub(super) fn plays(
+        &mut self,
+        notice: Option<Notice>,
+        role: &Role,
+        now: Instant,
+        journal: &mut Journal,
+    ) {
+        let change = self.blocker.follow(notice, role);
+        self.block_changed(change, journal);
         match role {
+            // What blocks the election leads nothing.
+            Role::Following { leader, .. } if self.blocker.is(leader) => {
+                self.leader.see(Leader::Unknown, now, journal);
+            }
             Role::Following { .. } | Role::Leading { .. } | Role::Suspended { .. } => {
                 self.leader.see(Leader::Known, now, journal);
             }
@@ -145,6 +164,17 @@ impl Course {
 
     /// The client has ended first.
     pub(super) fn end(&mut self, journal: &mut Journal) {
+        let change = self.blocker.end();
+        self.block_changed(change, journal);
         self.leader.end(journal);
+    }
+
+    fn block_changed(&self, change: Option<BlockChange>, journal: &mut Journal) {
+        let what = match change {
+            None => return,
+            Some(BlockChange::Began) => Figure::BlockedBegan,
+            Some(BlockChange::Ended) => Figure::BlockedEnded,
+        };
+        journal.note(Entry::ElectionFigure(ElectionFigure { label: self.label, what }));
     }
 }

@@ -8,6 +8,7 @@ use election_session::{Grant, GrantChange, RecipeEnd, Site, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
+use super::blocker::PresentBlocker;
 use super::course::Course;
 use super::leaderless::LeaderlessSince;
 use super::position::LastPosition;
@@ -41,6 +42,7 @@ pub(super) struct Shown {
     pub(super) tenure: PresentTenure<LostReason>,
     pub(super) position: LastPosition,
     pub(super) leaderless: LeaderlessSince,
+    pub(super) blocker: PresentBlocker,
 }
 
 /// How many sequence numbers there are left below the election node, as the holder was told.
@@ -71,6 +73,7 @@ impl NomineeFace {
             tenure: tenure.clone(),
             position: position.clone(),
             leaderless: course.leaderless_since(),
+            blocker: course.blocker(),
         };
         let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(now));
         let face = Self {
@@ -225,7 +228,7 @@ impl Face for NomineeFace {
         }
         let status = election_session::Status::of(nominee, view);
         let status = status.map_instant(|deadline| self.clock.to_tokio(deadline));
-        self.course.plays(&status.role, now, &mut unlocked.journal);
+        self.course.plays(step.notice, &status.role, now, &mut unlocked.journal);
         self.show(status, &mut unlocked.wakers);
         if let Phase::CleaningUp | Phase::Over = nominee.phase() {
             self.status.end(&mut unlocked.wakers);

@@ -5,6 +5,7 @@ use election_session::{RecipeKey, Site};
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
+use super::blocker::PresentBlocker;
 use super::leaderless::LeaderlessSince;
 use super::position::LastPosition;
 use super::status::{EndReason, LostReason, Role, Status};
@@ -23,6 +24,7 @@ pub(super) struct NominationInner {
     pub(super) tenure: PresentTenure<LostReason>,
     pub(super) position: LastPosition,
     pub(super) leaderless: LeaderlessSince,
+    pub(super) blocker: PresentBlocker,
 }
 
 impl NominationInner {
