@@ -34,7 +34,8 @@ impl Nomination {
         &self.inner
     }
 
-    /// The id in the name of every candidate znode of this nomination.
+    /// The id that the names of this nomination's candidates are made of, in formats that have ids. The last
+    /// digits in a name may differ from it: they count the candidates, so that no two have one name.
     pub fn id(&self) -> NomineeId {
         self.inner.id
     }
