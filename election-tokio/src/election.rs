@@ -1,6 +1,7 @@
 //! Elections: standing in one, leading, and looking on.
 
 mod acknowledgement;
+mod blocker;
 mod candidates;
 mod course;
 mod ending;
@@ -34,6 +35,7 @@ use election_core::{
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
+pub use blocker::Blocker;
 pub use candidates::{Candidate, Candidates};
 pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
@@ -65,7 +67,7 @@ use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
-use crate::telemetry::ElectionLabel;
+use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -285,6 +287,7 @@ impl Election {
         let shared = self.client.shared();
         let id = nominee.id();
         let site = Arc::clone(&settings.site);
+        nomination_began(settings.label);
         let (face, facts, status) = NomineeFace::new(Arc::clone(&settings));
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {

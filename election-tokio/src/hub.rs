@@ -38,7 +38,7 @@ pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watc
 use crate::broadcast::Sender;
 use crate::error::SharedError;
 use crate::state::ConnectionState;
-use crate::telemetry::{ConnectionObserver, Entry, Journal, RepeatLimit};
+use crate::telemetry::{ConnectionObserver, Entry, Journal, Outage, RepeatLimit};
 
 pub(crate) struct Hub {
     pub(crate) host: Host,
@@ -67,11 +67,12 @@ struct Repeats {
     connection: RepeatLimit,
     heartbeats: RepeatLimit,
     servers: RepeatLimit,
+    outage: Outage,
 }
 
 impl Repeats {
     fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
-        let Self { connection, heartbeats, servers } = self;
+        let Self { connection, heartbeats, servers, .. } = self;
         for limit in [connection, heartbeats, servers] {
             limit.catch_up(now, journal);
         }
@@ -99,6 +100,7 @@ impl Hub {
     /// An identity that no server would read.
     fn new(mut settings: Settings, servers: Servers, now: Instant) -> Result<Self, SubmitError> {
         settings.session.servers = servers.count();
+        let outage = Outage::new(settings.session.session_timeout);
         Ok(Self {
             host: RecipeHost::new(settings, now)?,
             servers,
@@ -114,6 +116,7 @@ impl Hub {
                 connection: RepeatLimit::new(now),
                 heartbeats: RepeatLimit::new(now),
                 servers: RepeatLimit::new(now),
+                outage,
             },
             transport_error: None,
             connections: 0,

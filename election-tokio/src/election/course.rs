@@ -8,7 +8,9 @@ use election_session::{GrantChange, Step};
 use zk_jute::records::EventType;
 use zk_session::Instant;
 
-use super::leaderless::{Leader, LeaderSight, LeaderlessSince};
+use super::blocker::BlockChange;
+use super::facts::Facts;
+use super::leaderless::{Leader, LeaderSight};
 use super::status::Role;
 use crate::telemetry::{
     AfterSuspension, ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy,
@@ -179,14 +181,21 @@ impl Course {
         }
     }
 
-    /// Takes in its role at this moment.
+    /// Takes in what it has noticed at this moment, and its role since.
     pub(super) fn plays(
         &mut self,
+        notice: Option<Notice>,
         role: &Role,
-        now: (&LeaderlessSince, Instant),
+        (facts, now): (&Facts, Instant),
         journal: &mut Journal,
     ) {
+        self.block_changed(facts.follow_blocker(notice, role), journal);
+        let now = (&facts.leaderless, now);
         match role {
+            // What blocks the election leads nothing.
+            Role::Following { leader, .. } if facts.is_blocked_by(leader) => {
+                self.leader.see(Leader::Unknown, now, journal);
+            }
             Role::Following { .. } | Role::Leading { .. } | Role::Suspended { .. } => {
                 self.leader.see(Leader::Known, now, journal);
             }
@@ -198,7 +207,17 @@ impl Course {
     }
 
     /// The client has ended first.
-    pub(super) fn end(&mut self, journal: &mut Journal) {
+    pub(super) fn end(&mut self, facts: &Facts, journal: &mut Journal) {
+        self.block_changed(facts.unblock(), journal);
         self.leader.end(journal);
+    }
+
+    fn block_changed(&self, change: Option<BlockChange>, journal: &mut Journal) {
+        let what = match change {
+            None => return,
+            Some(BlockChange::Began) => Figure::BlockedBegan,
+            Some(BlockChange::Ended) => Figure::BlockedEnded,
+        };
+        journal.note(Entry::ElectionFigure(ElectionFigure { label: self.label(), what }));
     }
 }

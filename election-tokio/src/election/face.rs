@@ -194,8 +194,8 @@ impl Face for NomineeFace {
         }
         let status = election_session::Status::of(nominee, view);
         let status = status.map_instant(|deadline| self.settings.clock.to_tokio(deadline));
-        let since = (&self.facts.leaderless, now);
-        self.course.plays(&status.role, since, &mut unlocked.journal);
+        let seen = (&*self.facts, now);
+        self.course.plays(step.notice, &status.role, seen, &mut unlocked.journal);
         self.show(status, &mut unlocked.wakers);
         if let Phase::CleaningUp | Phase::Over = nominee.phase() {
             self.status.end(&mut unlocked.wakers);
@@ -203,7 +203,7 @@ impl Face for NomineeFace {
     }
 
     fn over(&mut self, nominee: &Nominee, end: RecipeEnd, unlocked: &mut Unlocked) {
-        self.course.end(&mut unlocked.journal);
+        self.course.end(&self.facts, &mut unlocked.journal);
         let RecipeEnd::HostEnded(end) = end else {
             return;
         };

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_core::Nominee;
+use election_core::{CandidateName, Nominee, Notice};
 use zk_session::Instant;
 
+use super::blocker::{BlockChange, Blocker, PresentBlocker};
 use super::leaderless::LeaderlessSince;
 use super::position::{LastPosition, Position};
-use super::status::LostReason;
+use super::status::{LostReason, Role};
 use crate::held::Tenure;
 
 /// What is known of a nomination besides its status.
@@ -22,6 +23,7 @@ struct Last {
     /// The present one.
     tenure: Option<Arc<Tenure<LostReason>>>,
     position: LastPosition,
+    blocker: PresentBlocker,
 }
 
 impl Facts {
@@ -49,6 +51,30 @@ impl Facts {
     /// Takes in what the nominee has learned of its position.
     pub(super) fn follow(&self, nominee: &Nominee) {
         self.last().position.follow(nominee);
+    }
+
+    /// What blocks the nominee, if a znode does.
+    pub(super) fn blocker(&self) -> Option<Blocker> {
+        self.last().blocker.get()
+    }
+
+    /// Whether this candidate blocks the nominee, so that it leads nothing.
+    pub(super) fn is_blocked_by(&self, candidate: &CandidateName) -> bool {
+        self.last().blocker.is(candidate)
+    }
+
+    /// Takes in what the nominee has noticed, and its role since.
+    pub(super) fn follow_blocker(
+        &self,
+        notice: Option<Notice>,
+        role: &Role,
+    ) -> Option<BlockChange> {
+        self.last().blocker.follow(notice, role)
+    }
+
+    /// Nothing blocks any more.
+    pub(super) fn unblock(&self) -> Option<BlockChange> {
+        self.last().blocker.end()
     }
 
     /// For a step that runs nothing of a user's.

@@ -34,8 +34,8 @@ impl Nomination {
         &self.inner
     }
 
-    /// The id of this nomination. The id in the name of a candidate znode is this one, but for its last digits:
-    /// these count the candidates of the nomination.
+    /// The id that the names of this nomination's candidates are made of, in formats that have ids. The last
+    /// digits in a name may differ from it: they count the candidates, so that no two have one name.
     pub fn id(&self) -> NomineeId {
         self.inner.id
     }

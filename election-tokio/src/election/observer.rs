@@ -5,7 +5,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_core::{Observed, Phase, Recipe as _, Subject};
+use election_core::{Observed, Phase, Present, Recipe as _, Subject};
 use election_session::{RecipeEnd, RecipeKey, Site, Step, View};
 use futures_core::Stream;
 use zk_jute::records::EventType;
@@ -144,10 +144,13 @@ impl State {
     fn measure(&self, step: &Step<Observed<Data>>, journal: &mut Journal) {
         let (mut leader, now) = (self.leader(), (&self.leaderless, self.clock.now()));
         match &step.notice {
-            Some(Observed::Present(_) | Observed::Hidden) => {
+            // What goes with no session leads nothing.
+            Some(Observed::Present(Present { owner: Some(_), .. }) | Observed::Hidden) => {
                 leader.see(Leader::Known, now, journal);
             }
-            Some(Observed::Absent) => leader.see(Leader::Unknown, now, journal),
+            Some(Observed::Present(Present { owner: None, .. }) | Observed::Absent) => {
+                leader.see(Leader::Unknown, now, journal);
+            }
             Some(Observed::Ended(_)) => leader.end(journal),
             None if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) => {
                 leader.see(Leader::Unknown, now, journal);

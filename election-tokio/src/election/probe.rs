@@ -40,18 +40,24 @@ impl NominationProbe {
     /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
     /// is blocked, and then says so, as [`Client::health`](crate::Client::health) does.
     pub fn health(&self) -> NominationHealth {
-        // Not by the hub, whose lock may be held. That of the status is held for a few steps alone, in
-        // which nothing of a user's runs and nothing is waited for.
-        let nominee = match self.status.latest().role {
-            Role::Leading { token } | Role::Suspended { token, .. } => {
+        // Not by the hub, whose lock may be held. Those of the status and the blocker are held for a few
+        // steps alone, in which nothing of a user's runs and nothing is waited for.
+        let role = self.status.latest().role;
+        let lasted = self.facts.leaderless.lasted(self.shared.clock.now());
+        let blocker = match role {
+            Role::Following { .. } | Role::Standing => self.facts.blocker(),
+            _ => None,
+        };
+        let nominee = match (role, blocker) {
+            (_, Some(by)) => NomineeHealth::Blocked { by, leaderless: lasted },
+            (Role::Leading { token } | Role::Suspended { token, .. }, None) => {
                 let lease_remaining = self.shared.lease_remaining().unwrap_or_default();
                 NomineeHealth::Leading { token, lease_remaining }
             }
-            Role::Following { .. } => NomineeHealth::Following,
-            Role::Leaving => NomineeHealth::Leaving,
-            Role::Ended(reason) => NomineeHealth::Ended(reason),
-            Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _ => {
-                let lasted = self.facts.leaderless.lasted(self.shared.clock.now());
+            (Role::Following { .. }, None) => NomineeHealth::Following,
+            (Role::Leaving, None) => NomineeHealth::Leaving,
+            (Role::Ended(reason), None) => NomineeHealth::Ended(reason),
+            (Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _, None) => {
                 NomineeHealth::Leaderless { lasted }
             }
         };

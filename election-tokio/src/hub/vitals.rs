@@ -1,16 +1,16 @@
 //! What tells the health of a client: written by the driver and where the connection changes, read
-//! without any lock.
+//! without the hub's lock.
 //!
 //! A call that asks for the health answers also while the driver stands still, whatever it waits for:
 //! a thread that is blocked, a turn that never comes, the hub's lock.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zk_session::{Instant, SessionEnd};
 
-use crate::state::ConnectionState;
+use crate::state::{ConnectFailure, ConnectionState};
 
 /// Written with relaxed stores: each number stands for itself.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Vitals {
     /// Of the session.
     timeout_micros: AtomicU64,
     end: OnceLock<SessionEnd>,
+    /// Since there was a connection. The lock is held to copy a pointer, and for nothing else.
+    last_failure: Mutex<Option<Arc<ConnectFailure>>>,
 }
 
 /// How the connection is.
@@ -46,6 +48,7 @@ impl Vitals {
             link: AtomicU64::new(Link::Connecting.number()),
             timeout_micros: AtomicU64::new(0),
             end: OnceLock::new(),
+            last_failure: Mutex::new(None),
         }
     }
 
@@ -85,6 +88,21 @@ impl Vitals {
     /// The timeout of the session as it was granted last; zero before the first one.
     pub(crate) fn session_timeout(&self) -> Duration {
         Duration::from_micros(self.timeout_micros.load(Ordering::Relaxed))
+    }
+
+    /// The last attempt to connect that failed, if there is no connection.
+    pub(crate) fn last_failure(&self) -> Option<Arc<ConnectFailure>> {
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes in an attempt that failed, or that one did not. Gives back the one before: an error of a
+    /// user's, perhaps.
+    pub(super) fn set_last_failure(
+        &self,
+        failure: Option<Arc<ConnectFailure>>,
+    ) -> Option<Arc<ConnectFailure>> {
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        core::mem::replace(&mut *last, failure)
     }
 
     /// How the client ended, if it has.

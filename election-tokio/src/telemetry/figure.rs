@@ -18,6 +18,10 @@ pub(crate) enum Figure {
     LeaderlessBegan(SeenBy),
     /// It knows of one again, after so long; or it is over, and is not to be measured.
     LeaderlessEnded(SeenBy, Option<Duration>),
+    /// It waits behind a znode that takes a human to remove.
+    BlockedBegan,
+    /// It does so no longer.
+    BlockedEnded,
     /// From the end of the predecessor, as it was told, to being elected.
     TookOver(Duration),
     /// A leader was suspended for so long.
@@ -36,6 +40,8 @@ impl ElectionFigure {
             Figure::LeaderlessEnded(by, lasted) => {
                 election_metrics::leaderless_ended(label, by, lasted);
             }
+            Figure::BlockedBegan => election_metrics::blocked_began(label),
+            Figure::BlockedEnded => election_metrics::blocked_ended(label),
             Figure::TookOver(after) => election_metrics::took_over(label, after),
             Figure::SuspensionEnded(lasted, then) => {
                 election_metrics::suspension_ended(label, lasted, then);

@@ -58,6 +58,11 @@ pub(crate) enum Entry {
         read_only: bool,
     },
     ConnectFailed(Arc<ConnectFailure>),
+    /// There has been no server for so long, a session timeout at least.
+    WithoutServer {
+        lasted: Duration,
+        failure: Arc<ConnectFailure>,
+    },
     ConnectionLost {
         session: Option<SessionId>,
         reason: SharedError,
@@ -145,20 +150,16 @@ impl Entry {
             Self::ConnectFailed(failure) => {
                 debug!(target: CONNECTION, %failure, "no connection");
             }
+            Self::WithoutServer { lasted, failure } => warn!(
+                target: CONNECTION, ?lasted, %failure,
+                "without a server for longer than the session timeout: see that servers run, and are \
+                 those of the connect string; the client goes on trying"
+            ),
             Self::ConnectionLost { session, reason } => {
                 let session = session.map(display);
                 warn!(target: CONNECTION, session, %reason, "connection lost");
             }
-            Self::SessionEnded { session, end } => {
-                let session = session.map(display);
-                match end {
-                    // As it was asked for.
-                    SessionEnd::Closed | SessionEnd::Detached => {
-                        info!(target: CONNECTION, session, %end, "session ended");
-                    }
-                    _ => warn!(target: CONNECTION, session, %end, "session ended"),
-                }
-            }
+            Self::SessionEnded { session, end } => tell_session_end(session, end),
             Self::HeartbeatRefused { path, error } => {
                 let candidate = path.rsplit_once('/').map_or(&*path, |(_, name)| name);
                 warn!(
@@ -198,6 +199,21 @@ impl Entry {
                 election_metrics::tenure_ended(label, reason, lasted);
             }
         }
+    }
+}
+
+fn tell_session_end(session: Option<SessionId>, end: SessionEnd) {
+    let shown = session.map(display);
+    match end {
+        // As it was asked for.
+        SessionEnd::Closed | SessionEnd::Detached => {
+            info!(target: CONNECTION, session = shown, %end, "session ended");
+        }
+        // It has left nothing behind on a server.
+        SessionEnd::Abandoned if session.is_none() => {
+            info!(target: CONNECTION, "ended before a server granted a session");
+        }
+        _ => warn!(target: CONNECTION, session = shown, %end, "session ended"),
     }
 }
 

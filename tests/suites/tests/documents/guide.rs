@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::{Page, pages_in, top};
 
@@ -51,6 +52,40 @@ fn metrics_that_are_asked_for_exist() -> io::Result<()> {
             asked += 1;
         }
         assert!(asked >= 8, "{file}: {asked}");
+    }
+    Ok(())
+}
+
+/// What the alerts say to series of metrics, as Prometheus itself sees it.
+#[test]
+fn alerts_fire_when_they_are_to() -> io::Result<()> {
+    let promtool = Command::new("promtool")
+        .args(["test", "rules", "alerts_test.yml"])
+        .current_dir(top().join(GUIDE).join("monitoring"))
+        .output();
+    let output = match promtool {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            println!("skipped: promtool, of Debian's package prometheus, is not installed");
+            return Ok(());
+        }
+        output => output?,
+    };
+    let said =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    assert!(output.status.success(), "{}", said.concat());
+    Ok(())
+}
+
+/// The rules that are tried are all there are.
+#[test]
+fn each_alert_is_tried() -> io::Result<()> {
+    let read = |file| fs::read_to_string(top().join(GUIDE).join("monitoring").join(file));
+    let (rules, tests) = (read("alerts.yml")?, read("alerts_test.yml")?);
+    let alerts: Vec<_> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() >= 8, "{alerts:?}");
+    for alert in alerts {
+        assert!(tests.contains(&format!("alertname: {alert}}}")), "{alert} is not tried");
     }
     Ok(())
 }
