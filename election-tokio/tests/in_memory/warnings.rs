@@ -137,7 +137,8 @@ async fn a_nominee_that_is_blocked_says_so_by_its_health() {
     assert!(health.to_string().starts_with(&says), "{health}");
     assert!(health.is_live() && health.is_ready(), "the first one leads: {health}");
     leadership.resign().await.unwrap();
-    wait(60).await;
+    // Its next look, and a session timeout.
+    wait(100).await;
     let health = second.health();
     assert!(health.to_string().contains(&says), "{health}");
     assert!(health.is_live() && !health.is_ready(), "none leads: {health}");
@@ -146,7 +147,7 @@ async fn a_nominee_that_is_blocked_says_so_by_its_health() {
     wait(1).await;
     assert!(matches!(second.health().nominee, NomineeHealth::Leaderless { .. }));
     server.accept();
-    wait(60).await;
+    wait(100).await;
     assert!(matches!(second.health().nominee, NomineeHealth::Blocked { .. }), "it is told again");
     client.delete(&forged.path, election_tokio::Version::ANY).await.unwrap();
     wait(5).await;
