@@ -14,8 +14,12 @@ const LINE: f64 = 26.0;
 /// What is farther away is drawn at the edge.
 const LEAST: f64 = 0.03;
 const MOST: f64 = 300.0;
-const MARKS: [(f64, &str); 5] =
-    [(0.1, "a tenth"), (1.0, "ours"), (10.0, "10 times"), (100.0, "100 times"), (300.0, "")];
+const MARKS: [(f64, &str, &str); 4] = [
+    (0.1, "a tenth", "grid"),
+    (1.0, "ours", "ours-line"),
+    (10.0, "10 times", "grid"),
+    (100.0, "100 times", "grid"),
+];
 
 const STYLE: &str = "\
 <style>
@@ -34,10 +38,12 @@ text { fill: #e6edf3 } .small { fill: #9198a1 }
 </style>
 ";
 
-/// An SVG of the rows that ours is in.
+/// An SVG of the rows that ours is in, and no zero.
 pub(crate) fn picture(rows: &[Row], place: &str) -> String {
-    let ours = |row: &&Row| row.median(Contender::Ours).is_some_and(|median| median > 0.0);
-    let rows: Vec<&Row> = rows.iter().filter(ours).collect();
+    // A logarithm has no zero.
+    let has_ratios = |row: &&Row| COLUMNS.iter().all(|column| row.median(*column) != Some(0.0));
+    let rows = rows.iter().filter(|row| row.median(Contender::Ours).is_some());
+    let rows: Vec<&Row> = rows.filter(has_ratios).collect();
     let bottom = rows.iter().fold(TOP, |top, _| top + LINE);
     let (width, height) = (LEFT + WIDTH + 30.0, bottom + 44.0);
     let mut svg = format!(
@@ -46,9 +52,8 @@ pub(crate) fn picture(rows: &[Row], place: &str) -> String {
          <title>What other ZooKeeper clients cost beside this one</title>\n{STYLE}"
     );
     legend(&mut svg);
-    for (value, name) in MARKS {
-        let (x, class) = (position(value), if value == 1.0 { "ours-line" } else { "grid" });
-        let (top, label) = (TOP - 8.0, bottom + 14.0);
+    for (value, name, class) in MARKS {
+        let (x, top, label) = (position(value), TOP - 8.0, bottom + 14.0);
         // Writing to a `String` cannot fail.
         let _ = writeln!(
             svg,

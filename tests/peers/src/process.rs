@@ -70,13 +70,12 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn start(command: &Command, core: Option<usize>) -> Outcome<Self> {
-        let mut command = match core {
-            Some(core) => pinned(core, command),
-            None => {
-                let mut again = ending_with_us(command.get_program());
-                again.args(command.get_args());
-                again
-            }
+        let mut command = if let Some(core) = core {
+            pinned(core, command)
+        } else {
+            let mut again = ending_with_us(command.get_program());
+            again.args(command.get_args());
+            again
         };
         let errors = if std::env::var_os("PEERS_VERBOSE").is_some() {
             Stdio::inherit()
@@ -98,7 +97,7 @@ impl Worker {
     }
 
     /// Gives an order and waits for what came of it.
-    pub(crate) fn ask(&mut self, order: &str) -> Outcome<Vec<u64>> {
+    pub(crate) fn ask(&mut self, order: &str) -> Outcome<Vec<f64>> {
         self.order(order)?;
         self.answer()
     }
@@ -113,7 +112,7 @@ impl Worker {
         Ok(self.orders.flush()?)
     }
 
-    pub(crate) fn answer(&mut self) -> Outcome<Vec<u64>> {
+    pub(crate) fn answer(&mut self) -> Outcome<Vec<f64>> {
         let Ok(line) = self.answers.recv_timeout(BOUND) else {
             return failed("the worker has ended, or does not answer");
         };
@@ -149,7 +148,6 @@ impl Worker {
 }
 
 /// One of the numbers of an answer.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-pub(crate) fn number(numbers: &[u64], index: usize) -> Outcome<f64> {
-    Ok(*numbers.get(index).ok_or("too few numbers in the answer")? as f64)
+pub(crate) fn number(numbers: &[f64], index: usize) -> Outcome<f64> {
+    Ok(*numbers.get(index).ok_or("too few numbers in the answer")?)
 }

@@ -4,6 +4,9 @@ use core::fmt::Write as _;
 
 use crate::contender::{COLUMNS, Contender};
 
+/// Who is within two percent of the best is among the best.
+const NOISE: f64 = 1.02;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Better {
     Lower,
@@ -54,6 +57,18 @@ impl Row {
         best.map(|(_, peer)| peer)
     }
 
+    /// Whether none but the floor is better, by more than the noise.
+    fn is_among_the_best(&self, contender: Contender) -> bool {
+        let Some(median) = self.median(contender) else { return false };
+        let all = COLUMNS.into_iter().filter(|column| *column != Contender::Raw);
+        let mut others = all.filter_map(|column| self.median(column));
+        contender != Contender::Raw
+            && match self.better {
+                Better::Lower => others.all(|other| median <= other * NOISE),
+                Better::Higher => others.all(|other| median * NOISE >= other),
+            }
+    }
+
     /// The median of one divided by the other, round by round.
     pub(crate) fn ratio(&self, one: Contender, other: Contender) -> Option<f64> {
         let pairs = self.values(one)?.iter().zip(self.values(other)?);
@@ -75,7 +90,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// All rows in Markdown, the best of ours and the peers in bold.
+/// All rows in Markdown, the best of ours and the peers in bold; the floor is no client.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = String::from("| |");
     for column in COLUMNS {
@@ -86,18 +101,11 @@ pub(crate) fn table(rows: &[Row]) -> String {
     text.push_str(&"---:|".repeat(COLUMNS.len() + 2));
     text.push('\n');
     for row in rows {
-        let best = row.best_peer();
-        let against = best.and_then(|peer| row.ratio(Contender::Ours, peer));
-        let ours_is_best = against.is_none_or(|ratio| match row.better {
-            Better::Lower => ratio <= 1.0,
-            Better::Higher => ratio >= 1.0,
-        });
+        let against = row.best_peer().and_then(|peer| row.ratio(Contender::Ours, peer));
         let _ = write!(text, "| {}, {} |", row.what, row.unit);
         for column in COLUMNS {
             let shown = row.median(column).map_or("–".to_owned(), figure);
-            let is_best =
-                if ours_is_best { column == Contender::Ours } else { Some(column) == best };
-            let stars = if is_best && row.median(column).is_some() { "**" } else { "" };
+            let stars = if row.is_among_the_best(column) { "**" } else { "" };
             let _ = write!(text, " {stars}{shown}{stars} |");
         }
         for ratio in [row.ratio(Contender::Ours, Contender::Raw), against] {
@@ -111,7 +119,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
 /// Three digits that count.
 pub(crate) fn figure(value: f64) -> String {
     match value {
-        none if none == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         large if large >= 100.0 => format!("{large:.0}"),
         medium if medium >= 10.0 => format!("{medium:.1}"),
         small if small >= 0.1 => format!("{small:.2}"),
@@ -143,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_better_is_the_bold_one() {
-        assert!(table(&[row()]).contains("**4.00**"));
-        let rates = row().higher_is_better();
-        assert!(table(&[rates]).contains("**9.00**"));
+        let (costs, rates) = (table(&[row()]), table(&[row().higher_is_better()]));
+        assert!(costs.contains("**4.00**") && !costs.contains("**9.00**"), "{costs}");
+        assert!(rates.contains("**9.00**") && !rates.contains("**4.00**"), "{rates}");
     }
 
     #[test]

@@ -24,8 +24,8 @@ enum Failure {
 }
 
 pub(super) fn killed(bench: &mut Bench) -> Outcome<()> {
-    let rounds = bench.rounds.min(7);
-    measure(bench, Failure::Killed, "connected server killed", rounds, Duration::from_secs(4))
+    let rounds = bench.rounds.min(5);
+    measure(bench, Failure::Killed, "connected server killed", rounds, Duration::from_millis(2500))
 }
 
 pub(super) fn frozen(bench: &mut Bench) -> Outcome<()> {
@@ -46,7 +46,7 @@ fn measure(
     // A socket does not connect again, and tokio-zookeeper knows one server.
     contenders.retain(|one| !matches!(one, Contender::Raw | Contender::TokioZookeeper));
     let mut gap = Row::new(format!("{what}: longest gap of a caller"), "ms");
-    let mut errors = Row::new("– the same: errors", "each");
+    let mut errors = Row::new("– the same: its errors", "number");
     for _ in 0..rounds {
         for &contender in &contenders {
             let connect =

@@ -43,13 +43,6 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
                 memory.push(contender, resident / f64::from(sessions));
                 Ok(())
             });
-            drop(entrant);
-            // Its sessions have expired before the next one is measured.
-            thread::sleep(if bench.install.is_some() {
-                SESSION_TIMEOUT * 3 / 2
-            } else {
-                Duration::ZERO
-            });
         }
     }
     bench.rows.extend([cpu, second, memory]);

@@ -142,7 +142,7 @@ impl Worker {
         let (servers, timeout) = self.place.as_ref().ok_or("not connected")?;
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
-            connections.push(Connection::open(servers, *timeout)?);
+            connections.push(Connection::open_with_buffer(servers, *timeout, 64)?);
         }
         let pause = *timeout / 3 / u32::try_from(count)?;
         thread::spawn(move || -> io::Result<()> {

@@ -21,6 +21,15 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn open(servers: &str, session_timeout: Duration) -> io::Result<Self> {
+        Self::open_with_buffer(servers, session_timeout, 1 << 18)
+    }
+
+    /// With a buffer of so many bytes for what is read.
+    pub(super) fn open_with_buffer(
+        servers: &str,
+        session_timeout: Duration,
+        capacity: usize,
+    ) -> io::Result<Self> {
         let mut output = TcpStream::connect(servers)?;
         output.set_nodelay(true)?;
         let timeout = i32::try_from(session_timeout.as_millis()).unwrap_or(i32::MAX);
@@ -28,7 +37,7 @@ impl Connection {
         let handshake =
             [&[0; 12][..], &timeout.to_be_bytes(), &[0; 8], &16_u32.to_be_bytes(), &[0; 16]];
         output.write_all(&framed(&handshake.concat()))?;
-        let mut input = BufReader::with_capacity(1 << 18, output.try_clone()?);
+        let mut input = BufReader::with_capacity(capacity, output.try_clone()?);
         read_frame(&mut input)?;
         Ok(Self { input, output })
     }
