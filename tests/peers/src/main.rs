@@ -41,6 +41,7 @@ fn main() -> Outcome<()> {
 
 fn run(arguments: &Arguments) -> Outcome<()> {
     let folder = env::temp_dir().join(format!("zk-peers-{}", std::process::id()));
+    remove_left_behind();
     fs::create_dir_all(&folder)?;
     remove_when_interrupted(folder.clone());
     let outcome = measure(arguments, &folder);
@@ -101,6 +102,17 @@ fn place(release: Option<&str>) -> String {
         load.split(' ').next().unwrap_or_default(),
         release.unwrap_or("no server")
     )
+}
+
+/// Folders of runs that were killed.
+fn remove_left_behind() {
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix("zk-peers-");
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// On Ctrl-C all processes end by themselves; the folder does not.

@@ -45,7 +45,7 @@ pub(crate) fn picture(rows: &[Row], place: &str) -> String {
     let rows = rows.iter().filter(|row| row.median(Contender::Ours).is_some());
     let rows: Vec<&Row> = rows.filter(has_ratios).collect();
     let bottom = rows.iter().fold(TOP, |top, _| top + LINE);
-    let (width, height) = (LEFT + WIDTH + 30.0, bottom + 44.0);
+    let (width, height) = (LEFT + WIDTH + 30.0, bottom + 62.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n\
@@ -73,9 +73,11 @@ pub(crate) fn picture(rows: &[Row], place: &str) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text class=\"small\" x=\"8\" y=\"{}\">Costs as a multiple of ours, medians of turns within \
-         one run; to the right: costs more. {place}</text>\n</svg>",
-        bottom + 34.0
+        "<text class=\"small\" x=\"8\" y=\"{}\">What each costs as a multiple of ours, medians of turns \
+         within one run; to the right: costs more.</text>\n\
+         <text class=\"small\" x=\"8\" y=\"{}\">{place}</text>\n</svg>",
+        bottom + 36.0,
+        bottom + 52.0
     );
     svg
 }
@@ -95,6 +97,7 @@ fn legend(svg: &mut String) {
 
 fn draw(svg: &mut String, row: &Row, subject: &str, y: f64) {
     let what = row.what.replace("– the same", subject).replace('`', "");
+    let what = what.replace(": requests", ": time a request");
     let ours = row.median(Contender::Ours).unwrap_or(1.0);
     let (end, text) = (LEFT + WIDTH, y + 4.0);
     let _ = writeln!(
@@ -102,9 +105,9 @@ fn draw(svg: &mut String, row: &Row, subject: &str, y: f64) {
         "<text x=\"8\" y=\"{text}\">{what}</text>\
          <line class=\"grid\" x1=\"{LEFT}\" x2=\"{end}\" y1=\"{y}\" y2=\"{y}\"/>"
     );
-    // Ours last, on top.
+    // Ours below all others: it is seen by the line, and they are not hidden.
     let others = COLUMNS.into_iter().filter(|column| *column != Contender::Ours);
-    for contender in others.chain([Contender::Ours]) {
+    for contender in [Contender::Ours].into_iter().chain(others) {
         let Some(median) = row.median(contender) else { continue };
         let cost = match row.better {
             Better::Lower => median / ours,
@@ -116,7 +119,8 @@ fn draw(svg: &mut String, row: &Row, subject: &str, y: f64) {
 
 fn dot(svg: &mut String, contender: Contender, x: f64, y: f64) {
     let class = contender.name().to_lowercase();
-    let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y}\" r=\"5\"/>");
+    let radius = if contender == Contender::Ours { 6 } else { 5 };
+    let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y}\" r=\"{radius}\"/>");
 }
 
 fn position(cost: f64) -> f64 {
