@@ -216,7 +216,8 @@ impl Ensemble {
     pub(crate) fn most_connected(&mut self) -> Outcome<&mut Server> {
         let mut most = (0, 0);
         for (index, server) in self.0.iter().enumerate() {
-            let [connections] = server.metrics(["zk_num_alive_connections"])?;
+            // One that has lost its leader for a moment has no clients.
+            let [connections] = server.metrics(["zk_num_alive_connections"]).unwrap_or_default();
             most = most.max((connections, index));
         }
         Ok(&mut self.0[most.1])

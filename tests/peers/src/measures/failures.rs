@@ -14,6 +14,8 @@ use crate::table::Row;
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
 /// What is asked before the server fails.
 const BEFORE: Duration = Duration::from_millis(700);
+/// Until a server knows what happened meanwhile.
+const AFTER: Duration = Duration::from_secs(2);
 /// How often a client may connect until it is a follower that it comes to.
 const CONNECTS: usize = 30;
 
@@ -71,6 +73,8 @@ fn measure(
                 Ok(())
             });
             drop(entrant);
+            // One that was frozen does not know yet that the others went on without it.
+            thread::sleep(AFTER);
             ensemble.until_serving()?;
         }
     }
