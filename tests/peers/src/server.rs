@@ -213,14 +213,14 @@ impl Ensemble {
     }
 
     /// The member with the most connections, besides the one by which it is asked.
-    pub(crate) fn most_connected(&mut self) -> Outcome<&mut Server> {
+    pub(crate) fn most_connected(&mut self) -> &mut Server {
         let mut most = (0, 0);
         for (index, server) in self.0.iter().enumerate() {
             // One that has lost its leader for a moment has no clients.
             let [connections] = server.metrics(["zk_num_alive_connections"]).unwrap_or_default();
             most = most.max((connections, index));
         }
-        Ok(&mut self.0[most.1])
+        &mut self.0[most.1]
     }
 }
 

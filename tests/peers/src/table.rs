@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use crate::contender::{COLUMNS, Contender};
 
-/// Who is within two percent of the best is among the best.
+/// A client within two percent of the best is among the best.
 const NOISE: f64 = 1.02;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

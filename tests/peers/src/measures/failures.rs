@@ -88,8 +88,8 @@ fn connected_follower<'a>(
     worker: &mut Worker,
 ) -> Outcome<&'a mut Server> {
     for _ in 0..CONNECTS {
-        if !ensemble.most_connected()?.leads() {
-            return ensemble.most_connected();
+        if !ensemble.most_connected().leads() {
+            return Ok(ensemble.most_connected());
         }
         worker.ask("reconnect")?;
     }

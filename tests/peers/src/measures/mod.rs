@@ -33,7 +33,7 @@ pub(crate) struct Bench {
     pub(crate) release: Option<String>,
 }
 
-/// A worker, unless it has failed in this measure.
+/// A worker that takes part in a measure.
 #[derive(Debug)]
 struct Entrant {
     contender: Contender,
@@ -89,7 +89,7 @@ impl Bench {
         Ok(entrants)
     }
 
-    /// Lets each have its turn; who fails is told of and out.
+    /// Lets each entrant have its turn; one that fails is out, with a note below the table.
     fn each(
         &mut self,
         entrants: &mut Vec<Entrant>,

@@ -1,5 +1,5 @@
 //! From a resignation until the next candidate knows that it leads. Each candidate has a session of
-//! its own; who resigned stands again.
+//! its own; the one that resigned stands again.
 
 use core::time::Duration;
 use std::thread;

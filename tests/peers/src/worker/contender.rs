@@ -39,7 +39,7 @@ pub(crate) struct Seat {
     pub(crate) node: String,
     pub(crate) reports: mpsc::UnboundedSender<Report>,
     pub(crate) resignations: mpsc::UnboundedReceiver<()>,
-    /// Who has to look whether it leads, where its library does not say so.
+    /// The number of the next leader, which asks for it where its library does not tell.
     pub(crate) heir: watch::Receiver<Option<usize>>,
 }
 

@@ -74,7 +74,9 @@ impl Queue {
         };
         self.heir.send_replace(Some((leader + 1) % self.resignations.len()));
         let start = Instant::now();
-        let _ = self.resignations[leader].send(());
+        if let Some(resign) = self.resignations.get(leader) {
+            let _ = resign.send(());
+        }
         let mut is_in_place = false;
         let mut since = None;
         while !is_in_place || since.is_none() {

@@ -6,7 +6,7 @@ use std::io;
 use std::thread;
 use std::time::Instant;
 
-use super::load::WINDOW;
+use super::load::{WINDOW, median};
 use super::wire::{self, Connection};
 use super::{answer, nanos};
 use crate::outcome::{Outcome, failed};
@@ -86,8 +86,7 @@ impl Worker {
             connection.exchange(&request, &mut answer)?;
             times.push(start.elapsed());
         }
-        times.sort_unstable();
-        Ok(vec![nanos(times[times.len() / 2])])
+        Ok(vec![nanos(median(times))])
     }
 
     /// All creates at once, one list, and a watch on each. On sessions of their own: one session
@@ -116,7 +115,7 @@ impl Worker {
         let node = &self.queue.node;
         let leader = self.queue.names.pop_front().ok_or("no candidates")?;
         let path = format!("{node}/{leader}");
-        // Of the queue, each watches the one before, but the first that lead were watched by none.
+        // The first leader is watched by none.
         watching.call(&wire::watch(&path))?;
         let (delete, list) = (wire::delete(&path), wire::list(node));
         let start = Instant::now();
@@ -125,7 +124,8 @@ impl Worker {
         if let Successor::ListsAgain = self.successor {
             let names = wire::names(&watching.call(&list)?, 20);
             let lowest = names.iter().map(|name| name.rsplit('-').next()).min();
-            if lowest.flatten() != self.queue.names[0].rsplit('-').next() {
+            let next = self.queue.names.front().and_then(|name| name.rsplit('-').next());
+            if lowest.flatten() != next {
                 return failed("another one leads");
             }
         }
