@@ -13,7 +13,7 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
 pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     let server = bench.server()?;
     let (sessions, span) = match bench.extent {
-        Extent::Whole => (1000_u32, Duration::from_secs(10)),
+        Extent::Whole => (1000_u32, Duration::from_secs(6)),
         Extent::Quick => (10, Duration::from_secs(3)),
     };
     let mut cpu = Row::new(format!("{sessions} idle sessions: CPU of a ping"), "µs");

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
 
@@ -21,15 +22,28 @@ pub(super) enum Successor {
     ListsAgain,
 }
 
+/// Within the session timeouts of elections, so that other clients may take their time to stand.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+
 pub(super) fn serve(successor: Successor) -> Outcome<()> {
     let mut worker =
         Worker { successor, place: None, deleting: None, watching: None, queue: Queue::default() };
-    for line in io::stdin().lines() {
-        let line = line?;
-        let words: Vec<&str> = line.split_whitespace().collect();
-        answer(worker.obey(&words))?;
+    let (sender, orders) = channel();
+    thread::spawn(move || {
+        for line in io::stdin().lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    loop {
+        match orders.recv_timeout(PING_INTERVAL) {
+            Ok(line) => {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                answer(worker.obey(&words))?;
+            }
+            Err(RecvTimeoutError::Timeout) => worker.ping()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
     }
-    Ok(())
 }
 
 struct Worker {
@@ -62,6 +76,13 @@ impl Worker {
             ["idle", count] => self.idle(count.parse()?),
             _ => failed(format!("no such order: {words:?}")),
         }
+    }
+
+    fn ping(&mut self) -> io::Result<()> {
+        for connection in self.deleting.iter_mut().chain(&mut self.watching) {
+            connection.call(&wire::ping())?;
+        }
+        Ok(())
     }
 
     /// A window of requests in one write, and so on.
