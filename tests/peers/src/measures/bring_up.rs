@@ -15,7 +15,7 @@ pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
     };
     let mut contenders = bench.contenders();
     contenders.retain(|one| *one != Contender::TokioZookeeper);
-    let mut time = Row::new(format!("bring-up of {size} candidates on one session"), "ms");
+    let mut time = Row::new(format!("bring-up of {size} on one session"), "ms");
     let mut memory = Row::new("– the same: memory of each", "KiB");
     for round in 0..bench.rounds.min(5) {
         // New processes in each round: memory that was given back would be used again.
