@@ -1,161 +1,128 @@
-//! Other Rust clients beside ours: the same responder, the same loads, in turns.
-//!
-//! ```text
-//! zk-peers                            a table
-//! zk-peers serve                      the responder alone; prints its port
-//! zk-peers CLIENT-LOAD PORT COUNT     one client alone, for callgrind: CLIENT one of `ours`,
-//!                                     `zookeeper-client`, `tokio-zookeeper`; LOAD one of
-//!                                     `pipelined`, `one`
-//! ```
-#![forbid(unsafe_code)]
+//! Other ZooKeeper clients beside ours, in turns and in one run: `README.md` says what is measured.
 
-#[path = "../../../election-tokio/benches/client/load.rs"]
-mod load;
-#[allow(dead_code)]
-#[path = "../../../election-tokio/benches/client/measure.rs"]
-mod measure;
-#[allow(dead_code)]
+mod arguments;
+mod contender;
+mod measures;
+mod outcome;
+mod picture;
+mod process;
+#[expect(dead_code, reason = "the benchmarks of election-tokio start it by themselves")]
 #[path = "../../../election-tokio/benches/client/responder.rs"]
 mod responder;
+mod server;
+mod table;
+mod worker;
 
-use std::error::Error;
-use std::time::Duration;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use load::{Cost, Raw, WINDOW};
-use measure::{micros, quantile};
-use responder::Responder;
+use std::thread;
 
-const ROUNDS: usize = 5;
-const PIPELINED: usize = 1000 * WINDOW;
-const ONE_AT_A_TIME: usize = 10_000;
-const PATH: &str = "/election";
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-#[derive(Clone)]
-enum Contender {
-    Ours(election_tokio::Client),
-    ZookeeperClient(zookeeper_client::Client),
-    TokioZookeeper(tokio_zookeeper::ZooKeeper),
-}
-
-const NAMES: [&str; 3] = ["ours", "zookeeper-client", "tokio-zookeeper"];
-
-impl Contender {
-    async fn connect(name: &str, port: u16) -> Outcome<Self> {
-        let servers = format!("127.0.0.1:{port}");
-        Ok(match name {
-            "ours" => Self::Ours(election_tokio::Client::builder(&servers).connect().await?),
-            "zookeeper-client" => {
-                Self::ZookeeperClient(zookeeper_client::Client::connect(&servers).await?)
-            }
-            _ => {
-                let connected = tokio_zookeeper::ZooKeeper::connect(&servers.parse()?).await?;
-                // Its events have to be taken by somebody, or it stops.
-                tokio::spawn(async move {
-                    let mut events = Box::pin(connected.1);
-                    while futures_util::StreamExt::next(&mut events).await.is_some() {}
-                });
-                Self::TokioZookeeper(connected.0)
-            }
-        })
-    }
-
-    async fn pipelined(&self, requests: usize) -> Outcome<Cost> {
-        let each = requests / WINDOW;
-        let cost = match self {
-            Self::Ours(client) => {
-                load::pipelined(client, requests, |client| async move {
-                    for _ in 0..each {
-                        assert_eq!(client.get_data(PATH).await.expect("an answer").0.len(), 100);
-                    }
-                })
-                .await
-            }
-            Self::ZookeeperClient(client) => {
-                load::pipelined(client, requests, |client| async move {
-                    for _ in 0..each {
-                        assert_eq!(client.get_data(PATH).await.expect("an answer").0.len(), 100);
-                    }
-                })
-                .await
-            }
-            Self::TokioZookeeper(client) => {
-                load::pipelined(client, requests, |client| async move {
-                    for _ in 0..each {
-                        let answer = client.get_data(PATH).await.expect("an answer");
-                        assert_eq!(answer.expect("a znode").0.len(), 100);
-                    }
-                })
-                .await
-            }
-        };
-        Ok(cost?)
-    }
-
-    async fn one_at_a_time(&self, requests: usize) -> Duration {
-        load::one_at_a_time(requests, async || match self {
-            Self::Ours(client) => {
-                client.get_data(PATH).await.expect("an answer");
-            }
-            Self::ZookeeperClient(client) => {
-                client.get_data(PATH).await.expect("an answer");
-            }
-            Self::TokioZookeeper(client) => {
-                client.get_data(PATH).await.expect("an answer");
-            }
-        })
-        .await
-    }
-}
+use arguments::{Arguments, Extent, USAGE};
+use contender::Programs;
+use measures::Bench;
+use outcome::{Outcome, failed};
+use server::Install;
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve"] => Ok(responder::run()?),
-        [alone, port, count] => runtime.block_on(async {
-            let (name, load) = alone.rsplit_once('-').ok_or("CLIENT-LOAD")?;
-            let client = Contender::connect(name, port.parse()?).await?;
-            match load {
-                "pipelined" => client.pipelined(count.parse()?).await.map(|_| ()),
-                _ => {
-                    client.one_at_a_time(count.parse()?).await;
-                    Ok(())
-                }
-            }
-        }),
-        _ => runtime.block_on(table()),
+        ["embedded"] => server::run_embedded(),
+        ["worker", name] => worker::run(name),
+        ["--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => run(&Arguments::parse(words.into_iter())?),
     }
 }
 
-async fn table() -> Outcome<()> {
-    let responder = Responder::start()?;
-    let mut raw = Raw::connect(responder.port)?;
-    let mut clients = Vec::new();
-    for name in NAMES {
-        clients.push(Contender::connect(name, responder.port).await?);
-    }
-    let mut columns: Vec<[Vec<Duration>; 3]> = vec![Default::default(); 1 + NAMES.len()];
-    for _ in 0..ROUNDS {
-        for (number, column) in columns.iter_mut().enumerate() {
-            let (cost, one) = match number.checked_sub(1).and_then(|index| clients.get(index)) {
-                Some(client) => {
-                    let cost = client.pipelined(PIPELINED).await?;
-                    (cost, client.one_at_a_time(ONE_AT_A_TIME).await)
-                }
-                None => (raw.pipelined(PIPELINED)?, raw.one_at_a_time(ONE_AT_A_TIME)?),
-            };
-            for (values, value) in column.iter_mut().zip([cost.wall, cost.cpu, one]) {
-                values.push(value);
+fn run(arguments: &Arguments) -> Outcome<()> {
+    let folder = env::temp_dir().join(format!("zk-peers-{}", std::process::id()));
+    remove_left_behind();
+    fs::create_dir_all(&folder)?;
+    remove_when_interrupted(folder.clone());
+    let outcome = measure(arguments, &folder);
+    fs::remove_dir_all(&folder)?;
+    outcome
+}
+
+fn measure(arguments: &Arguments, folder: &Path) -> Outcome<()> {
+    let mut notes = Vec::new();
+    let (programs, install) = match arguments.extent {
+        Extent::Quick => (Programs::RUST, None),
+        Extent::Whole => {
+            let install = Install::find();
+            if let Err(error) = &install {
+                notes.push(format!("elections and idle sessions on zk-embedded: {error}"));
             }
+            (Programs::make(folder, &mut notes), install.ok())
         }
+    };
+    let mut bench = Bench {
+        extent: arguments.extent,
+        rounds: arguments.rounds,
+        programs,
+        install,
+        folder: folder.to_owned(),
+        rows: Vec::new(),
+        notes,
+        release: None,
+    };
+    bench.run(arguments);
+    let place = place(bench.release.as_deref());
+    println!("{place}\n\n{}", table::table(&bench.rows));
+    for note in &bench.notes {
+        println!("- {note}");
     }
-    println!("{:18} {:>12} {:>10} {:>12}", "getData", "256 ops/s", "cpu µs/op", "one, p50 µs");
-    for (name, column) in ["raw socket"].iter().chain(&NAMES).zip(&mut columns) {
-        let [wall, cpu, one] = column.each_mut().map(|values| micros(quantile(values, 0.5)));
-        // The first two are for a thousand requests.
-        println!("{name:18} {:>12.0} {:>10.3} {one:>12.2}", 1e9 / wall, cpu / 1000.0);
+    if let Some(file) = &arguments.svg {
+        fs::write(file, picture::picture(&bench.rows, &place))?;
+    }
+    let is_whole = bench.rows.iter().all(|row| row.median(contender::Contender::Ours).is_some());
+    if bench.rows.is_empty() || !is_whole {
+        return failed("of ours, not every row could be measured");
     }
     Ok(())
+}
+
+/// When and on what.
+fn place(release: Option<&str>) -> String {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let models = cpus.lines().filter_map(|line| line.strip_prefix("model name\t: "));
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let date = std::process::Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]).output();
+    let date = date.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    format!(
+        "{}, {} cores, {}, load {}, {}",
+        date.unwrap_or_default(),
+        thread::available_parallelism().map_or(1, usize::from),
+        models.clone().next().unwrap_or("some processor"),
+        load.split(' ').next().unwrap_or_default(),
+        release.unwrap_or("no server")
+    )
+}
+
+/// Folders of runs that were killed.
+fn remove_left_behind() {
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix("zk-peers-");
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// On Ctrl-C all processes end by themselves; the folder does not.
+fn remove_when_interrupted(folder: PathBuf) {
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            let _ = fs::remove_dir_all(&folder);
+            std::process::exit(130);
+        }
+    });
 }

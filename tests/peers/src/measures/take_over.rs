@@ -1,0 +1,67 @@
+//! From a resignation until the next candidate knows that it leads. Each candidate has a session of
+//! its own; the one that resigned stands again.
+
+use core::time::Duration;
+use std::thread;
+
+use super::{Bench, Entrant, stand};
+use crate::arguments::Extent;
+use crate::contender::Contender;
+use crate::outcome::Outcome;
+use crate::table::Row;
+
+/// Longer than five quarters of the look interval of [`Contender::OursSettled`].
+const LONGER_THAN_A_LOOK: Duration = Duration::from_millis(1500);
+const BETWEEN: Duration = Duration::from_millis(30);
+
+pub(super) fn measure(bench: &mut Bench) -> Outcome<()> {
+    let server = bench.server()?;
+    let sizes: &[u32] = match bench.extent {
+        Extent::Whole => &[2, 100, 1000],
+        Extent::Quick => &[2],
+    };
+    for &size in sizes {
+        let [settled, new] = of_size(bench, &server, size)?;
+        bench.rows.extend([settled, new]);
+    }
+    Ok(())
+}
+
+fn of_size(bench: &mut Bench, server: &crate::server::Server, size: u32) -> Outcome<[Row; 2]> {
+    let mut contenders = bench.contenders();
+    contenders.retain(|one| *one != Contender::TokioZookeeper);
+    contenders.insert(1, Contender::RawList);
+    contenders.insert(3, Contender::OursSettled);
+    // As long as the server grants.
+    let connect = format!("connect {} 60000", server.address());
+    let mut entrants = bench.enter(&contenders, None, &[connect])?;
+    bench.each(&mut entrants, "candidates", |_, Entrant { contender, worker }| {
+        let node = format!("/take-over-{size}-{}", contender.name().to_lowercase());
+        stand(server, worker, &node, size.into(), "own").map(drop)
+    });
+    let what = format!("take-over, {size} candidates");
+    let mut settled = Row::new(format!("{what}: p50"), "ms");
+    let mut new = Row::new(format!("{what}, the heir a new one: p50"), "ms");
+    // The first round warms up.
+    for round in 0..=bench.rounds {
+        thread::sleep(LONGER_THAN_A_LOOK);
+        bench.each(&mut entrants, &what, |_, Entrant { contender, worker }| {
+            let millis = worker.ask_one("turn")? / 1e6;
+            // What the newcomer still asks must not fall into the turn of another one.
+            thread::sleep(BETWEEN);
+            if round == 0 {
+                return Ok(());
+            }
+            let (contender, column) = (*contender, contender.column());
+            // The peers make no difference.
+            if contender.is_peer() || matches!(contender, Contender::Raw | Contender::OursSettled) {
+                settled.push(column, millis);
+            }
+            if contender.is_peer() || matches!(contender, Contender::RawList | Contender::Ours) {
+                new.push(column, millis);
+            }
+            Ok(())
+        });
+    }
+    Ok([settled, new])
+}

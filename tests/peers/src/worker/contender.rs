@@ -1,0 +1,68 @@
+//! What a client of Rust has to offer to be measured.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::outcome::Outcome;
+
+/// One client, that is, one session. Clones share it.
+pub(crate) trait Contender: Clone + Send + Sync + Sized + 'static {
+    async fn connect(servers: &str, session_timeout: Duration) -> Outcome<Self>;
+
+    /// Reads a znode; gives the length of its data.
+    fn get_data(&self, path: &'static str) -> impl Future<Output = Outcome<usize>> + Send;
+
+    /// Stands in the election of the seat, leads, resigns when it is told to, and stands again.
+    fn candidate(self, seat: Seat) -> impl Future<Output = Outcome<()>> + Send;
+
+    /// Ends the session.
+    async fn close(self) -> Outcome<()>;
+}
+
+/// What a candidate reports.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// It has its place in the queue, as far as its library tells.
+    InPlace,
+    /// It leads, since then.
+    Leads(usize, Instant),
+    /// It has failed.
+    Failed(String),
+}
+
+/// The end of a candidate at which it reports and is told to resign.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) number: usize,
+    pub(crate) node: String,
+    pub(crate) reports: mpsc::UnboundedSender<Report>,
+    pub(crate) resignations: mpsc::UnboundedReceiver<()>,
+    /// The number of the next leader, which asks for it where its library does not tell.
+    pub(crate) heir: watch::Receiver<Option<usize>>,
+}
+
+impl Seat {
+    pub(crate) fn is_in_place(&self) {
+        let _ = self.reports.send(Report::InPlace);
+    }
+
+    pub(crate) fn leads(&self) {
+        let _ = self.reports.send(Report::Leads(self.number, Instant::now()));
+    }
+
+    /// Waits until it is told to resign.
+    pub(crate) async fn resigns(&mut self) {
+        self.resignations.recv().await;
+    }
+
+    /// Asks again and again, without a pause, while this candidate is the next one.
+    pub(crate) async fn poll(&mut self, leads: impl Fn() -> bool) {
+        while !leads() {
+            let number = self.number;
+            let _ = self.heir.wait_for(|heir| *heir == Some(number)).await;
+            tokio::task::yield_now().await;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! getData, many in flight and one at a time.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use super::contender::Contender;
+use super::nanos;
+use crate::outcome::{Outcome, failed};
+
+/// Requests in flight.
+pub(super) const WINDOW: usize = 256;
+const PATH: &str = "/election";
+
+/// By tasks, each one after another.
+pub(super) async fn tasks<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..WINDOW)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                for _ in 0..count / WINDOW {
+                    get(&client).await?;
+                }
+                Outcome::Ok(())
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await??;
+    }
+    Ok(vec![nanos(start.elapsed())])
+}
+
+/// By one task that holds the futures, and makes another one for each that is done.
+pub(super) async fn futures<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let start = Instant::now();
+    let mut in_flight: FuturesUnordered<_> = (0..WINDOW).map(|_| get(client)).collect();
+    for _ in WINDOW..count {
+        in_flight.next().await.transpose()?;
+        in_flight.push(get(client));
+    }
+    while in_flight.next().await.transpose()?.is_some() {}
+    Ok(vec![nanos(start.elapsed())])
+}
+
+pub(super) async fn one_at_a_time<C: Contender>(client: &C, count: usize) -> Outcome<Vec<u64>> {
+    let mut times = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = Instant::now();
+        get(client).await?;
+        times.push(start.elapsed());
+    }
+    Ok(vec![nanos(median(times))])
+}
+
+/// Zero of none.
+pub(super) fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+async fn get<C: Contender>(client: &C) -> Outcome<()> {
+    match client.get_data(PATH).await? {
+        100 => Ok(()),
+        length => failed(format!("{length} bytes")),
+    }
+}
