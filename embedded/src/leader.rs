@@ -49,7 +49,7 @@ pub enum Decision {
 }
 
 impl Leader {
-    /// Creates a leader whose transactions come after `last_zxid`. The clock of every session of
+    /// Creates a leader that numbers transactions after `last_zxid`. The clock of every session of
     /// `database` starts afresh, with the timeout that the session was created with: no log has the
     /// timeouts that were granted later.
     ///

@@ -207,7 +207,7 @@ fn listen_on(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // tokio does the same: it allows to listen on a port whose connections have just ended. On
+    // tokio does the same: it allows to listen on a port with connections that have just ended. On
     // Windows this would let another process listen on the port, too.
     #[cfg(not(windows))]
     socket.set_reuseaddr(true)?;

@@ -203,7 +203,7 @@ impl Replica {
         self.ready.pop_first()
     }
 
-    /// Forgets a connection whose transport is closed. The session goes on.
+    /// Forgets a connection; its transport is closed. The session goes on.
     pub fn close(&mut self, id: ConnectionId) {
         self.end(id);
         self.ready.remove(&id);
@@ -257,7 +257,7 @@ impl Replica {
 
     /// Forgets the last touch, if [`Replica::poll_touched`] has returned nothing since: ZooKeeper's
     /// table loses an entry that is made while the table is swapped. An earlier touch of the same
-    /// session stays. Returns the session whose touch was lost.
+    /// session stays. Returns the session that lost it.
     pub fn lose_last_touch(&mut self) -> Option<SessionId> {
         self.touches.lose_last()
     }

@@ -99,7 +99,7 @@ impl Standalone {
         self.replica.poll_ready()
     }
 
-    /// Forgets a connection whose transport is closed. The session goes on until its timeout has
+    /// Forgets a connection; its transport is closed. The session goes on until its timeout has
     /// passed.
     pub fn close(&mut self, id: ConnectionId) {
         self.replica.close(id);

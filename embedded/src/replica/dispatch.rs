@@ -117,7 +117,7 @@ impl Replica {
             }
             _ => {}
         }
-        // `ZooKeeperServer.submitRequestNow` drops requests whose session it cannot touch.
+        // `ZooKeeperServer.submitRequestNow` drops a request if it cannot touch its session.
         if self.closing_sessions.contains(&established.session) {
             return Progress::Done;
         }

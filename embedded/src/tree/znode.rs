@@ -76,8 +76,8 @@ impl Znode {
         }
     }
 
-    /// Returns whether the server has to delete it now: a container that lost its last child, or a
-    /// znode whose time to live has passed.
+    /// Returns whether the server has to delete it now: it is a container that lost its last child,
+    /// or its time to live has passed.
     pub(crate) fn is_reapable(&self, now: Timestamp) -> bool {
         let overdue = match self.lifetime {
             Lifetime::Persistent | Lifetime::Ephemeral(_) => false,
