@@ -1,4 +1,4 @@
-//! The course of a nomination in figures, for metrics.
+//! The course of a nomination, measured for metrics.
 
 use election_core::{
     Command, Create, CreateMode, Delete, Event, Failure, NewZnode, Nominee, Notice, Op, Phase,
@@ -14,19 +14,19 @@ use crate::telemetry::{
     AfterSuspension, ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy,
 };
 
-/// Follows a nominee, and notes what is measured of it.
+/// Follows a nominee, and records measurements.
 #[derive(Debug)]
 pub(super) struct Course {
     label: ElectionLabel,
     leader: LeaderSight,
-    /// When the end of the predecessor was told, if nothing has become of that yet.
+    /// When the end of the predecessor was reported, if nothing has followed from it yet.
     way_free_since: Option<Instant>,
     suspended_since: Option<Instant>,
-    /// The create of a candidate whose reply is on its way.
+    /// The create of a candidate that waits for its reply.
     create: Option<Ticket>,
-    /// Candidates whose deletion is on its way.
+    /// Candidates that are being deleted.
     deletes: Vec<(Ticket, Box<str>)>,
-    /// Not noted yet.
+    /// Figures that were not recorded yet.
     figures: Vec<Figure>,
 }
 
@@ -51,7 +51,7 @@ impl Course {
         self.leader.since()
     }
 
-    /// Takes in what the nominee asks for.
+    /// Takes in a command of the nominee.
     pub(super) fn asks(&mut self, command: &Command<'_>) {
         let Command { ticket, op } = command;
         match op {
@@ -67,7 +67,7 @@ impl Course {
         }
     }
 
-    /// Takes in what the nominee is about to hear.
+    /// Takes in an event before the nominee gets it.
     pub(super) fn hears(&mut self, nominee: &Nominee, event: &Event<'_>) {
         match event {
             Event::Reply { ticket, result } => {
@@ -97,7 +97,7 @@ impl Course {
         }
     }
 
-    /// Takes in a step that the nominee took at this moment.
+    /// Takes in a step of the nominee at this moment.
     pub(super) fn stepped(&mut self, step: &Step<Notice>, now: Instant, journal: &mut Journal) {
         if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) {
             self.way_free_since = Some(now);
@@ -130,7 +130,7 @@ impl Course {
         }
     }
 
-    /// Takes in its role at this moment.
+    /// Takes in the role of the nominee at this moment.
     pub(super) fn plays(&mut self, role: &Role, now: Instant, journal: &mut Journal) {
         match role {
             Role::Following { .. } | Role::Leading { .. } | Role::Suspended { .. } => {
@@ -143,7 +143,7 @@ impl Course {
         }
     }
 
-    /// The client has ended first.
+    /// Ends the course, because the client has ended first.
     pub(super) fn end(&mut self, journal: &mut Journal) {
         self.leader.end(journal);
     }

@@ -1,4 +1,4 @@
-//! Since when no leader is known.
+//! How long no leader has been known.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -8,8 +8,8 @@ use zk_session::Instant;
 
 use crate::telemetry::{ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy};
 
-/// Since when no leader is known, as it is shared with the holder: 0 while one is known; otherwise the
-/// moment in microseconds, and one.
+/// Since when no leader is known, shared with the holder: 0 while one is known; otherwise the
+/// moment in microseconds, plus one.
 #[derive(Clone, Debug)]
 pub(super) struct LeaderlessSince(Arc<AtomicU64>);
 
@@ -30,7 +30,7 @@ impl LeaderlessSince {
         Some(Instant::since_origin(Duration::from_micros(micros)))
     }
 
-    /// For how long no leader is known; zero if one is.
+    /// Returns how long no leader has been known; zero if one is.
     pub(super) fn lasted(&self, now: Instant) -> Duration {
         self.get().map_or(Duration::ZERO, |since| now.saturating_since(since))
     }
@@ -43,7 +43,7 @@ pub(super) enum Leader {
     Unknown,
 }
 
-/// What a nominee or an observer knows of a leader, and tells the metrics of that.
+/// The knowledge of a nominee or an observer about a leader, which it reports to the metrics.
 #[derive(Debug)]
 pub(super) struct LeaderSight {
     label: ElectionLabel,
@@ -52,7 +52,7 @@ pub(super) struct LeaderSight {
     told: Told,
 }
 
-/// What the gauge has been told.
+/// The last report to the gauge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -70,7 +70,7 @@ impl LeaderSight {
         self.since.clone()
     }
 
-    /// Takes in whether one is known now.
+    /// Takes in whether a leader is known now.
     pub(super) fn see(&mut self, leader: Leader, now: Instant, journal: &mut Journal) {
         if self.told == Told::Nothing {
             self.told = Told::Leaderless;
@@ -92,7 +92,7 @@ impl LeaderSight {
         }
     }
 
-    /// Nothing is seen any more.
+    /// Ends the report: nothing is observed any more.
     pub(super) fn end(&mut self, journal: &mut Journal) {
         if core::mem::replace(&mut self.told, Told::Over) == Told::Leaderless {
             self.note(Figure::LeaderlessEnded(self.by, None), journal);
