@@ -98,7 +98,7 @@ mod tests {
             ("/a", &[]),
             ("/a/b", &["/a"]),
             ("/a/b/c-", &["/a", "/a/b"]),
-            // A sequential znode whose name is the number alone.
+            // A sequential znode with only the number as its name.
             ("/a/b/", &["/a", "/a/b"]),
         ];
         for (path, expected) in cases {

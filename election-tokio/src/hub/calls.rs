@@ -10,10 +10,10 @@ use zk_session::{Completion, Failure, Instant, SubmitError};
 use super::Host;
 use crate::telemetry::{CallKey, RequestSpan, RequestSpans};
 
-/// Calls whose replies are on their way, and who waits for room to make one.
+/// Calls that wait for their replies, and callers that wait for room to make one.
 ///
-/// What drops a waker drops it into the caller's hands, to be dropped outside of the lock: that
-/// may run anything, the drop of a handle of this client included.
+/// A waker that is dropped goes to the caller's code, which drops it outside of the lock: that may
+/// run anything, even the drop of a handle of this client.
 #[derive(Debug)]
 pub(crate) struct Calls {
     slots: Slab<Slot>,
@@ -26,7 +26,7 @@ pub(crate) struct Calls {
 enum Slot {
     Waiting(Waker),
     Done(Result<Completion, Failure>),
-    /// Nobody waits any more; the slot is kept until the reply has come.
+    /// No caller waits any more. The slot is kept until the reply has come.
     Abandoned,
 }
 
@@ -34,7 +34,7 @@ enum Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RoomTicket(u64);
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CallStage {
     Unsent,
@@ -43,14 +43,14 @@ pub(crate) enum CallStage {
     Over,
 }
 
-/// Who makes a call.
+/// The caller of a call.
 pub(crate) struct Caller<'c, 'w> {
     pub(crate) stage: &'c mut CallStage,
     pub(crate) cx: &'c Context<'w>,
 }
 
-/// What becomes of an attempt to make a call: `Pending` if there is no room, in which case the
-/// caller is woken when there is; and the waker that was replaced.
+/// The result of an attempt to make a call, and the waker that was replaced. `Pending` if there is
+/// no room; the caller is then woken when there is.
 pub(crate) type Submitted<T> = (Poll<Result<T, SubmitError>>, Option<Waker>);
 
 impl Calls {
@@ -67,7 +67,7 @@ impl Calls {
         self.slots.shrink_to_fit();
     }
 
-    /// Makes a call; the caller is woken when its outcome is there.
+    /// Makes a call, and wakes the caller when its outcome has come.
     pub(crate) fn submit<Q: Request>(
         &mut self,
         host: &mut Host,
@@ -78,7 +78,7 @@ impl Calls {
         self.submit_by(host, caller, |host, key| host.submit(now, key, request))
     }
 
-    /// Makes a call by what `submit` does with its tag.
+    /// Makes a call by `submit`, which gets its tag.
     pub(crate) fn submit_by<T>(
         &mut self,
         host: &mut Host,
@@ -123,7 +123,7 @@ impl Calls {
         (Poll::Ready(submitted), replaced)
     }
 
-    /// The outcome of a call, once; and the waker that was replaced.
+    /// Returns the outcome of a call, once, and the waker that was replaced.
     pub(crate) fn poll(
         &mut self,
         key: CallKey,
@@ -145,12 +145,12 @@ impl Calls {
         }
     }
 
-    /// The call is not to be made after all. The waker is to be dropped outside of the lock.
+    /// Gives up a call before it is made. Drop the waker outside of the lock.
     pub(crate) fn give_up(&mut self, stage: &mut CallStage) -> Option<Waker> {
         self.abandon(core::mem::replace(stage, CallStage::Over))
     }
 
-    /// Nobody waits for the call any more.
+    /// Notes that no caller waits for the call any more.
     #[cold]
     pub(crate) fn abandon(&mut self, stage: CallStage) -> Option<Waker> {
         let key = match stage {
@@ -196,7 +196,7 @@ impl Calls {
         }
     }
 
-    /// Hands out the calls that wait for room, since there is some: they try again.
+    /// Collects the wakers of calls that wait for room, because there is some: they try again.
     pub(super) fn announce_room(&mut self, wakers: &mut Vec<Waker>) {
         if self.waiting_for_room.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Handing out what comes out of the host.
+//! Dispatches the events of the host.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::telemetry::{CallKey, Entry, Outcome};
 type HostEvent = Event<Box<dyn Seat>, CallKey, super::WatchKey>;
 
 impl Hub {
-    /// Hands out all events that the host has.
+    /// Dispatches all events of the host.
     pub(crate) fn dispatch(&mut self, now: Instant) {
         let mut has_completed = false;
         while let Some(event) = self.host.poll_event(now) {
@@ -60,7 +60,7 @@ impl Hub {
     fn dispatch_connection(&mut self, now: Instant, event: HostEvent) {
         let Self { connection, repeats, unlocked, .. } = self;
         let Unlocked { journal, wakers, .. } = unlocked;
-        // What is not needed any more may have an error of a user's in it.
+        // Replaced values may contain an error of the user's.
         let replaced: Retired = match event {
             Event::Connected { session, timeout, read_only } => {
                 let entry = Entry::Connected { session, timeout, read_only };
@@ -103,7 +103,7 @@ impl Hub {
                 journal.note(Entry::SessionEnded { session, end });
                 Box::new(connection.set(ConnectionState::Closed { end }, wakers))
             }
-            // Recipes hear of it; and the others were handed out.
+            // Recipes hear of it, and other events were handed out already.
             Event::LeaseLapsed
             | Event::Completed { .. }
             | Event::Fired { .. }
@@ -130,7 +130,7 @@ impl Hub {
     }
 }
 
-/// Why an attempt failed whose transport did not say why.
+/// Returns why an attempt failed, if its transport did not say so.
 fn unanswered(end: ConnectionEnd) -> SharedError {
     match end {
         ConnectionEnd::Closed => SharedError::new(ClosedUnanswered(end)),

@@ -1,4 +1,4 @@
-//! Queues whose items have priorities.
+//! Queues with priorities for their items.
 
 use bytes::Bytes;
 use election_core::{ItemName, QueueFormat};
