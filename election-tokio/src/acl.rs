@@ -55,7 +55,6 @@ pub enum AclError {
     NotAnyone,
     /// An identity of the scheme `digest` is not of the form `user:hash`. With a password in place
     /// of the hash, the entry would grant nothing to its user.
-    /// of its hash, the entry would allow nothing to its user.
     #[error(
         "an identity of the scheme 'digest' has to be `user:hash`, where the hash is Base64 of the \
          20 bytes of the SHA-1 digest of `user:password`: Acls::digest_password makes it"

@@ -62,7 +62,6 @@ use crate::updates::{NoMoreUpdates, Updates};
 /// client. The server may still execute the operation, as after a lost connection. Operations are
 /// sent in the order in which their futures are first polled, except operations that have to wait
 /// for room ([`Limits`](crate::Limits)).
-/// find no room ([`Limits`](crate::Limits)) and have to wait for it.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) handle: Arc<Handle>,

@@ -104,7 +104,6 @@ pub enum ElectionError {
     /// The names of the format have no id, and this client has a nomination or a lock at the path
     /// already, or one that has ended while its znode remains. Nothing would tell their znodes
     /// apart.
-    /// or one that has ended while its znode remains: nothing would tell their znodes apart.
     #[error(
         "this client stands at {path} already, and the names of its format do not tell one candidate of \
          a session from another: wait until the first one's znode is gone, or use another client"

@@ -3,7 +3,6 @@
 //!
 //! A request is encoded where it is made, and a reply is decoded where it is awaited. The task in
 //! between only moves bytes, so a request costs no task, no channel and no allocation of its own.
-//! between only moves bytes, so a request costs no task of its own, no channel and no allocation.
 
 mod calls;
 mod dispatch;

@@ -39,7 +39,6 @@ COMMAND's standard input is zkelect's, or empty where that is a terminal.";
 ///
 /// Contenders get the lock in the order in which they asked for it. A holder that asks again waits
 /// for itself.
-/// itself if it asks again.
 #[derive(Debug, Args)]
 #[command(after_help = LOCK_HELP, after_long_help = format!("{LOCK_HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct LockArgs {

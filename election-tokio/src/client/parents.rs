@@ -61,7 +61,6 @@ impl Client {
     ///
     /// Those without a next attempt: the connection or the client is gone, or the chroot does not
     /// exist.
-    /// chroot does not exist.
     async fn create_parents(&self, path: &str, acl: &[Acl<'_>]) -> Result<Option<Error>, Error> {
         let mut obstacle = None;
         let mut parents = ancestors(path).collect::<Vec<_>>().into_iter();

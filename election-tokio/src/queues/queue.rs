@@ -65,7 +65,6 @@ impl Queue {
     /// A take fails with [`TakerFailure::Sibling`] if the path has items of another queue; a put
     /// does not check that. Items of [`QueueFormat::kazoo`] at `…/entries` go to kazoo's
     /// `LockingQueue`: they can be put, and not taken.
-    /// can be put, and not taken.
     pub fn format(mut self, format: QueueFormat) -> Self {
         (self.format, self.kept) = (format, Arc::default());
         self

@@ -14,7 +14,6 @@ use crate::path::PathError;
 ///
 /// None of these is a decision. A site that has voted to commit must not abort because of one: it
 /// asks again, until it gets a [`Decision`](crate::Decision).
-/// again, until it is told [`Decision`](crate::Decision).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
