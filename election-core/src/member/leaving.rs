@@ -1,4 +1,4 @@
-//! From having a znode, or perhaps having one, to having none.
+//! Leaving: removes a znode that exists, or may exist.
 
 use super::options::NameOrigin;
 use super::request::Request;
