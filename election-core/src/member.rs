@@ -4,7 +4,6 @@
 //! refusal of a create because the znode exists, so the next look is not older than the refusal.
 //! The same create is sent again after a lost connection; its reply, or that look, shows what
 //! happened to the first one.
-//! look, says what has become of the first.
 
 mod joining;
 mod leaving;

@@ -23,7 +23,6 @@ pub(super) enum Was {
 pub(super) enum Inquiry {
     /// It makes a barrier on another connection than the one that reported the deletion: the server
     /// may be behind that, and behind the mark, which was there before.
-    /// behind the mark, which was there before.
     Barrier,
     Look,
 }
