@@ -77,7 +77,7 @@ impl From<&Candidate> for Shown {
 impl From<&ObservedLeader> for Shown {
     fn from(leader: &ObservedLeader) -> Self {
         let ObservedLeader { candidate, session, token, data, .. } = leader;
-        Self::new(candidate.as_str(), *session, *token, data)
+        Self::new(&candidate.text(), *session, *token, data)
     }
 }
 

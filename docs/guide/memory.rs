@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::{fmt, io};
 
 use bytes::BytesMut;
+use election_tokio::SessionId;
 use election_tokio::source::ServerAddress;
 use election_tokio::transport::{Connecting, Connector, Transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
@@ -78,6 +79,11 @@ impl Memory {
                 state.close(id);
             }
         });
+    }
+
+    /// Expires a session, and its ephemeral znodes go. Its client is told when it connects again.
+    pub fn expires(&self, session: SessionId) {
+        self.with(|state, now| state.server.expire(now, session)).expect("a session that is open");
     }
 
     async fn keep_time(self) {

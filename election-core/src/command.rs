@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use crate::format::CandidatePrefix;
 use crate::id::Version;
+use crate::name::Name;
 use crate::outcome::Notice;
 use crate::site_name::SiteName;
 use crate::ticket::Ticket;
@@ -91,17 +92,24 @@ pub enum Znode<'a> {
     /// A sibling of the node. Its name is that of the node with this suffix.
     Sibling(&'a str),
     /// A child of the node.
-    Child(&'a str),
+    Child(Name<'a>),
     /// A child of a child.
     Grandchild {
         /// The child of the node.
         child: &'a str,
         /// The name below it.
-        name: &'a str,
+        name: Name<'a>,
     },
 }
 
-/// The name of a znode to create.
+impl<'a> Znode<'a> {
+    /// The child of the node with this name.
+    pub const fn child(name: &'a str) -> Self {
+        Self::Child(Name::Text(name))
+    }
+}
+
+/// The name of a znode that is to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NewZnode<'a> {
     /// This name; in a sequential mode the server appends a number to it.
@@ -247,7 +255,7 @@ impl<'a> Multi<'a> {
     /// Returns the parts, in order.
     pub fn parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
         let invitation = |site: &'a SiteName| {
-            let (znode, mode) = (Znode::Child(site.invitation()), CreateMode::Persistent);
+            let (znode, mode) = (Znode::child(site.invitation()), CreateMode::Persistent);
             Part::Create(Create { znode: NewZnode::Named(znode), mode, data: Payload::Empty })
         };
         let parts = self.parts.iter().copied().flatten();

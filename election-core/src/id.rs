@@ -160,18 +160,49 @@ impl NomineeId {
 /// How many bytes each dash-separated group of a uuid stands for.
 const GROUPS: [usize; 5] = [4, 2, 2, 2, 6];
 
-impl fmt::Display for NomineeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = self.0.iter();
-        for (index, length) in GROUPS.into_iter().enumerate() {
-            if index > 0 {
-                f.write_str("-")?;
-            }
-            for byte in bytes.by_ref().take(length) {
-                write!(f, "{byte:02x}")?;
+/// Characters of an id as it is displayed.
+pub(crate) const UUID_LEN: usize = 36;
+
+/// Where the digits of each byte are in a displayed id; between the groups there are dashes.
+const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
+impl NomineeId {
+    /// As it is displayed.
+    pub(crate) fn in_lower_case(self) -> [u8; UUID_LEN] {
+        let mut text = [b'-'; UUID_LEN];
+        for (byte, at) in self.0.into_iter().zip(DIGITS) {
+            if let Some([high, low, ..]) = text.get_mut(at..) {
+                (*high, *low) = (lower_case_digit(byte >> 4), lower_case_digit(byte & 0xf));
             }
         }
-        Ok(())
+        text
+    }
+
+    /// Reads an id as it is displayed, and no other form of it.
+    pub(crate) fn from_lower_case(text: &str) -> Option<Self> {
+        let text: &[u8; UUID_LEN] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 16];
+        for (slot, at) in bytes.iter_mut().zip(DIGITS) {
+            let [high, low, ..] = text.get(at..)? else { return None };
+            if high.is_ascii_uppercase() || low.is_ascii_uppercase() {
+                return None;
+            }
+            *slot = hex_digit(*high)? << 4 | hex_digit(*low)?;
+        }
+        DASHES.iter().all(|at| text.get(*at) == Some(&b'-')).then_some(Self(bytes))
+    }
+}
+
+/// Of a number below 16.
+const fn lower_case_digit(number: u8) -> u8 {
+    if number < 10 { b'0' + number } else { b'a' + (number - 10) }
+}
+
+impl fmt::Display for NomineeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It is made of ASCII characters.
+        f.write_str(core::str::from_utf8(&self.in_lower_case()).unwrap_or_default())
     }
 }
 

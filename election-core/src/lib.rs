@@ -32,6 +32,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod access;
 mod barrier;
 pub mod children;
@@ -88,7 +91,7 @@ pub use member::{
     Member, MemberEnd, MemberFailure, MemberNotice, MemberOptions, MemberState, NameOrigin,
     NameOwner, WhenEvicted, WhenTaken,
 };
-pub use name::{CandidateName, NameError, Sequence};
+pub use name::{CandidateName, Name, NameError, NameText, Sequence};
 pub use nominee::{Nominee, Rank};
 pub use observer::{Observed, Observer, ObserverEnd, ObserverFailure, Present, Subject};
 pub use outcome::{Cause, Departure, End, NominationError, Notice, Obstacle, Role};

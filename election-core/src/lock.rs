@@ -21,7 +21,7 @@ use crate::event::Event;
 use crate::format::Format;
 use crate::id::{NomineeId, Token};
 use crate::name::CandidateName;
-use crate::nominee::{Contest, Nominee, Patience, Reaction};
+use crate::nominee::{Contest, Ending, Nominee, Patience, Reaction};
 use crate::outcome::{Notice, Role};
 use crate::policy::{ElectionNode, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
@@ -129,8 +129,8 @@ impl Lock {
         };
         let policy =
             Policy { on_loss: OnLoss::StandUntilElected, election_node: node, ..Policy::default() };
-        let end_mark = None;
-        let contest = Contest { format, access, patience, end_mark, ..Contest::ELECTION };
+        let ending = Ending::Unheeded;
+        let contest = Contest { format, access, patience, ending, ..Contest::ELECTION };
         let contender = Nominee::new(id, policy).contending(contest);
         Ok(Self { contender, gives_up, heard: Heard::Nothing, exchange: None, kept: None })
     }

@@ -309,7 +309,7 @@ impl<N, D> Member<N, D> {
 
 impl<N: AsRef<str>, D: AsRef<[u8]>> Member<N, D> {
     fn op(&self, request: Request) -> Op<'_> {
-        let znode = Znode::Child(self.name.as_ref());
+        let znode = Znode::child(self.name.as_ref());
         let data = Payload::Bytes(self.data.as_ref());
         let version = match (&self.stage, self.options.name) {
             (_, NameOrigin::Random) => ExpectedVersion::Any,

@@ -10,6 +10,7 @@
 
 mod contest;
 mod crowd;
+mod demand;
 mod ending;
 mod entering;
 mod evicted;
@@ -22,6 +23,7 @@ mod lock_delay;
 mod mark;
 mod rank;
 mod reaction;
+mod replies;
 mod request;
 mod stage;
 mod standing;
@@ -34,7 +36,7 @@ mod unnamed;
 use core::time::Duration;
 
 use crate::command::{Command, ExpectedVersion, Op, Output, Watch, Znode};
-use crate::event::{Event, Failure, Reply};
+use crate::event::Event;
 use crate::format::{CandidatePrefix, Format};
 use crate::id::{NomineeId, SessionId, Token};
 use crate::name::{CandidateName, ChildName};
@@ -42,8 +44,8 @@ use crate::outcome::{Departure, End, Notice, Role};
 use crate::policy::{Policy, WhenAsked};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Incarnation, Ticket};
-pub(crate) use contest::{Contest, Patience, Rule};
-pub(crate) use home::Home;
+pub(crate) use contest::{Contest, Ending, Patience, Rule};
+pub(crate) use home::{Home, HomeChild};
 use rank::LastRank;
 pub use rank::Rank;
 use reaction::is_owned;
@@ -53,6 +55,9 @@ use stage::{
     Afterwards, Behind, Cleanup, Ended, Entering, Intent, Leading, Leaving, Position,
     PredecessorWatch, Stage, Standing, Tenure,
 };
+
+/// Less than the token of any znode.
+const BEFORE_ALL: Token = Token::new(i64::MIN);
 
 /// One nomination in one election.
 ///
@@ -75,7 +80,7 @@ pub struct Nominee {
     link: Link,
     stage: Stage,
     /// The token of its last znode, in formats without ids: no name tells it from others there.
-    newest: Option<Token>,
+    newest: Token,
     /// The sequential child of another format that was told of last.
     foreign: Option<ChildName>,
     rank: LastRank,
@@ -112,7 +117,7 @@ impl Nominee {
             attempts,
             link: Link::Unconnected,
             stage: Stage::Entering(entering),
-            newest: None,
+            newest: BEFORE_ALL,
             foreign: None,
             rank: LastRank::UNKNOWN,
         }
@@ -129,7 +134,6 @@ impl Nominee {
     #[must_use]
     pub const fn in_format(mut self, format: Format) -> Self {
         self.contest.format = format;
-        self.contest.end_mark = format.end_mark();
         self
     }
 
@@ -297,85 +301,6 @@ impl Nominee {
         })
     }
 
-    fn replied<'a>(&mut self, ticket: Ticket, result: Result<Reply<'a>, Failure>) -> Reaction<'a> {
-        let Some((session, InFlight { request, .. })) = self.link.awaiting(ticket) else {
-            return self.answered_too_late(ticket, &result);
-        };
-        if let Err(Failure::ConnectionLoss) = result {
-            return self.disconnected().into();
-        }
-        let awaits = match result {
-            Err(Failure::Throttled) => Awaits::Look,
-            _ => Awaits::Nothing,
-        };
-        self.link = Link::Up { session, awaits };
-        if awaits == Awaits::Look {
-            return Reaction::default();
-        }
-        let next = self.next_prefix();
-        let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);
-        if wanted != Some(request) {
-            return Reaction::default();
-        }
-        if matches!(self.stage, Stage::Ended(_)) {
-            self.cleanup_answered(session, result);
-            return Reaction::default();
-        }
-        match request {
-            Request::Create => self.create_answered(session, result),
-            Request::CreateElectionNode => self.election_node_answered(&result).into(),
-            Request::CreateHome => self.home_answered(&result).into(),
-            Request::Barrier => self.barrier_answered(&result).into(),
-            Request::BarrierBeforeEnd => self.barrier_before_end_answered(&result).into(),
-            Request::Search => self.search_answered(session, result).into(),
-            Request::InspectFound => self.unnamed_inspected(session, &result).into(),
-            Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
-            Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
-            Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
-            Request::List | Request::Look => self.list_answered(None, result).into(),
-            Request::WatchList => self.list_answered(Some(ticket), result).into(),
-            Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
-            Request::InspectForeign => {
-                self.foreign_inspection_answered(session, ticket, &result).into()
-            }
-            Request::LookForTombstone => self.tombstone_answered(ticket, &result).into(),
-            Request::ReadPredecessor => {
-                self.predecessor_read_answered(session, ticket, &result).into()
-            }
-            Request::DeleteOwn => self.own_deletion_answered(&result).into(),
-            Request::LookForEnd => self.end_answered(&result).into(),
-            Request::ReadMark => self.mark_read(&result).into(),
-            Request::WriteMark => self.mark_written(result).into(),
-            Request::DeleteOwnAndMark => self.own_and_mark_deleted(&result).into(),
-            // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
-            // its own.
-            Request::CleanUp | Request::OfLock => Reaction::default(),
-        }
-    }
-
-    /// The late reply to a create of an earlier incarnation can do nothing but clean up after
-    /// itself: acting on it made two leaders in Curator (CURATOR-653, CURATOR-498). One of the
-    /// present incarnation is left to the search, which finds the same znode. A name without an id may be
-    /// another's by now, if the election node was deleted meanwhile: the search has seen to it.
-    fn answered_too_late<'a>(
-        &self,
-        ticket: Ticket,
-        result: &Result<Reply<'a>, Failure>,
-    ) -> Reaction<'a> {
-        let over = matches!(self.stage, Stage::Ended(_)) || !ticket.is_of(self.incarnation);
-        match result {
-            Ok(Reply::Created { name, .. })
-                if over
-                    && self.contest.has_ids()
-                    && !ticket.is_cleanup()
-                    && self.candidate().is_none_or(|own| own.as_str() != *name) =>
-            {
-                Reaction { notice: None, discard: Some(name) }
-            }
-            _ => Reaction::default(),
-        }
-    }
-
     fn output<'a>(&'a mut self, reaction: Reaction<'a>) -> Output<'a> {
         let Reaction { notice, discard } = reaction;
         let command = match discard {
@@ -405,7 +330,7 @@ impl Nominee {
     /// something else must not lead out of the election node.
     pub(crate) fn discard<'a>(&self, name: &'a str) -> Option<Command<'a>> {
         let is_child = !matches!(name, "" | "." | "..") && !name.contains('/');
-        let op = self.contest.home.delete(name, ExpectedVersion::Any);
+        let op = self.contest.home.delete(name.into(), ExpectedVersion::Any);
         (is_child && self.link.is_up()).then_some(Command { ticket: Ticket::CLEANUP, op })
     }
 }
@@ -456,7 +381,7 @@ impl Recipe for Nominee {
     /// is promoted.
     fn heartbeat(&self) -> Option<Znode<'_>> {
         let candidate = self.stage.needs_lease().then(|| self.candidate()).flatten()?;
-        Some(self.contest.home.znode(candidate.as_str()))
+        Some(self.contest.home.znode(candidate.into()))
     }
 
     fn awaits_change(&self, ticket: Ticket) -> bool {

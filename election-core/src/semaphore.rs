@@ -24,7 +24,7 @@ use crate::format::Format;
 use crate::id::NomineeId;
 use crate::lock::{GaveUp, LockNotice, WhenBusy};
 use crate::name::CandidateName;
-use crate::nominee::{Contest, Home, Nominee, Patience, Reaction, Rule};
+use crate::nominee::{Contest, Ending, Home, HomeChild, Nominee, Patience, Reaction, Rule};
 use crate::policy::{ElectionNode, NodeKind, OnLoss, Policy};
 use crate::recipe::{Hold, Phase, Recipe};
 use crate::ticket::{Part, Ticket};
@@ -72,10 +72,10 @@ impl SemaphoreOptions {
 }
 
 impl Semaphore {
-    /// The child of the semaphore's node that has the contenders for the turn.
-    pub const LOCKS: &'static str = "locks";
-    /// The child of the semaphore's node that has the permits.
-    pub const LEASES: &'static str = "leases";
+    /// The child of the semaphore's node that the contenders for the turn are below.
+    pub const LOCKS: &'static str = HomeChild::Locks.name();
+    /// The child of the semaphore's node that the permits are below.
+    pub const LEASES: &'static str = HomeChild::Leases.name();
 
     /// Makes a contender that has not been connected yet.
     pub fn new(id: NomineeId, options: SemaphoreOptions) -> Self {
@@ -87,13 +87,13 @@ impl Semaphore {
         let turn = Contest {
             format: Format::curator_lock(),
             patience,
-            home: Home::Child(Self::LOCKS),
-            end_mark: None,
+            home: Home::Child(HomeChild::Locks),
+            ending: Ending::Unheeded,
             ..Contest::ELECTION
         };
         let room = Contest {
             format: Format::curator_semaphore(),
-            home: Home::Child(Self::LEASES),
+            home: Home::Child(HomeChild::Leases),
             rule: Rule::Room(permits),
             part: Part::Second,
             ..turn

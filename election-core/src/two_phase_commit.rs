@@ -272,7 +272,7 @@ impl TwoPhaseCommit {
             Stage::Surveying(_) => Op::List { parent: Znode::Node, watch: self.survey_watch() },
             Stage::Acting(plan, _) => Op::Multi(plan.multi()),
             Stage::Looking(name) => {
-                Op::Exists { znode: Znode::Child(name.as_str()), watch: Watch::Other }
+                Op::Exists { znode: Znode::child(name.as_str()), watch: Watch::Other }
             }
             Stage::Leaving(leaving) => leaving.op(),
             _ => Op::Barrier,

@@ -40,7 +40,7 @@ fn a_multi_keeps_its_parts_in_order() {
         let version = ExpectedVersion::Exactly(Version::new(number));
         match number % 2 {
             0 => Part::Check(Check { znode: Znode::Node, version }),
-            _ => Part::Delete(Delete { znode: Znode::Child("child"), version }),
+            _ => Part::Delete(Delete { znode: Znode::child("child"), version }),
         }
     };
     let five @ [_, b, _, d, last] = [0, 1, 2, 3, 4].map(part);

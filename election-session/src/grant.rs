@@ -1,5 +1,7 @@
 //! Grants: what a recipe holds, as its user is told.
 
+use alloc::boxed::Box;
+
 use election_core::{Hold, Token};
 use zk_session::{Instant, LeaseOutlook, SessionEnd};
 
@@ -26,7 +28,49 @@ pub enum Grant {
     },
 }
 
-/// A change of a grant.
+/// The grant of a seat. Most have none, and there are thousands of them.
+#[derive(Debug)]
+pub(crate) struct SeatGrant(Option<Box<Grant>>);
+
+impl SeatGrant {
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn get(&self) -> &Grant {
+        const NONE: Grant = Grant::None;
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+
+    /// See [`Grant::follow`].
+    pub(crate) fn follow(&mut self, hold: Hold) -> Option<GrantChange> {
+        if self.0.is_none() && hold == Hold::None {
+            return None;
+        }
+        self.change(|grant| grant.follow(hold))
+    }
+
+    /// See [`Grant::look_at_lease`].
+    pub(crate) fn look_at_lease(
+        &mut self,
+        hold: Hold,
+        outlook: LeaseOutlook,
+    ) -> Option<GrantChange> {
+        self.0.as_mut()?.look_at_lease(hold, outlook)
+    }
+
+    /// See [`Grant::end`].
+    pub(crate) fn end(&mut self, end: SessionEnd) -> Option<GrantChange> {
+        self.0.take()?.end(end)
+    }
+
+    fn change<T>(&mut self, change: impl FnOnce(&mut Grant) -> T) -> T {
+        let grant = self.0.get_or_insert_with(|| Box::new(Grant::None));
+        let changed = change(grant);
+        self.0.take_if(|grant| **grant == Grant::None);
+        changed
+    }
+}
+
+/// How a grant has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantChange {
     /// It waits for the lease, or for another reason than before.

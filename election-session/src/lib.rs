@@ -7,6 +7,7 @@ extern crate alloc;
 mod callers;
 mod deadlines;
 mod event;
+mod few;
 mod grant;
 mod group;
 mod heartbeats;

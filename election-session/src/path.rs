@@ -34,7 +34,8 @@ impl Chroot {
         &self.0
     }
 
-    /// Returns the path on the server of the znode that the client calls `path`.
+    /// The path on the server of a znode that the client calls `path`.
+    #[inline]
     pub fn enter<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
         match (self.0.as_str(), path) {
             ("", path) => Cow::Borrowed(path),

@@ -1,14 +1,15 @@
 //! A recipe in the host: its machine, its watches, and its grant.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use election_core::{Failure, Hold, Recipe, Ticket};
 use zk_jute::SessionId;
 use zk_session::{Instant, Session};
 
 use crate::event::{RecipeEnd, Wake};
-use crate::grant::{Grant, GrantChange};
+use crate::few::Few;
+use crate::grant::{GrantChange, SeatGrant};
 use crate::key::{RecipeKey, Tag, Watcher};
 use crate::lists::{Cause, Lists, Moment};
 use crate::perform::{Performed, Performer, RecipeWatch, WatchOn};
@@ -17,6 +18,8 @@ use crate::site::Site;
 
 /// The parts of the host that a recipe's step uses.
 pub(crate) struct Surroundings<'h, T, W> {
+    /// Of the seat.
+    pub(crate) key: RecipeKey,
     pub(crate) session: &'h mut Session<Tag<T>, Watcher<W>>,
     pub(crate) now: Instant,
     pub(crate) lists: &'h mut Lists,
@@ -46,21 +49,33 @@ impl SeatStage {
 /// A recipe that stands on the host's sessions.
 #[derive(Debug)]
 pub(crate) struct Seat<R> {
-    key: RecipeKey,
     pub(crate) recipe: R,
     pub(crate) site: Arc<Site>,
-    watches: Vec<RecipeWatch>,
+    watches: Few<RecipeWatch>,
     /// The request that was submitted last.
     submitted: Option<Submitted>,
-    /// The znode, by its path on the server, of which the recipe waits for the children.
-    pub(crate) listing: Option<Arc<str>>,
-    pub(crate) grant: Grant,
-    /// The session that it stands in, or stood in last.
+    pub(crate) grant: SeatGrant,
+    /// The session that it stands in, once it had one.
     pub(crate) session: Option<SessionId>,
+    /// In a box, for there are thousands of seats that await neither.
+    awaited: Option<Box<Awaited>>,
+    pub(crate) stage: SeatStage,
+}
+
+/// What a recipe awaits besides replies and changes.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Awaited {
+    /// The znode whose children it is to be told, by its path on the server.
+    listing: Option<Arc<str>>,
+    times: Times,
+}
+
+/// When a recipe is to be fed something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
     pub(crate) deadline: Option<Instant>,
     /// When the recipe's delay ends, if it waits for one.
     pub(crate) delay_until: Option<Instant>,
-    pub(crate) stage: SeatStage,
 }
 
 /// A request of a recipe, and when it was submitted.
@@ -90,24 +105,47 @@ pub(crate) struct Taken<N> {
 }
 
 impl<R: Recipe> Seat<R> {
-    pub(crate) const fn new(key: RecipeKey, recipe: R, site: Arc<Site>) -> Self {
+    pub(crate) const fn new(recipe: R, site: Arc<Site>) -> Self {
         Self {
-            key,
             recipe,
             site,
-            watches: Vec::new(),
+            watches: Few::None,
             submitted: None,
-            listing: None,
-            grant: Grant::None,
+            grant: SeatGrant::NONE,
             session: None,
-            deadline: None,
-            delay_until: None,
+            awaited: None,
             stage: SeatStage::Standing,
         }
     }
 
-    /// Takes in an event, submits the requests that follow from it, and passes each step to
-    /// `taken`.
+    pub(crate) fn times(&self) -> Times {
+        self.awaited.as_ref().map(|awaited| awaited.times).unwrap_or_default()
+    }
+
+    pub(crate) fn set_times(&mut self, times: Times) {
+        set(&mut self.awaited, |awaited| awaited.times = times);
+    }
+
+    pub(crate) fn listing(&self) -> Option<&Arc<str>> {
+        self.awaited.as_ref()?.listing.as_ref()
+    }
+
+    pub(crate) fn awaits_no_list(&mut self) {
+        if self.awaited.is_some() {
+            set(&mut self.awaited, |awaited| awaited.listing = None);
+        }
+    }
+
+    /// Sets the deadline, and gives the former one.
+    pub(crate) fn replace_deadline(&mut self, deadline: Option<Instant>) -> Option<Instant> {
+        let times = self.times();
+        if times.deadline != deadline {
+            self.set_times(Times { deadline, ..times });
+        }
+        times.deadline
+    }
+
+    /// Takes in what happened, submits what follows from it, and hands each step to `taken`.
     pub(crate) fn handle<T, W: Clone>(
         &mut self,
         around: &mut Surroundings<'_, T, W>,
@@ -117,13 +155,16 @@ impl<R: Recipe> Seat<R> {
         match &stimulus {
             Stimulus::Happened(Happening::Connected(id)) => self.session = Some(*id),
             Stimulus::Happened(Happening::Disconnected | Happening::SessionExpired) => {
-                self.listing = None;
-                for watch in self.watches.drain(..) {
+                self.awaits_no_list();
+                self.watches.retain(|watch| {
                     around.session.forget(around.now, watch.id);
-                }
+                    false
+                });
             }
             // The user has not relied on the lease yet.
-            Stimulus::Happened(Happening::LeaseLapsed) if !self.grant.is_announced() => return,
+            Stimulus::Happened(Happening::LeaseLapsed) if !self.grant.get().is_announced() => {
+                return;
+            }
             Stimulus::Happened(Happening::Fired { ticket, .. } | Happening::WatchLost(ticket)) => {
                 self.watches.retain(|watch| watch.ticket != *ticket);
             }
@@ -195,8 +236,8 @@ impl<R: Recipe> Seat<R> {
         around: &mut Surroundings<'_, T, W>,
         stimulus: &Stimulus,
     ) -> (Option<R::Notice>, Option<Happening>) {
-        let Self { key, recipe, site, watches, submitted, listing, .. } = self;
-        let Surroundings { session, now, lists } = around;
+        let Self { recipe, site, watches, submitted, awaited, .. } = self;
+        let Surroundings { key, session, now, lists } = around;
         let cause = cause_of(stimulus, *submitted);
         let performer = Performer { session, now: *now, key: *key, site, lists, cause };
         feed(recipe, stimulus, |output| {
@@ -214,13 +255,11 @@ impl<R: Recipe> Seat<R> {
                     None
                 }
                 Ok(Performed::WaitsForList(parent)) => {
-                    *listing = Some(parent);
+                    set(awaited, |awaited| awaited.listing = Some(parent));
                     None
                 }
                 Ok(Performed::Watching(watch)) => {
                     *submitted = Some(Submitted { ticket, moment, by: By::KnownRequest });
-                    // Most recipes have one or two, so room for four is too much.
-                    watches.reserve_exact(1);
                     watches.push(watch);
                     None
                 }
@@ -246,7 +285,12 @@ impl<R: Recipe> Seat<R> {
     }
 }
 
-/// Returns why a recipe asks for a list, if it does.
+fn set(awaited: &mut Option<Box<Awaited>>, change: impl FnOnce(&mut Awaited)) {
+    change(awaited.get_or_insert_default());
+    awaited.take_if(|awaited| **awaited == Awaited::default());
+}
+
+/// Why a recipe asks for a list, if it does.
 fn cause_of(stimulus: &Stimulus, submitted: Option<Submitted>) -> Cause {
     match (stimulus, submitted) {
         (Stimulus::Replied { ticket, .. }, Some(submitted)) if submitted.ticket == *ticket => {

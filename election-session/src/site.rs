@@ -184,7 +184,7 @@ impl Site {
                 .is_some_and(|front| front == parent || front.is_empty() && parent == "/")
         };
         match znode {
-            Znode::Child(name) => below(&self.server_path, name),
+            Znode::Child(name) => below(&self.server_path, &name.text()),
             other => *path == self.path_of(other),
         }
     }
@@ -241,11 +241,11 @@ mod tests {
     fn znodes_are_named_from_the_node() {
         let chroot = Chroot::new("/app").unwrap();
         let site = Site::new(&"/e".parse().unwrap(), &chroot);
-        let below = Znode::Grandchild { child: "locks", name: "a" };
+        let below = Znode::Grandchild { child: "locks", name: "a".into() };
         for (znode, path) in [
             (Znode::Node, "/app/e"),
             (Znode::Sibling(".acknowledged"), "/app/e.acknowledged"),
-            (Znode::Child("a"), "/app/e/a"),
+            (Znode::child("a"), "/app/e/a"),
             (below, "/app/e/locks/a"),
         ] {
             assert_eq!(site.path_of(znode), path);
@@ -253,7 +253,7 @@ mod tests {
             assert!(!site.is_path_of(znode, "/app/e/b"));
         }
         let root = Site::new(&ZnodePath::root(), &Chroot::default());
-        assert_eq!(root.path_of(Znode::Child("a")), "/a");
-        assert!(root.is_path_of(Znode::Child("a"), "/a"));
+        assert_eq!(root.path_of(Znode::child("a")), "/a");
+        assert!(root.is_path_of(Znode::child("a"), "/a"));
     }
 }

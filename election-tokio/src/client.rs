@@ -21,7 +21,8 @@ mod ttl;
 mod version;
 mod watch;
 
-use core::future::{Future, poll_fn};
+use core::future::Future;
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
@@ -141,7 +142,8 @@ impl Client {
         &self.handle.shared
     }
 
-    /// Returns the path on the server.
+    /// The path on the server.
+    #[inline]
     pub(crate) fn server_path<'a, Q: Request>(
         &'a self,
         path: &'a str,
@@ -149,6 +151,7 @@ impl Client {
         self.checked_path(Q::OPCODE, path, path::check_path(path))
     }
 
+    #[inline]
     fn checked_path<'a>(
         &'a self,
         operation: OpCode,
@@ -157,11 +160,16 @@ impl Client {
     ) -> Result<std::borrow::Cow<'a, str>, Error> {
         match checked {
             Ok(()) => Ok(self.shared().chroot.enter(path)),
-            Err(error) => Err(Error::new(operation, path, ErrorKind::InvalidPath(error))),
+            Err(error) => Err(Self::invalid_path(operation, path, error)),
         }
     }
 
-    /// Makes the error of a failed operation. If only the chroot can be missing, the error says so.
+    #[cold]
+    fn invalid_path(operation: OpCode, path: &str, error: PathError) -> Error {
+        Error::new(operation, path, ErrorKind::InvalidPath(error))
+    }
+
+    /// An operation that failed. Where only the chroot can be what does not exist, it says so.
     #[cold]
     fn error(&self, operation: OpCode, path: &str, kind: ErrorKind) -> Error {
         let chroot = self.shared().chroot.as_str();
@@ -195,39 +203,83 @@ impl Client {
         request: &'a Q,
         admit: F,
     ) -> impl Future<Output = Result<Completion, E>> + use<'a, Q, E, F> {
-        let mut call = PendingCall::new(self.shared(), Q::OPCODE);
-        poll_fn(move |cx| {
-            let named = |kind| self.error(Q::OPCODE, path, kind).into();
-            if let CallStage::Sent(_) = call.stage {
-                return call.poll_outcome(cx).map(|outcome| {
-                    outcome.map_err(|failure| named(ErrorKind::of_failure(failure)))
-                });
+        Call {
+            client: self,
+            path,
+            request,
+            admit,
+            pending: PendingCall::new(self.shared(), Q::OPCODE),
+        }
+    }
+}
+
+/// A request, until its reply. In place of an `async` block, for it is polled twice for each request.
+struct Call<'a, Q, F> {
+    client: &'a Client,
+    path: &'a str,
+    request: &'a Q,
+    admit: F,
+    pending: PendingCall<'a>,
+}
+
+/// Nothing in it is pinned.
+impl<Q, F> Unpin for Call<'_, Q, F> {}
+
+impl<Q: Request, E: From<Error>, F: Fn(&Hub) -> Result<(), E>> Future for Call<'_, Q, F> {
+    type Output = Result<Completion, E>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = self.get_mut();
+        if !matches!(call.pending.stage, CallStage::Sent(_)) {
+            return call.poll_submit(cx).map(Err);
+        }
+        match call.pending.poll_outcome(cx) {
+            Poll::Ready(Ok(completion)) => Poll::Ready(Ok(completion)),
+            Poll::Ready(Err(failure)) => {
+                Poll::Ready(Err(call.named(ErrorKind::of_failure(failure)).into()))
             }
-            let (submitted, replaced) = self.shared().submit(|hub, now| match admit(hub) {
-                Ok(()) => {
-                    let caller = call.caller(cx);
-                    let (submitted, replaced) =
-                        hub.calls.submit(&mut hub.host, now, request, caller);
-                    (Ok(submitted), replaced)
-                }
-                Err(refused) => (Err(refused), hub.calls.give_up(&mut call.stage)),
-            });
-            drop(replaced);
-            match submitted {
-                Ok(Poll::Ready(Err(error))) => {
-                    Poll::Ready(Err(named(call.not_sent(Q::OPCODE, path, error))))
-                }
-                Ok(Poll::Ready(Ok(()))) => {
-                    call.sent(Q::OPCODE, path);
-                    Poll::Pending
-                }
-                Ok(Poll::Pending) => Poll::Pending,
-                Err(refused) => {
-                    call.meter.finished(Outcome::NotSent);
-                    Poll::Ready(Err(refused))
-                }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<Q: Request, F> Call<'_, Q, F> {
+    #[cold]
+    fn named(&self, kind: ErrorKind) -> Error {
+        self.client.error(Q::OPCODE, self.path, kind)
+    }
+
+    /// Ready if it cannot be sent.
+    fn poll_submit<E: From<Error>>(&mut self, cx: &Context<'_>) -> Poll<E>
+    where
+        F: Fn(&Hub) -> Result<(), E>,
+    {
+        let Self { client, path, request, admit, pending } = self;
+        let (submitted, replaced) = client.shared().submit(|hub, now| match admit(hub) {
+            Ok(()) => {
+                let caller = pending.caller(cx);
+                let (submitted, replaced) = hub.calls.submit(&mut hub.host, now, *request, caller);
+                (Ok(submitted), replaced)
             }
-        })
+            Err(refused) => (Err(refused), hub.calls.give_up(&mut pending.stage)),
+        });
+        drop(replaced);
+        match submitted {
+            Ok(Poll::Ready(Ok(()))) => {
+                pending.sent(Q::OPCODE, path);
+                Poll::Pending
+            }
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Err(error))) => {
+                let kind = pending.not_sent(Q::OPCODE, path, error);
+                Poll::Ready(self.named(kind).into())
+            }
+            Err(refused) => {
+                pending.meter.finished(Outcome::NotSent);
+                Poll::Ready(refused)
+            }
+        }
     }
 }
 
@@ -247,7 +299,8 @@ impl<'a> PendingCall<'a> {
         Caller { stage: &mut self.stage, cx }
     }
 
-    /// Returns the outcome of a call that was sent.
+    /// The outcome of a call that was sent.
+    #[inline]
     pub(crate) fn poll_outcome(
         &mut self,
         cx: &Context<'_>,
@@ -255,20 +308,25 @@ impl<'a> PendingCall<'a> {
         let CallStage::Sent(key) = self.stage else {
             return Poll::Pending;
         };
-        let (outcome, span) = self.shared.look(|hub| {
-            let (outcome, replaced) = hub.calls.poll(key, cx);
-            let span = if outcome.is_ready() { hub.calls.spans.remove(key) } else { None };
-            ((outcome, span), replaced)
-        });
-        if let Poll::Ready(outcome) = &outcome {
-            self.stage = CallStage::Over;
-            self.meter.finished(Outcome::of(outcome));
-            if let Some(span) = span {
-                let zxid = outcome.as_ref().map(|reply| reply.zxid);
-                span.finished(zxid.map_err(|failure| *failure));
+        let mut hub = self.shared.lock();
+        match hub.calls.poll(key, cx) {
+            Err(replaced) => {
+                drop(hub);
+                drop(replaced);
+                Poll::Pending
+            }
+            Ok(outcome) => {
+                let span = hub.calls.spans.remove(key);
+                drop(hub);
+                self.stage = CallStage::Over;
+                self.meter.finished(Outcome::of(&outcome));
+                if let Some(span) = span {
+                    let zxid = outcome.as_ref().map(|reply| reply.zxid);
+                    span.finished(zxid.map_err(|failure| *failure));
+                }
+                Poll::Ready(outcome)
             }
         }
-        outcome
     }
 
     /// Notes that the call was sent. From now on it has a key, under which its span is kept.

@@ -1,20 +1,23 @@
 //! The task of a client: moves bytes between the transport and the session, and reports the time.
 
 mod alarm;
+mod frames;
+mod inputs;
 mod lookup;
+mod outputs;
 mod probe;
+mod requests;
 mod slack;
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 use std::io;
 use std::sync::Arc;
 
-use futures_core::Stream;
 use futures_sink::Sink;
 use zk_jute::Frames;
-use zk_session::{SaslAnswer, SaslChallenge, ServerAddress, ServerIndex, SessionEnd};
+use zk_session::{SaslAnswer, SaslChallenge, ServerIndex};
 
 use crate::clock::Reading;
 use crate::codec::{FrameCodec, Framing, Outgoing, framed};
@@ -24,12 +27,13 @@ use crate::source::ServerSource;
 use crate::telemetry::metrics;
 use crate::transport::{Connector, Transport};
 use alarm::Alarm;
+use frames::{BATCH, count, poll_frames};
+use inputs::Inputs;
 use lookup::ServerLookup;
+use outputs::Outputs;
 use probe::Probe;
+use requests::Sending;
 use slack::Slack;
-
-/// Frames handed to the session under one lock.
-const BATCH: usize = 512;
 
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -39,8 +43,9 @@ pub(crate) struct Driver {
     link: Link,
     exchange: Exchange,
     alarm: Alarm,
-    /// The time at which the driver woke, or looked again. Its clock is read once for everything
-    /// that it does then.
+    /// What it is woken for, once it was polled.
+    inputs: Option<Inputs>,
+    /// When the driver was woken, or looked again: its clock is read once for all that it does then.
     now: Reading,
     /// Frames that have come in, and go to the session before anything else.
     frames: Vec<Frames>,
@@ -71,27 +76,6 @@ enum Progress {
     Ended,
 }
 
-/// The outputs of a session.
-struct Outputs {
-    transport: Option<zk_session::TransportCommand>,
-    challenge: Option<SaslChallenge>,
-    probe: Option<(ServerIndex, ServerAddress)>,
-    timeout: Option<zk_session::Instant>,
-    ended: Option<SessionEnd>,
-}
-
-impl Outputs {
-    fn poll(hub: &mut Hub) -> Self {
-        Self {
-            transport: hub.poll_transport(),
-            challenge: hub.host.poll_sasl(),
-            probe: hub.poll_probe(),
-            timeout: hub.host.poll_timeout(),
-            ended: hub.ended(),
-        }
-    }
-}
-
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -101,6 +85,7 @@ impl Driver {
         let now = shared.clock.read();
         Self {
             alarm: Alarm::new(&shared.clock),
+            inputs: None,
             now,
             shared,
             dialer,
@@ -212,9 +197,39 @@ impl Driver {
         Progress::Some
     }
 
-    /// Takes the session's commands, and sends its bytes. From here on a caller that submits
+    /// Sends what callers have submitted, if that is all that the driver was woken for.
+    fn send_requests(&mut self, inputs: &Inputs) -> Progress {
+        if inputs.take() {
+            return Progress::Some;
+        }
+        let Self { shared, link: Link::Up(framing), now, .. } = self else {
+            return Progress::Some;
+        };
+        match requests::send(shared, framing, *now, inputs) {
+            Sending::NotAlone => Progress::Some,
+            Sending::Done { sent, is_large, flushed } => {
+                self.was_sent(&mut Context::from_waker(inputs.waker()), sent, is_large);
+                match flushed {
+                    Ok(()) => Progress::None,
+                    Err(error) => self.link_failed(Some(error)),
+                }
+            }
+        }
+    }
+
+    fn was_sent(&mut self, cx: &mut Context<'_>, sent: usize, is_large: bool) {
+        if sent > 0 {
+            self.slack.was_used();
+            if is_large {
+                self.slack.was_taken(cx);
+            }
+            metrics::sent(sent);
+        }
+    }
+
+    /// Takes what the session wants done, and sends what it has. From here on a caller that submits
     /// something wakes the driver.
-    fn poll_outputs(&mut self, cx: &mut Context<'_>) -> Progress {
+    fn poll_outputs(&mut self, inputs: &Inputs, cx: &mut Context<'_>) -> Progress {
         let mut ready = match &mut self.link {
             Link::Up(framing) => match sink(framing).poll_ready(cx) {
                 Poll::Pending => None,
@@ -225,7 +240,7 @@ impl Driver {
         };
         let mut sent = 0;
         let Self { shared, unlocked, frames, now, .. } = self;
-        let (outputs, encoded) = shared.drive(now.time(), unlocked, |hub, now| {
+        let (outputs, timeout, encoded) = shared.drive(now.time(), unlocked, |hub, now| {
             take_in(hub, now, frames);
             let encoded = match &mut ready {
                 Some(framing) => {
@@ -234,25 +249,35 @@ impl Driver {
                 }
                 None => Ok(()),
             };
-            hub.driver_sleeps(cx.waker());
-            (Outputs::poll(hub), encoded)
+            hub.driver_sleeps(inputs.driver());
+            (Outputs::poll(hub), hub.host.poll_timeout(), encoded)
         });
-        if sent > 0 {
-            self.slack.was_used();
-            if ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing)) {
-                self.slack.was_taken(cx);
-            }
-            metrics::sent(sent);
-        }
+        let is_large = ready.as_deref().is_some_and(|framing| FrameCodec::is_large(framing));
         let flushed = match (encoded, ready) {
             (Ok(()), Some(framing)) => sink(framing).poll_flush(cx),
             (Ok(()), None) => Poll::Pending,
             (Err(error), _) => Poll::Ready(Err(error)),
         };
+        self.was_sent(cx, sent, is_large);
+        let brought_forward = self.bring_alarm_forward(cx, timeout);
+        match (outputs, flushed) {
+            (None, Poll::Ready(Ok(())) | Poll::Pending) => brought_forward,
+            (None, Poll::Ready(Err(error))) => self.link_failed(Some(error)),
+            (Some(outputs), flushed) => self.serve(*outputs, flushed, brought_forward),
+        }
+    }
+
+    /// Does what the session wants done.
+    #[cold]
+    fn serve(
+        &mut self,
+        outputs: Outputs,
+        flushed: Poll<io::Result<()>>,
+        brought_forward: Progress,
+    ) -> Progress {
         if outputs.ended.is_some() {
             return Progress::Ended;
         }
-        let brought_forward = self.bring_alarm_forward(cx, outputs.timeout);
         let probed = match outputs.probe {
             Some((index, server)) => {
                 self.probe.ask(Arc::clone(&self.dialer.connector), index, server);
@@ -352,35 +377,41 @@ impl Driver {
 /// send.
 fn take_in(hub: &mut Hub, now: zk_session::Instant, frames: &mut Vec<Frames>) {
     if !frames.is_empty() {
-        frames.drain(..).flatten().for_each(|frame| hub.host.handle_frame(now, frame));
-        hub.dispatch(now);
+        hub.take_in(now, frames);
     }
-}
-
-fn count(frames: &[Frames]) -> usize {
-    frames.iter().map(ExactSizeIterator::len).sum()
-}
-
-/// Collects frames until the transport has no more for now, or a batch is full. `Ready`: the
-/// transport ended, with or without an error.
-fn poll_frames(
-    framing: &mut Framing,
-    frames: &mut Vec<Frames>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<io::Error>> {
-    FrameCodec::make_room(framing);
-    while count(frames) < BATCH {
-        match ready!(Pin::new(&mut *framing).poll_next(cx)) {
-            Some(Ok(some)) => frames.push(some),
-            Some(Err(error)) => return Poll::Ready(Some(error)),
-            None => return Poll::Ready(None),
-        }
-    }
-    Poll::Pending
 }
 
 fn sink(framing: &mut Framing) -> Pin<&mut Framing> {
     Pin::new(framing)
+}
+
+impl Driver {
+    /// Asks all inputs and outputs, until none goes on.
+    fn poll_all(&mut self, inputs: &Inputs) -> Poll<()> {
+        let cx = &mut Context::from_waker(inputs.waker());
+        loop {
+            self.now = self.shared.clock.read();
+            // What has come in first: after a pause it may show that the connection is alive. That the
+            // lease has lapsed meanwhile is noticed all the same, before it is taken in.
+            let progress = [
+                self.poll_link(cx),
+                self.poll_clock(cx),
+                self.poll_exchange(cx),
+                self.poll_lookup(cx),
+                self.poll_probe(cx),
+                self.poll_slack(cx),
+            ];
+            match self.poll_outputs(inputs, cx) {
+                Progress::Ended => return Poll::Ready(()),
+                Progress::None if progress == [Progress::None; 6] => {
+                    let due = self.shared.clock.awake(self.alarm.deadline());
+                    self.shared.vitals.driver_is_due(due);
+                    return Poll::Pending;
+                }
+                Progress::None | Progress::Some => {}
+            }
+        }
+    }
 }
 
 impl Future for Driver {
@@ -389,28 +420,17 @@ impl Future for Driver {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let span = self.shared.span.clone();
         let _entered = span.enter();
-        loop {
-            self.now = self.shared.clock.read();
-            // Inputs come first: after a pause they may show that the connection is alive. A lapse
-            // of the lease is noticed all the same, before they are taken in.
-            let inputs = [
-                self.poll_link(cx),
-                self.poll_clock(cx),
-                self.poll_exchange(cx),
-                self.poll_lookup(cx),
-                self.poll_probe(cx),
-                self.poll_slack(cx),
-            ];
-            match self.poll_outputs(cx) {
-                Progress::Ended => return Poll::Ready(()),
-                Progress::None if inputs == [Progress::None; 6] => {
-                    let due = self.shared.clock.awake(self.alarm.deadline());
-                    self.shared.vitals.driver_is_due(due);
-                    return Poll::Pending;
-                }
-                Progress::None | Progress::Some => {}
-            }
-        }
+        let inputs = match self.inputs.take() {
+            Some(inputs) if inputs.are_of(cx.waker()) => inputs,
+            _ => Inputs::of(cx.waker()),
+        };
+        let poll = match self.send_requests(&inputs) {
+            Progress::Ended => Poll::Ready(()),
+            Progress::Some => self.poll_all(&inputs),
+            Progress::None => Poll::Pending,
+        };
+        self.inputs = Some(inputs);
+        poll
     }
 }
 

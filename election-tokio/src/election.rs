@@ -1,12 +1,14 @@
 //! Elections: standing, leading, and observing.
 
 mod acknowledgement;
+mod blocker;
 mod candidates;
 mod course;
 mod ending;
 mod epoch;
 mod eviction;
 mod face;
+mod facts;
 mod hand_over;
 mod inner;
 mod leaderless;
@@ -17,6 +19,7 @@ mod observer;
 mod position;
 mod probe;
 mod run;
+mod settings;
 mod status;
 mod step_down_request;
 mod suspension;
@@ -32,6 +35,7 @@ use election_core::{
 use election_session::{AclList, Site};
 use zk_session::ZnodePath;
 
+pub use blocker::Blocker;
 pub use candidates::{Candidate, Candidates};
 pub use ending::{EndError, Reopening};
 pub use epoch::Epoch;
@@ -54,15 +58,16 @@ pub use step_down_request::{
 pub use suspension::WhileSuspended;
 pub use verdict::{Verdict, VerifyError};
 
-use self::face::{NomineeFace, Shown};
+use self::face::NomineeFace;
 use self::inner::NominationInner;
+use self::settings::NominationSettings;
 use crate::acl::{AclError, Acls};
 use crate::client::Client;
 use crate::error::SharedError;
 use crate::hub::Seat;
 use crate::path::PathError;
 use crate::site::{random, site};
-use crate::telemetry::ElectionLabel;
+use crate::telemetry::{ElectionLabel, nomination_began};
 use crate::updates::Updates;
 
 /// An election, held at a path; made by [`Client::election`].
@@ -79,8 +84,8 @@ pub struct Election {
     policy: Policy,
     when_asked: WhenAsked,
     format: Format,
-    /// Shared by all nominations with the same settings.
-    site: OnceLock<Arc<Site>>,
+    /// Shared by all nominations that are made alike.
+    settings: OnceLock<Arc<NominationSettings>>,
     label: ElectionLabel,
     while_suspended: WhileSuspended,
 }
@@ -134,7 +139,7 @@ impl Election {
             policy: Policy::default(),
             when_asked: WhenAsked::default(),
             format: Format::curator_latch(),
-            site: OnceLock::new(),
+            settings: OnceLock::new(),
             label: ElectionLabel::NONE,
             while_suspended: WhileSuspended::UntilDeadline,
         }
@@ -142,14 +147,14 @@ impl Election {
 
     /// Sets the data of the candidate znode: by convention the nominee's name.
     pub fn data(mut self, data: impl Into<Bytes>) -> Self {
-        (self.data, self.site) = (data.into(), OnceLock::new());
+        (self.data, self.settings) = (data.into(), OnceLock::new());
         self
     }
 
     /// Sets the access list of the candidate znode, and of the election node and its ancestors if
     /// they have to be created (default: every client may do everything).
     pub fn acls(mut self, acls: Acls) -> Self {
-        (self.acls, self.site) = (acls, OnceLock::new());
+        (self.acls, self.settings) = (acls, OnceLock::new());
         self
     }
 
@@ -162,7 +167,7 @@ impl Election {
     /// Sets what a leader does while its connection is lost (default: it goes on until the lease
     /// deadline).
     pub fn while_suspended(mut self, while_suspended: WhileSuspended) -> Self {
-        self.while_suspended = while_suspended;
+        (self.while_suspended, self.settings) = (while_suspended, OnceLock::new());
         self
     }
 
@@ -192,7 +197,7 @@ impl Election {
     /// persistent znode).
     pub fn election_node(mut self, election_node: ElectionNode) -> Self {
         self.policy.election_node = election_node;
-        self.site = OnceLock::new();
+        self.settings = OnceLock::new();
         self
     }
 
@@ -205,7 +210,7 @@ impl Election {
     /// There a client stands only once at a path; after the end of a nomination it stands again
     /// once its znode is gone. If the format prescribes the data, that is used.
     pub fn format(mut self, format: Format) -> Self {
-        self.format = format;
+        (self.format, self.settings) = (format, OnceLock::new());
         self
     }
 
@@ -219,7 +224,7 @@ impl Election {
     /// With the feature `metrics`.
     #[cfg(feature = "metrics")]
     pub fn metrics_label(mut self, value: &str) -> Self {
-        self.label = ElectionLabel::new(value);
+        (self.label, self.settings) = (ElectionLabel::new(value), OnceLock::new());
         self
     }
 
@@ -231,9 +236,9 @@ impl Election {
     /// [`ElectionError`] if the path or the access list is invalid, or the client stands there
     /// already in a format without ids. The nomination reports later errors.
     pub fn nominate(&self) -> Result<Nomination, ElectionError> {
-        let site = self.site()?;
+        let settings = self.settings()?;
         let id = random().map_err(ElectionError::Randomness)?;
-        self.stand(site, Nominee::new(NomineeId::from_bytes(id), self.policy))
+        self.stand(settings, Nominee::new(NomineeId::from_bytes(id), self.policy))
     }
 
     /// Continues a nomination of another process, which has given it up together with its session,
@@ -249,50 +254,55 @@ impl Election {
     ///
     /// Those of [`Election::nominate`].
     pub fn take_over(&self, id: NomineeId) -> Result<Nomination, ElectionError> {
-        let site = self.site()?;
-        // The names of the earlier nominee must not be used again, and their number is not known.
+        let settings = self.settings()?;
+        // No name of the earlier nominee's is to be used again; how many it has used is not known.
         let attempts = u32::from_ne_bytes(random().map_err(ElectionError::Randomness)?);
-        self.stand(site, Nominee::returning(id, attempts, self.policy))
+        self.stand(settings, Nominee::returning(id, attempts, self.policy))
     }
 
     fn site(&self) -> Result<Arc<Site>, ElectionError> {
-        if let Some(site) = self.site.get() {
-            return Ok(Arc::clone(site));
+        Ok(Arc::clone(&self.settings()?.site))
+    }
+
+    fn settings(&self) -> Result<Arc<NominationSettings>, ElectionError> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(Arc::clone(settings));
         }
         let path = self.path.parse();
         let path: ZnodePath =
             path.map_err(|error| ElectionError::InvalidPath { path: self.path.clone(), error })?;
         let acl = AclList::new(&self.acls.checked()?);
         let node = self.policy.election_node;
-        let site = site(&self.client, &path, self.data.clone(), acl, node);
-        Ok(Arc::clone(self.site.get_or_init(|| site)))
+        let settings = NominationSettings {
+            site: site(&self.client, &path, self.data.clone(), acl, node),
+            clock: self.client.shared().clock.clone(),
+            format: self.format,
+            label: self.label,
+            while_suspended: self.while_suspended,
+        };
+        Ok(Arc::clone(self.settings.get_or_init(|| Arc::new(settings))))
     }
 
-    fn stand(&self, site: Arc<Site>, nominee: Nominee) -> Result<Nomination, ElectionError> {
+    fn stand(
+        &self,
+        settings: Arc<NominationSettings>,
+        nominee: Nominee,
+    ) -> Result<Nomination, ElectionError> {
         let nominee = nominee.in_format(self.format).when_asked(self.when_asked);
         let shared = self.client.shared();
         let id = nominee.id();
-        let (clock, policy) = (shared.clock.clone(), self.while_suspended);
-        let (face, shown) = NomineeFace::new(clock, Arc::clone(&site), self.label, policy);
+        let site = Arc::clone(&settings.site);
+        nomination_began(settings.label);
+        let (face, facts, status) = NomineeFace::new(Arc::clone(&settings));
         let seat = <dyn Seat>::new(nominee, face);
         let key = match self.format.recovery() {
-            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, Arc::clone(&site))),
+            Recovery::Id => shared.with(|hub, now| hub.stand(now, seat, site)),
             Recovery::SessionInName | Recovery::Owner => shared
-                .with(|hub, now| hub.stand_alone(now, seat, Arc::clone(&site)))
+                .with(|hub, now| hub.stand_alone(now, seat, site))
                 .ok_or_else(|| ElectionError::AlreadyStanding { path: self.path.clone() })?,
         };
         let client = self.client.clone();
-        let Shown { status, tenure, position, leaderless } = shown;
-        let inner = NominationInner {
-            client,
-            key,
-            id,
-            site,
-            format: self.format,
-            tenure,
-            position,
-            leaderless,
-        };
+        let inner = NominationInner { client, key, id, settings, facts };
         Ok(Nomination::new(inner, Updates::new(status)))
     }
 }

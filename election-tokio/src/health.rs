@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::sync::Arc;
 
 use election_core::Token;
 use election_session::EndReason;
@@ -9,7 +10,9 @@ use tokio::time::Instant;
 use zk_session::SessionEnd;
 
 use crate::client::Client;
+use crate::election::Blocker;
 use crate::hub::{Link, Shared};
+use crate::state::ConnectFailure;
 
 /// How late the task of a client may be before the client counts as
 /// [`Stalled`](ClientHealth::Stalled): a busy runtime is no reason to restart a process.
@@ -22,8 +25,8 @@ const LATE: Duration = Duration::from_secs(1);
 /// - [`is_ready`](Self::is_ready) is for a **readiness** probe: while it is false, *take the
 ///   process out of service*. Do not restart it, because the client connects again by itself.
 ///
-/// It displays as a sentence without a full stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Displayed as a sentence without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientHealth {
     /// Connected to a server that takes writes.
@@ -41,6 +44,8 @@ pub enum ClientHealth {
     Connecting {
         /// For how long.
         lasted: Duration,
+        /// The last attempt that failed.
+        last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The connection is lost, and the session in doubt.
     Suspended {
@@ -48,11 +53,15 @@ pub enum ClientHealth {
         lasted: Duration,
         /// The rest of the lease: a leadership goes on until its end.
         lease_remaining: Duration,
+        /// The last attempt to reconnect that failed.
+        last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The session has expired, and another one is being made.
     Expired {
         /// For how long there was no connection.
         lasted: Duration,
+        /// The last attempt to reconnect that failed.
+        last_failure: Option<Arc<ConnectFailure>>,
     },
     /// The task of the client, which moves its bytes and keeps its session alive, does not run: a
     /// thread of the runtime is blocked, or too busy, or the runtime is gone without having dropped
@@ -83,7 +92,7 @@ impl ClientHealth {
         matches!(self, Self::Connected { .. })
     }
 
-    /// Reads the health without a lock.
+    /// Takes no lock that is held for longer than it takes to copy a pointer.
     pub(crate) fn of(shared: &Shared) -> Self {
         let (vitals, now) = (&shared.vitals, shared.clock.now());
         let (link, since) = vitals.link();
@@ -97,13 +106,14 @@ impl ClientHealth {
             return Self::Stalled { overdue };
         }
         let lease_remaining = shared.lease_remaining().unwrap_or_default();
+        let last_failure = vitals.last_failure();
         match link {
             Link::Connected => Self::Connected { lease_remaining },
             Link::ReadOnly => Self::ReadOnly { lasted },
-            Link::Suspended => Self::Suspended { lasted, lease_remaining },
-            Link::Expired => Self::Expired { lasted },
-            // The driver has ended, and records the end before.
-            Link::Connecting | Link::Closed => Self::Connecting { lasted },
+            Link::Suspended => Self::Suspended { lasted, lease_remaining, last_failure },
+            Link::Expired => Self::Expired { lasted, last_failure },
+            // The end is written before.
+            Link::Connecting | Link::Closed => Self::Connecting { lasted, last_failure },
         }
     }
 }
@@ -119,28 +129,40 @@ impl fmt::Display for Seconds {
 
 impl fmt::Display for ClientHealth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Connected { .. } => f.write_str("connected"),
+        let last_failure = match self {
+            Self::Connected { .. } => return f.write_str("connected"),
             Self::ReadOnly { lasted } => {
-                let lasted = Seconds(lasted);
-                write!(f, "connected for {lasted} to a server that is cut off from its ensemble")
+                let lasted = Seconds(*lasted);
+                return write!(
+                    f,
+                    "connected for {lasted} to a server that is cut off from its ensemble"
+                );
             }
-            Self::Connecting { lasted } => {
-                write!(f, "no server has granted a session for {}", Seconds(lasted))
+            Self::Connecting { lasted, last_failure } => {
+                write!(f, "no server has granted a session for {}", Seconds(*lasted))?;
+                last_failure
             }
-            Self::Suspended { lasted, .. } => {
-                write!(f, "disconnected for {}, the session in doubt", Seconds(lasted))
+            Self::Suspended { lasted, last_failure, .. } => {
+                write!(f, "disconnected for {}, the session in doubt", Seconds(*lasted))?;
+                last_failure
             }
-            Self::Expired { lasted } => {
-                write!(f, "disconnected for {}, the session expired", Seconds(lasted))
+            Self::Expired { lasted, last_failure } => {
+                write!(f, "disconnected for {}, the session expired", Seconds(*lasted))?;
+                last_failure
             }
-            Self::Stalled { overdue } => write!(
-                f,
-                "the client's task is {} late for its turn: a thread of the runtime is blocked, or \
-                 has too much to do",
-                Seconds(overdue)
-            ),
-            Self::Closed { end } => write!(f, "the client is over: {end}"),
+            Self::Stalled { overdue } => {
+                return write!(
+                    f,
+                    "the client's task is {} late for its turn: a thread of the runtime is \
+                     blocked, or has too much to do",
+                    Seconds(*overdue)
+                );
+            }
+            Self::Closed { end } => return write!(f, "the client is over: {end}"),
+        };
+        match last_failure {
+            Some(failure) => write!(f, "; last failure: {failure}"),
+            None => Ok(()),
         }
     }
 }
@@ -151,8 +173,8 @@ impl fmt::Display for ClientHealth {
 /// [`is_live`](Self::is_live) and [`is_ready`](Self::is_ready) answer liveness and readiness
 /// probes, like those of [`ClientHealth`].
 ///
-/// It displays as a sentence without a full stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Displayed as a sentence without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NominationHealth {
     /// The health of the client.
@@ -162,8 +184,8 @@ pub struct NominationHealth {
     session_timeout: Duration,
 }
 
-/// The health of a nominee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a nominee is.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NomineeHealth {
     /// It leads, and may act during the rest of the lease.
@@ -175,8 +197,15 @@ pub enum NomineeHealth {
     },
     /// It waits behind another candidate.
     Following,
-    /// It knows of no leader, not even itself: it connects, takes a place in the queue, waits for
-    /// its lease, or is blocked.
+    /// It waits behind a znode that takes a human to remove, and does not lead before that.
+    Blocked {
+        /// What is in its way.
+        by: Blocker,
+        /// For how long it has known of no leader: zero while a candidate ahead of the blocker may lead.
+        leaderless: Duration,
+    },
+    /// It knows of no leader, not even itself: it connects, takes a place in the queue, or waits for its
+    /// lease.
     Leaderless {
         /// For how long.
         lasted: Duration,
@@ -215,10 +244,11 @@ impl NominationHealth {
     /// it has known of no leader for at most `longest`. A leader with a lapsed lease is not ready.
     pub fn is_ready_within(&self, longest: Duration) -> bool {
         self.client.is_ready()
-            && match self.nominee {
-                NomineeHealth::Leading { lease_remaining, .. } => lease_remaining > Duration::ZERO,
+            && match &self.nominee {
+                NomineeHealth::Leading { lease_remaining, .. } => !lease_remaining.is_zero(),
                 NomineeHealth::Following => true,
-                NomineeHealth::Leaderless { lasted } => lasted <= longest,
+                NomineeHealth::Leaderless { lasted }
+                | NomineeHealth::Blocked { leaderless: lasted, .. } => *lasted <= longest,
                 NomineeHealth::Leaving | NomineeHealth::Ended(_) => false,
             }
     }
@@ -226,16 +256,21 @@ impl NominationHealth {
 
 impl fmt::Display for NomineeHealth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Self::Leading { token, lease_remaining: Duration::ZERO } => {
                 write!(f, "leading with token {token}, the lease lapsed")
             }
             Self::Leading { token, lease_remaining } => {
-                write!(f, "leading with token {token} for {} at least", Seconds(lease_remaining))
+                write!(f, "leading with token {token} for {} at least", Seconds(*lease_remaining))
             }
             Self::Following => f.write_str("waiting behind another candidate"),
+            Self::Blocked { by, leaderless: Duration::ZERO } => write!(f, "blocked by {by}"),
+            Self::Blocked { by, leaderless } => {
+                let lasted = Seconds(*leaderless);
+                write!(f, "no leader known for {lasted}, blocked by {by}")
+            }
             Self::Leaderless { lasted } => {
-                write!(f, "no leader known for {}", Seconds(lasted))
+                write!(f, "no leader known for {}", Seconds(*lasted))
             }
             Self::Leaving => f.write_str("removing its candidate"),
             Self::Ended(reason) => write!(f, "ended: {reason}"),
@@ -256,9 +291,9 @@ impl fmt::Display for NominationHealth {
 impl Client {
     /// Returns the present health of the client, for liveness and readiness probes.
     ///
-    /// It does not wait, takes no lock and does no IO. It answers on any thread, even while the
-    /// runtime of the client is blocked, and then reports that. It notices a blocked task within a
-    /// second after the task was due, which it is several times in a session timeout.
+    /// Waits for nothing and does no IO: it answers from any thread, also while the runtime of the client
+    /// is blocked, and then says so. That the client's task stands still shows
+    /// within a second after it was due, which it is several times in a session timeout.
     pub fn health(&self) -> ClientHealth {
         ClientHealth::of(self.shared())
     }
@@ -270,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    fn sentence(health: ClientHealth) -> String {
+    fn sentence(health: &ClientHealth) -> String {
         health.to_string()
     }
 
@@ -278,11 +313,17 @@ mod tests {
     fn health_is_told_in_a_sentence() {
         let (lasted, lease_remaining) = (Duration::from_millis(2340), Duration::ZERO);
         assert_eq!(
-            sentence(ClientHealth::Suspended { lasted, lease_remaining }),
+            sentence(&ClientHealth::Suspended { lasted, lease_remaining, last_failure: None }),
             "disconnected for 2.3 s, the session in doubt"
         );
+        let reason = crate::error::SharedError::new("no such file");
+        let last_failure = Some(Arc::new(ConnectFailure::NoneKnown { reason }));
         assert_eq!(
-            sentence(ClientHealth::Closed { end: SessionEnd::Detached }),
+            sentence(&ClientHealth::Connecting { lasted, last_failure }),
+            "no server has granted a session for 2.3 s; last failure: no server is known: no such file"
+        );
+        assert_eq!(
+            sentence(&ClientHealth::Closed { end: SessionEnd::Detached }),
             "the client is over: session handed over"
         );
         let client = ClientHealth::Stalled { overdue: lasted };
@@ -299,7 +340,7 @@ mod tests {
     fn a_gap_between_leaders_is_ready_for_so_long() {
         let client = ClientHealth::Connected { lease_remaining: Duration::ZERO };
         let session_timeout = Duration::from_secs(10);
-        let of = |nominee| NominationHealth { client, nominee, session_timeout };
+        let of = |nominee| NominationHealth { client: client.clone(), nominee, session_timeout };
         let leaderless =
             |seconds| of(NomineeHealth::Leaderless { lasted: Duration::from_secs(seconds) });
         assert!(leaderless(10).is_ready() && !leaderless(11).is_ready());

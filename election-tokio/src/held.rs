@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-pub(crate) use tenure::{PresentTenure, Tenure};
+pub(crate) use tenure::Tenure;
 pub use transaction::GuardedTransaction;
 
 use crate::client::Client;
@@ -30,7 +30,7 @@ impl<R: Copy + Send + Sync + fmt::Debug + 'static> Held<R> {
     /// Continues the holding by another znode beside the former one.
     pub(crate) fn by(self, tenure: Arc<Tenure<R>>) -> Self {
         let Self { client, path, tenure: former } = self;
-        let parent = path.strip_suffix(former.znode.as_str()).unwrap_or_default();
+        let parent = path.strip_suffix(&*former.znode.text()).unwrap_or_default();
         Self { client, path: format!("{parent}{}", tenure.znode), tenure }
     }
 

@@ -38,7 +38,7 @@ pub(crate) use watches::{StreamItem, WatchKey, WatchOutcome, WatchedChange, Watc
 use crate::broadcast::Sender;
 use crate::error::SharedError;
 use crate::state::ConnectionState;
-use crate::telemetry::{ConnectionObserver, Entry, Journal, RepeatLimit};
+use crate::telemetry::{ConnectionObserver, Entry, Journal, Outage, RepeatLimit};
 
 pub(crate) struct Hub {
     pub(crate) host: Host,
@@ -55,6 +55,7 @@ pub(crate) struct Hub {
     /// Connections so far.
     connections: u64,
     driver: DriverState,
+    change: Change,
     last_reading: Instant,
     unlocked: Unlocked,
     sole: SoleRecipes,
@@ -66,11 +67,12 @@ struct Repeats {
     connection: RepeatLimit,
     heartbeats: RepeatLimit,
     servers: RepeatLimit,
+    outage: Outage,
 }
 
 impl Repeats {
     fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
-        let Self { connection, heartbeats, servers } = self;
+        let Self { connection, heartbeats, servers, .. } = self;
         for limit in [connection, heartbeats, servers] {
             limit.catch_up(now, journal);
         }
@@ -84,12 +86,21 @@ enum DriverState {
     Asleep(Waker),
 }
 
+/// What has happened to the hub since the driver looked at all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// Requests were submitted, and nothing came of them but bytes to send.
+    Requests,
+    Any,
+}
+
 impl Hub {
     /// # Errors
     ///
     /// An identity that no server would accept.
     fn new(mut settings: Settings, servers: Servers, now: Instant) -> Result<Self, SubmitError> {
         settings.session.servers = servers.count();
+        let outage = Outage::new(settings.session.session_timeout);
         Ok(Self {
             host: RecipeHost::new(settings, now)?,
             servers,
@@ -105,10 +116,12 @@ impl Hub {
                 connection: RepeatLimit::new(now),
                 heartbeats: RepeatLimit::new(now),
                 servers: RepeatLimit::new(now),
+                outage,
             },
             transport_error: None,
             connections: 0,
             driver: DriverState::Awake,
+            change: Change::Any,
             last_reading: now,
             unlocked: Unlocked::default(),
             sole: SoleRecipes::default(),
@@ -135,18 +148,29 @@ impl Hub {
     /// Registers the driver's waker, to be woken when something is submitted from now on.
     pub(crate) fn driver_sleeps(&mut self, waker: &Waker) {
         self.driver = DriverState::Asleep(waker.clone());
+        self.change = Change::Requests;
     }
 
-    /// Returns the driver's waker, if the driver has to look at the hub again.
-    fn wake_driver(&mut self) -> Option<Waker> {
+    /// Whether the driver has to look at all of the hub, and not only to send.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.change == Change::Any
+    }
+
+    /// The driver, if it has to be woken to send requests.
+    fn wake_driver_to_send(&mut self) -> Option<Waker> {
         match core::mem::replace(&mut self.driver, DriverState::Awake) {
             DriverState::Asleep(driver) => Some(driver),
             DriverState::Awake => None,
         }
     }
 
-    /// Reports that the transport could not be opened, or is closed, with the reason if it is
-    /// known.
+    /// The driver, if it has to be woken to look at the hub again.
+    fn wake_driver(&mut self) -> Option<Waker> {
+        self.change = Change::Any;
+        self.wake_driver_to_send()
+    }
+
+    /// The transport could not be opened, or is closed; for the report, why, if that is known.
     pub(crate) fn transport_closed(&mut self, now: Instant, error: Option<io::Error>) {
         let before = core::mem::replace(&mut self.transport_error, error);
         self.retire(before);

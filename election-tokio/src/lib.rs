@@ -54,9 +54,9 @@ pub use config::{
 pub use counter::{CompareAndSet, Counter, CounterError};
 pub use double_barrier::{DoubleBarrier, EnterError, Entered, LeaveError};
 pub use election::{
-    Acknowledgement, CancelReason, Cancellation, Cancelled, Candidate, Candidates, Election,
-    ElectionError, EndError, EndReason, Epoch, Follow, HandOver, HandOverError, Leadership,
-    LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
+    Acknowledgement, Blocker, CancelReason, Cancellation, Cancelled, Candidate, Candidates,
+    Election, ElectionError, EndError, EndReason, Epoch, Follow, HandOver, HandOverError,
+    Leadership, LostReason, Nomination, NominationProbe, Observation, ObservedLeader, Observer,
     OnStepDownRequest, Position, Reopening, Resignation, Role, RunEnd, RunError, RunOptions,
     RunReport, Status, StepDownRequest, StepDownRequestError, StepDownRequested, StepDownRequests,
     Term, TermEnd, Terms, Verdict, VerifyError, WhileSuspended, WithdrawError, WorkEnd,
@@ -83,9 +83,9 @@ pub use election_core::{
     Access, BarrierFailure, CandidateName, Cause, CommitFailure, CommitState, CounterFailure,
     CounterFormat, Decision, Departure, DowngradeRefused, ElectionNode, Format, InvalidSites,
     ItemName, LockFailure, LockFormatError, MemberFailure, NameOwner, NodeKind, NominationError,
-    NomineeId, ObserverFailure, OnLoss, PriorityError, QueueFormat, Sequence, SiblingQueue,
-    SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenAsked, WhenEvicted, WhenTaken,
-    WhenUnderWay,
+    NomineeId, ObserverFailure, Obstacle, OnLoss, PriorityError, QueueFormat, Sequence,
+    SiblingQueue, SiteName, SiteNameError, SiteState, TakerFailure, Token, WhenAsked, WhenEvicted,
+    WhenTaken, WhenUnderWay,
 };
 pub use election_session::{
     Continuity, GroupFormat, GroupMember, GroupView, KeepReady, MemberData,

@@ -13,6 +13,7 @@ mod lock;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_metrics.rs")]
 pub(crate) mod metrics;
 mod operation;
+mod outage;
 #[cfg_attr(not(feature = "metrics"), path = "telemetry/no_recipe_metrics.rs")]
 pub(crate) mod recipe_metrics;
 mod repeats;
@@ -20,11 +21,12 @@ mod request;
 mod seen;
 
 pub(crate) use connection::{ConnectionObserver, client_span};
-pub(crate) use election_metrics::ElectionLabel;
+pub(crate) use election_metrics::{ElectionLabel, nomination_began};
 pub(crate) use figure::{ElectionFigure, Figure};
 pub(crate) use journal::{ElectionEntry, Entry, InElection, Journal};
 pub(crate) use lock::{LockEntry, OnLock};
 pub(crate) use operation::{Asked, OperationSpan};
+pub(crate) use outage::{FailedAttempt, FailureKind, Outage};
 pub(crate) use repeats::RepeatLimit;
 pub(crate) use request::{CallKey, Outcome, RequestSpan, RequestSpans};
 pub(crate) use seen::{AfterSuspension, SeenBy};

@@ -100,7 +100,7 @@ fn an_idle_client_holds_four_kilobytes() -> Outcome<()> {
 #[test]
 fn a_nomination_holds_little() -> Outcome<()> {
     const NOMINATIONS: i64 = 1000;
-    const LONGEST: i64 = 1900;
+    const LONGEST: i64 = 1024;
     let (servers, runtime) = (server()?, runtime()?);
     let client = runtime.block_on(connect(&servers))?;
     let election = client.election("/election");
@@ -128,7 +128,7 @@ fn a_nomination_holds_little() -> Outcome<()> {
 #[test]
 fn a_waiter_of_a_lock_holds_little() -> Outcome<()> {
     const WAITERS: i64 = 1000;
-    const LONGEST: i64 = 2100;
+    const LONGEST: i64 = 1550;
     let (servers, runtime) = (server()?, runtime()?);
     let client = runtime.block_on(connect(&servers))?;
     let lock = client.lock("/lock");

@@ -157,6 +157,7 @@ impl Record {
             };
             match child {
                 Some(Znode::Child(name)) => {
+                    let name = name.text();
                     assert!(!name.is_empty() && !name.contains('/'), "not a child: {name:?}");
                 }
                 None => {}

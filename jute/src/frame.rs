@@ -4,6 +4,8 @@ use core::fmt;
 
 #[cfg(feature = "alloc")]
 use crate::record::Encode;
+#[cfg(feature = "alloc")]
+use crate::writer::{SliceWriter, Writer as _};
 
 /// The largest payload that a server reads by default (`jute.maxbuffer`): one byte less than 1 MiB.
 pub const DEFAULT_MAX_FRAME: usize = 0xF_FFFF;
@@ -80,9 +82,18 @@ pub fn put_frame(
 ) -> Result<(), FrameError> {
     let limit = limit.min(LONGEST);
     let start = output.len();
-    // Filling the length in afterwards is cheaper than measuring first.
-    0.encode(output);
-    header.encode(output);
+    // The length is filled in afterwards, which is cheaper than to measure first; and the head is written at
+    // once, for each write looks for room.
+    let mut head = [0; 4 + 16];
+    let mut writer = SliceWriter::new(&mut head);
+    0.encode(&mut writer);
+    header.encode(&mut writer);
+    if let Ok(head) = writer.finish() {
+        output.put(head);
+    } else {
+        0.encode(output);
+        header.encode(output);
+    }
     body.encode(output);
     let length = output.len() - start - 4;
     let wire_length = i32::try_from(length).ok().filter(|_| length <= limit);

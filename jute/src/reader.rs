@@ -108,13 +108,18 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        self.chunk().copied()
+    }
+
+    #[inline]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(N));
         };
         self.rest = rest;
         self.offset += N;
-        Ok(*head)
+        Ok(head)
     }
 
     #[inline]

@@ -194,8 +194,8 @@ macro_rules! record {
             // Nothing is borrowed, so all fields have a fixed length: check it once.
             #[inline]
             fn decode(reader: &mut $crate::Reader<'_>) -> Result<Self, $crate::DecodeError> {
-                let bytes = reader.array::<{ <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN }>()?;
-                let mut reader = $crate::Reader::new(&bytes);
+                let bytes = reader.chunk::<{ <$name as $crate::Decode<'_>>::MIN_ENCODED_LEN }>()?;
+                let mut reader = $crate::Reader::new(bytes);
                 Ok(Self { $($field: $crate::Decode::decode(&mut reader)?,)* })
             }
         }

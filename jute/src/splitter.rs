@@ -101,6 +101,10 @@ impl FrameSplitter {
         input: &mut BytesMut,
         limit: usize,
     ) -> Result<Option<Frames>, FrameError> {
+        // What a driver finds after each read: all was taken.
+        if input.is_empty() {
+            return Ok(None);
+        }
         let skipped = self.to_skip.min(input.len());
         input.advance(skipped);
         self.to_skip -= skipped;

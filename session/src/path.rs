@@ -166,7 +166,8 @@ pub enum PathError {
 ///
 /// # Errors
 ///
-/// The fault of the path.
+/// What is wrong with it.
+#[inline]
 pub fn check_path(path: &str) -> Result<(), PathError> {
     let Some(rest) = path.strip_prefix('/') else {
         return Err(PathError::NotAbsolute);

@@ -70,7 +70,8 @@ impl<R> Requests<R> {
         }
     }
 
-    /// Sends on the present connection, whatever the bounds on number and bytes are.
+    /// Sends on the present connection, whatever the bounds on number and bytes say.
+    #[inline]
     pub(crate) fn send<Q: Request>(
         &mut self,
         now: Instant,
@@ -136,6 +137,20 @@ impl<R> Requests<R> {
         })
     }
 
+    /// Takes out the tag of the request that a reply with this number answers, and when it was sent, if it is a
+    /// caller's and leaves no watch.
+    #[inline]
+    pub(crate) fn callers_answered_by(&mut self, got: Xid) -> Option<(R, Instant)> {
+        match self.in_flight.front() {
+            Some(Pending { xid, purpose: Purpose::Caller(_), .. }) if *xid == got => {}
+            _ => return None,
+        }
+        match self.in_flight.pop_front() {
+            Some(Pending { sent_at, purpose: Purpose::Caller(tag), .. }) => Some((tag, sent_at)),
+            _ => None,
+        }
+    }
+
     /// Takes out the request that a reply with this number answers.
     pub(crate) fn answered_by(&mut self, got: Xid) -> Result<Pending<R>, ProtocolError> {
         let expected = self.in_flight.front().map(|oldest| oldest.xid);
@@ -147,8 +162,9 @@ impl<R> Requests<R> {
         }
     }
 
-    /// Returns whether the server has still to confirm that all watches are set again. Those
-    /// requests are the first of a connection.
+    /// Whether the server has not yet confirmed that all watches are set again. Those requests
+    /// are the first of a connection.
+    #[inline]
     pub(crate) fn are_setting_watches(&self) -> bool {
         let oldest = self.in_flight.front();
         oldest.is_some_and(|oldest| matches!(oldest.purpose, Purpose::SetWatches))
@@ -209,6 +225,7 @@ impl<R> Requests<R> {
     }
 }
 
+#[inline]
 fn put_request<Q: Request>(
     frames: &mut BytesMut,
     limit: usize,
@@ -219,6 +236,7 @@ fn put_request<Q: Request>(
     put_frame(frames, limit, &header, request).map_err(too_large)
 }
 
+#[cold]
 fn too_large(error: FrameError) -> SubmitError {
     match error {
         FrameError::TooLong { length, limit } => SubmitError::TooLarge { length, limit },

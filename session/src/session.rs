@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::fmt;
 use core::num::NonZeroUsize;
 
@@ -9,7 +10,7 @@ use bytes::BytesMut;
 use zk_jute::{Frame, FrameSplitter, OpCode, SessionId, Zxid};
 
 use crate::config::Config;
-use crate::event::{ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
+use crate::event::{Completion, ConnectionEnd, Event, Expiry, SessionEnd, TransportCommand};
 use crate::lease::Lease;
 use crate::requests::Requests;
 use crate::sasl::SaslChallenge;
@@ -117,15 +118,43 @@ impl<R, W: Clone> Session<R, W> {
     /// [`Failure::ReplyTooLarge`](crate::Failure::ReplyTooLarge). Any other frame of that length
     /// ends the connection.
     pub fn handle_frame(&mut self, now: Instant, frame: impl Into<Frame>) {
+        let picked = self.handle_frame_picking(now, frame, Err::<Infallible, R>);
+        debug_assert!(picked.is_none(), "nothing is picked");
+    }
+
+    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request whose tag `pick`
+    /// takes is handed out at once, if the request succeeded and no event waits before it; anything else is
+    /// left to [`poll_event`](Self::poll_event).
+    ///
+    /// Almost all frames bring such an answer, and the way through the queue costs as much as the rest.
+    #[inline]
+    pub fn handle_frame_picking<T>(
+        &mut self,
+        now: Instant,
+        frame: impl Into<Frame>,
+        pick: impl FnOnce(R) -> Result<T, R>,
+    ) -> Option<(T, Completion)> {
         self.check_lease(now);
-        let frame = frame.into();
-        if let State::Live(live) = &mut self.state {
-            live.last_received = now;
-            return match frame {
-                Frame::Whole(frame) => self.handle_live_frame(now, frame),
-                Frame::Oversized(frame) => self.handle_oversized_reply(now, &frame),
-            };
+        match (&mut self.state, frame.into()) {
+            (State::Live(live), Frame::Whole(frame)) => {
+                live.last_received = now;
+                self.handle_live_frame(now, frame, pick)
+            }
+            (State::Live(live), Frame::Oversized(frame)) => {
+                live.last_received = now;
+                self.handle_oversized_reply(now, &frame);
+                None
+            }
+            (_, frame) => {
+                self.handle_early_frame(now, frame);
+                None
+            }
         }
+    }
+
+    /// A frame where no connection is established.
+    #[cold]
+    fn handle_early_frame(&mut self, now: Instant, frame: Frame) {
         match (self.state, frame) {
             (State::Handshaking { server, sent_at, .. }, Frame::Whole(frame)) => {
                 self.handle_handshake(now, server, sent_at, &frame);
@@ -248,6 +277,7 @@ impl<R, W: Clone> Session<R, W> {
     pub fn shrink_to_fit(&mut self) {
         self.requests.shrink_to_fit();
         self.events.shrink_to_fit();
+        self.watches.shrink_to_fit();
     }
 
     /// Returns whether [`poll_event`](Self::poll_event) has an event.

@@ -11,16 +11,15 @@ mod batch;
 mod firing;
 mod kind;
 mod mode;
+mod table;
 
 pub(crate) use batch::Batch;
 pub(crate) use firing::Delivery;
 pub(crate) use kind::WatchedBy;
 use kind::{Kind, ServerWatches};
 pub use mode::WatchMode;
-
-/// The id of a watch of one session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WatchId(u64);
+pub use table::WatchId;
+use table::{AtPath, Table, Watch};
 
 /// Where the events of a one-shot watch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +40,13 @@ pub(crate) enum Source {
 /// on a path without a watcher (CURATOR-107).
 #[derive(Debug)]
 pub(crate) struct Watches<W> {
-    last_id: u64,
-    by_id: BTreeMap<WatchId, Watch<W>>,
+    table: Table<WatchState<W>>,
     by_path: BTreeMap<Arc<str>, AtPath>,
     /// Paths with watches that the server has to remove.
     unwanted: Vec<Arc<str>>,
     /// The path of the last event, if the event stood for a change of the list of children as well.
     /// The server may report that change itself, as the next event.
     derived: Option<Arc<str>>,
-}
-
-#[derive(Debug)]
-struct Watch<W> {
-    path: Arc<str>,
-    state: WatchState<W>,
 }
 
 #[derive(Debug)]
@@ -65,13 +57,6 @@ enum WatchState<W> {
     Set(W, Kind),
     /// A persistent watch that lost its connection, and may have missed something.
     Interrupted(W, Kind),
-}
-
-#[derive(Debug, Default)]
-struct AtPath {
-    /// All watches on this path, including those that were only asked for.
-    ids: Vec<WatchId>,
-    held: ServerWatches,
 }
 
 impl<W> WatchState<W> {
@@ -116,31 +101,18 @@ impl<W> WatchState<W> {
 
 impl<W: Clone> Watches<W> {
     pub(crate) const fn new() -> Self {
-        Self {
-            last_id: 0,
-            by_id: BTreeMap::new(),
-            by_path: BTreeMap::new(),
-            unwanted: Vec::new(),
-            derived: None,
-        }
+        Self { table: Table::new(), by_path: BTreeMap::new(), unwanted: Vec::new(), derived: None }
     }
 
     /// Notes a watch before its request is sent, and returns where its events will come from.
     pub(crate) fn ask(&mut self, path: &str, watcher: W, by: WatchedBy) -> (WatchId, Source) {
-        self.last_id += 1;
-        let id = WatchId(self.last_id);
         let source = if self.expected(path).covers(by) { Source::Shared } else { Source::Own };
         let path = match self.by_path.get_key_value(path) {
             Some((shared, _)) => Arc::clone(shared),
             None => Arc::from(path),
         };
-        let ids = &mut self.by_path.entry(Arc::clone(&path)).or_default().ids;
-        if ids.is_empty() {
-            // Mostly it stays the only one.
-            ids.reserve_exact(1);
-        }
-        ids.push(id);
-        self.by_id.insert(id, Watch { path, state: WatchState::Asked(watcher, by, source) });
+        let at = self.by_path.entry(Arc::clone(&path)).or_default();
+        let id = self.table.add(at, path, WatchState::Asked(watcher, by, source));
         (id, source)
     }
 
@@ -157,14 +129,14 @@ impl<W: Clone> Watches<W> {
         let Some(at) = self.by_path.get(path) else {
             return ServerWatches::NOTHING;
         };
-        let states = at.ids.iter().filter_map(|id| Some(&self.by_id.get(id)?.state));
+        let states = self.table.row(at).map(|(_, watch)| &watch.state);
         states.filter_map(WatchState::will_be_held).fold(at.held, ServerWatches::with)
     }
 
     /// Handles the answer to the request for a watch. If the request succeeded, but the persistent
     /// watch that this one relies on is gone, it returns the watcher.
     pub(crate) fn answer(&mut self, id: WatchId, reply: ErrorCode) -> Option<W> {
-        let Watch { path, state } = self.by_id.get_mut(&id)?;
+        let Watch { path, state, .. } = self.table.get_mut(id)?;
         let by = state.asked_by()?;
         let at = self.by_path.get_mut(path)?;
         let left = by.leaves(reply);
@@ -194,7 +166,7 @@ impl<W: Clone> Watches<W> {
     /// Drops a watch. If the server still holds one on its path, [`Watches::take_unwanted`] returns
     /// the path.
     pub(crate) fn forget(&mut self, id: WatchId) {
-        match self.by_id.get_mut(&id) {
+        match self.table.get_mut(id) {
             Some(Watch { state, .. }) if state.asked_by().is_some() => {
                 if let WatchState::Asked(_, by, source) = *state {
                     *state = WatchState::Forgotten(by, source);
@@ -216,16 +188,15 @@ impl<W: Clone> Watches<W> {
 
     /// Takes a watch out, and forgets its path if it was the last one there.
     fn remove(&mut self, id: WatchId) -> Option<W> {
-        let Watch { path, state } = self.by_id.remove(&id)?;
-        if let Some(at) = self.by_path.get_mut(&path) {
-            at.ids.retain(|&other| other != id);
-        }
+        let path = &self.table.get(id)?.path;
+        let at = self.by_path.get_mut(path)?;
+        let Watch { path, state, .. } = self.table.remove(at, id)?;
         self.let_go(&path);
         state.watcher()
     }
 
     fn let_go(&mut self, path: &str) {
-        if self.by_path.get(path).is_some_and(|at| at.ids.is_empty())
+        if self.by_path.get(path).is_some_and(AtPath::is_unwatched)
             && let Some((path, at)) = self.by_path.remove_entry(path)
             && at.held != ServerWatches::NOTHING
         {
@@ -245,9 +216,9 @@ impl<W: Clone> Watches<W> {
         self.derived = None;
         self.by_path.retain(|_, at| {
             at.held = ServerWatches::NOTHING;
-            !at.ids.is_empty()
+            !at.is_unwatched()
         });
-        for Watch { state, .. } in self.by_id.values_mut() {
+        for Watch { state, .. } in self.table.iter_mut() {
             if let WatchState::Set(watcher, kind @ (Kind::Persistent | Kind::Recursive)) = state {
                 *state = WatchState::Interrupted(watcher.clone(), *kind);
             }
@@ -257,22 +228,26 @@ impl<W: Clone> Watches<W> {
     /// Returns the persistent watches that may have missed something, once all watches are set
     /// again.
     pub(crate) fn resume(&mut self) -> impl Iterator<Item = W> {
-        self.by_id.values_mut().filter_map(|watch| match &watch.state {
-            WatchState::Interrupted(watcher, kind) => {
-                let watcher = watcher.clone();
-                watch.state = WatchState::Set(watcher.clone(), *kind);
-                Some(watcher)
+        self.table.ids().into_iter().filter_map(|id| {
+            let Watch { state, .. } = self.table.get_mut(id)?;
+            match state {
+                WatchState::Interrupted(watcher, kind) => {
+                    let watcher = watcher.clone();
+                    *state = WatchState::Set(watcher.clone(), *kind);
+                    Some(watcher)
+                }
+                WatchState::Asked(..) | WatchState::Forgotten(..) | WatchState::Set(..) => None,
             }
-            WatchState::Asked(..) | WatchState::Forgotten(..) | WatchState::Set(..) => None,
         })
     }
 
     /// Takes out the persistent watches, because the server knows none.
     pub(crate) fn drain_persistent(&mut self) -> Vec<W> {
-        let persistent = self.by_id.iter().filter(|(_, watch)| {
-            matches!(watch.state.kind(), Some(Kind::Persistent | Kind::Recursive))
+        let mut ids = self.table.ids();
+        ids.retain(|id| {
+            let kind = self.table.get(*id).and_then(|watch| watch.state.kind());
+            matches!(kind, Some(Kind::Persistent | Kind::Recursive))
         });
-        let ids: Vec<WatchId> = persistent.map(|(&id, _)| id).collect();
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
@@ -280,8 +255,11 @@ impl<W: Clone> Watches<W> {
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = W> + use<W> {
         self.by_path.clear();
         self.unwanted.clear();
-        let by_id = core::mem::take(&mut self.by_id);
-        by_id.into_values().filter_map(|watch| watch.state.watcher())
+        self.table.drain().into_iter().filter_map(|watch| watch.state.watcher())
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.table.shrink_to_fit();
     }
 
     /// Returns the paths to set again, each once per kind, in batches with frames of at most
@@ -290,8 +268,7 @@ impl<W: Clone> Watches<W> {
         let mut batches: Vec<Batch> = Vec::new();
         for kind in Kind::ALL {
             for (path, at) in &mut self.by_path {
-                let kinds = at.ids.iter().filter_map(|id| self.by_id.get(id)?.state.kind());
-                if kinds.into_iter().all(|other| other != kind) {
+                if self.table.row(at).all(|(_, watch)| watch.state.kind() != Some(kind)) {
                     continue;
                 }
                 at.held = at.held.with(kind.held());
@@ -346,6 +323,6 @@ mod tests {
                 }
             }
         }
-        assert!(watches.by_id.is_empty() && watches.by_path.is_empty());
+        assert!(watches.table.ids().is_empty() && watches.by_path.is_empty());
     }
 }

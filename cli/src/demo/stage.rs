@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use election_tokio::{CandidateName, Role, Status, Token};
+use election_tokio::{CandidateName, Role, Sequence, Status, Token};
 use tokio::time::Instant;
 
 use super::nominee::{Change, Seat};
@@ -18,6 +18,8 @@ struct Row {
     /// How many nominees have had this place.
     life: u32,
     state: State,
+    /// By what it followed last.
+    followed: Option<CandidateName>,
 }
 
 enum State {
@@ -44,6 +46,18 @@ impl Row {
             State::Heard(status) => status.candidate.as_ref(),
             State::Awaited | State::Crashed => None,
         }
+    }
+
+    fn hear(&mut self, status: Status) {
+        if let Role::Following { .. } = status.role {
+            self.followed.clone_from(&status.candidate);
+        }
+        self.state = State::Heard(Box::new(status));
+    }
+
+    /// Whether it had a place by its present candidate.
+    fn has_followed(&self) -> bool {
+        self.followed.is_some() && self.followed.as_ref() == self.candidate()
     }
 
     fn leads(&self, seat: Seat) -> Option<Leader> {
@@ -79,7 +93,12 @@ impl Stage {
     pub(super) fn new(nominees: usize) -> Self {
         Self {
             rows: (1..=nominees)
-                .map(|number| Row { name: format!("n{number}"), life: 0, state: State::Awaited })
+                .map(|number| Row {
+                    name: format!("n{number}"),
+                    life: 0,
+                    state: State::Awaited,
+                    followed: None,
+                })
                 .collect(),
             start: Instant::now(),
             output: if io::stdout().is_terminal() {
@@ -122,7 +141,7 @@ impl Stage {
         if row.life != change.life {
             return None;
         }
-        row.state = State::Heard(Box::new(change.status));
+        row.hear(change.status);
         let leads = row.leads(seat);
         let after = self.describe(seat);
         match self.output {
@@ -184,7 +203,8 @@ impl Stage {
             Some(Role::Following { .. }) => Style::new(),
             _ => GONE,
         };
-        let number = row.candidate().map_or("-", sequence);
+        let sequence = |candidate| sequence(candidate).to_string();
+        let number = row.candidate().map_or_else(|| "-".to_owned(), sequence);
         let role = self.role_of(row);
         format!("{style}{:<6}{number:<14}{role}{style:#}", row.name)
     }
@@ -200,6 +220,7 @@ impl Stage {
         match row.role() {
             None => "crashed".to_owned(),
             Some(Role::Connecting) => "connects".to_owned(),
+            Some(Role::Standing) if row.has_followed() => "looks again".to_owned(),
             Some(Role::Standing) => "stands for election".to_owned(),
             Some(Role::Following { predecessor, .. }) => {
                 format!("follows {}", self.name_of(predecessor))
@@ -221,8 +242,39 @@ impl Stage {
     }
 }
 
-/// Returns the number at the end of a candidate's name.
-fn sequence(candidate: &CandidateName) -> &str {
-    let name = candidate.as_str();
-    name.rsplit_once('-').map_or(name, |(_, number)| number)
+/// The number at the end of a candidate's name.
+fn sequence(candidate: &CandidateName) -> Sequence {
+    candidate.sequence()
+}
+
+#[cfg(test)]
+mod tests {
+    use election_tokio::Format;
+
+    use super::*;
+
+    #[test]
+    fn a_nominee_whose_predecessor_has_gone_looks_again() {
+        let mut stage = Stage::new(1);
+        let life = stage.next_life(Seat(0));
+        let candidate =
+            |number| Format::curator_latch().parse(&format!("a-latch-000000000{number}")).ok();
+        let mut heard = |role, candidate| {
+            let mut status = Status::new();
+            (status.role, status.candidate) = (role, candidate);
+            stage.heard(Change { seat: Seat(0), life, at: Instant::now(), status });
+            stage.describe(Seat(0))
+        };
+        let (own, other) = (candidate(2), candidate(1));
+        let following = Role::Following {
+            predecessor: other.clone().expect("a name"),
+            previous: None,
+            leader: other.expect("a name"),
+        };
+        assert_eq!(heard(Role::Standing, None), "n1 stands for election");
+        assert_eq!(heard(Role::Standing, own.clone()), "n1 stands for election");
+        assert!(heard(following, own.clone()).starts_with("n1 follows "));
+        assert_eq!(heard(Role::Standing, own), "n1 looks again");
+        assert_eq!(heard(Role::Standing, candidate(3)), "n1 stands for election");
+    }
 }

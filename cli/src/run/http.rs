@@ -28,6 +28,7 @@ const SECONDS: &[f64] = &[
 /// A socket that listens; nothing is served yet.
 pub(super) struct Bound {
     listener: TcpListener,
+    address: SocketAddr,
     metrics: PrometheusHandle,
 }
 
@@ -40,14 +41,15 @@ impl Bound {
         let metrics = recorder().map_err(|_| Failure::Internal("metrics cannot be recorded"))?;
         describe_metrics();
         let address = listener.local_addr().map_err(listen)?;
-        console::note(format_args!("serves http://{address}/"));
-        Ok(Self { listener, metrics })
+        Ok(Self { listener, address, metrics })
     }
 
     /// Serves the state on the board, for as long as this process lives.
     pub(super) fn serve(self, board: Arc<Board>) -> Result<(), Failure> {
         let pages = Pages::new(board, self.metrics);
-        server::start(self.listener, pages).map_err(Failure::system("HTTP cannot be served"))
+        server::start(self.listener, pages).map_err(Failure::system("HTTP cannot be served"))?;
+        console::note(format_args!("serves http://{}/", self.address));
+        Ok(())
     }
 }
 

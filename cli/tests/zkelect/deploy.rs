@@ -220,8 +220,13 @@ fn the_image_of_the_example_is_built_of_what_there_is() {
     let (path, recipe) = example("Containerfile");
     let root = path.ancestors().nth(3).expect("the repository");
     assert!(root.join("Cargo.lock").exists());
-    assert!(recipe.contains("RUN cargo build --locked --release -p zkelect\n"));
-    assert!(recipe.contains("/src/target/release/zkelect /usr/local/bin/zkelect\n"));
+    assert!(recipe.contains("RUN cargo build --locked --profile dist -p zkelect\n"));
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace");
+    assert!(workspace.contains("[profile.dist]\n"));
+    // What builds have made is not sent to the one that builds the image.
+    let ignored = fs::read_to_string(root.join(".dockerignore")).expect("what is left out");
+    assert!(["**/target", ".git"].iter().all(|path| ignored.lines().any(|line| line == *path)));
+    assert!(recipe.contains("/src/target/dist/zkelect /usr/local/bin/zkelect\n"));
     let entry = recipe.lines().find_map(|line| line.strip_prefix("ENTRYPOINT "));
     let entry: Vec<String> = serde_json::from_str(entry.expect("an entry")).expect("a list");
     assert_eq!(entry, ["zkelect"]);

@@ -17,7 +17,15 @@ use crate::support::{Folder, command};
 const SERVERS: [&str; 4] =
     ["zk1:2181,zk2:2181,zk3:2181", "zk1:2181,zk2:2181", "zk1:2181", "127.0.0.1:2181"];
 /// Commands that are run elsewhere: by CI as they stand, or by the tests of the guide's programs.
-const ELSEWHERE: [&str; 4] = ["./demo", "./test", "git clone ", "cargo "];
+const ELSEWHERE: [&str; 6] = [
+    "./demo",
+    "./test",
+    "git clone ",
+    "cargo ",
+    // The guide's service: `tests/pages/service`.
+    "ZOOKEEPER=127.0.0.1:2181 NAME=a ",
+    "curl -fs http://127.0.0.1:8081/leader",
+];
 /// The programs that zkelect runs on the pages.
 const PROGRAMS: [&str; 8] = [
     "backup",

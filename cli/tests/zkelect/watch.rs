@@ -55,7 +55,7 @@ async fn leaders_that_come_and_go_are_told_of_in_a_pipe() {
         let told = next(&watch, "leader");
         assert_eq!(told["token"], leadership.token().get());
         assert_eq!((&told["id"], &told["data"]), (&"host-a".into(), &"host-a".into()));
-        assert_eq!(told["znode"], leadership.candidate().as_str());
+        assert_eq!(told["znode"], leadership.candidate().to_string());
         assert_eq!(told["ready"], false);
         assert!(told["since"].is_string() && told["since_before"].is_null(), "{told}");
         leadership.acknowledge(b"10.0.0.5:80").await.expect("it is told");

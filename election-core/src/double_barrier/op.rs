@@ -25,7 +25,7 @@ impl DoubleBarrier {
     }
 
     pub(super) fn op(&self, request: Request) -> Op<'_> {
-        let (entry, ready) = (Znode::Child(self.entry.as_str()), Znode::Child(READY));
+        let (entry, ready) = (Znode::child(self.entry.as_str()), Znode::child(READY));
         let (member, generation) = self.subject();
         let any = ExpectedVersion::Any;
         let generation = generation.map_or(any, ExpectedVersion::Exactly);
@@ -48,7 +48,7 @@ impl DoubleBarrier {
             Request::DeleteEntry => Op::Delete(delete(entry)),
             Request::List => Op::List { parent: Znode::Node, watch: Watch::None },
             Request::WatchMember => {
-                let znode = member.map_or(ready, |name| Znode::Child(name.as_str()));
+                let znode = member.map_or(ready, |name| Znode::child(name.as_str()));
                 Op::Exists { znode, watch: Watch::Other }
             }
             Request::Open => {

@@ -170,10 +170,10 @@ fn each_format_orders_contenders_by_their_numbers() {
         let mut shuffled: Vec<_> =
             queue.iter().rev().map(|(name, _)| format.parse(&expand(name)).unwrap()).collect();
         shuffled.sort_by_key(CandidateName::sequence);
-        let sorted: Vec<_> = shuffled.iter().map(CandidateName::as_str).collect();
+        let sorted: Vec<_> = shuffled.iter().map(CandidateName::to_string).collect();
         let expected: Vec<_> = queue.iter().map(|(name, _)| expand(name)).collect();
         assert_eq!(sorted, expected, "{format:?}");
-        let as_text = |name: &&str| name[name.len() - DIGITS..].to_string();
+        let as_text = |name: &String| name[name.len() - DIGITS..].to_string();
         assert!(sorted.is_sorted_by_key(as_text), "{format:?}");
     }
 }

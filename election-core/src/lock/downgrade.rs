@@ -72,7 +72,7 @@ impl Lock {
         };
         match (self.contender.hold(), step) {
             (Hold::None, _) => None,
-            (_, Step::Verify) => Some(Znode::Child(reader.as_str())),
+            (_, Step::Verify) => Some(Znode::Child(reader.into())),
             (_, _) => Some(Znode::Node),
         }
     }
@@ -226,7 +226,6 @@ impl Lock {
         }
         let ticket = contender.ask()?;
         let own = contender.candidate()?;
-        let reader = reader.as_str();
         let op = match step {
             Step::Asked | Step::Commit => {
                 *step = Step::Commit;
@@ -234,7 +233,7 @@ impl Lock {
             }
             Step::Barrier => Op::Barrier,
             Step::Find | Step::Verify => {
-                Op::Read { znode: Znode::Child(reader), watch: Watch::Own }
+                Op::Read { znode: Znode::Child((&*reader).into()), watch: Watch::Own }
             }
             Step::Retract => Op::Delete(delete(own)),
         };

@@ -76,14 +76,14 @@ pub(super) enum Answer {
 /// The error code of a znode that does not exist.
 pub(super) const NO_NODE: i32 = -101;
 
-pub(super) fn exchange_of<'a>(writer: &'a CandidateName, reader: &'a str) -> Op<'a> {
-    let znode = NewZnode::Named(Znode::Child(reader));
+pub(super) fn exchange_of<'a>(writer: &'a CandidateName, reader: &'a CandidateName) -> Op<'a> {
+    let znode = NewZnode::Named(Znode::Child(reader.into()));
     let create = Create { znode, mode: CreateMode::Ephemeral, data: Payload::Kept(0) };
     Op::Multi(Multi::of([Part::Create(create), Part::Delete(delete(writer))]))
 }
 
 pub(super) fn delete(znode: &CandidateName) -> Delete<'_> {
-    Delete { znode: Znode::Child(znode.as_str()), version: ExpectedVersion::Any }
+    Delete { znode: Znode::Child(znode.into()), version: ExpectedVersion::Any }
 }
 
 impl Answer {

@@ -118,7 +118,7 @@ fn a_lock_is_held_and_released() {
     script.list(&[&own]);
     assert_eq!(script.notice, Some(LockNotice::Acquired(TOKEN)));
     assert_eq!(script.lock.state(), LockState::Held { token: TOKEN });
-    assert_eq!(script.lock.heartbeat(), Some(Znode::Child(&own)));
+    assert_eq!(script.lock.heartbeat(), Some(Znode::child(&own)));
     script.feed(Event::Deadline);
     assert_eq!((script.notice, script.lock.hold()), (None, Hold::Active(TOKEN)), "it came in time");
     script.withdraw();
@@ -174,7 +174,7 @@ fn who_waits_gives_up_at_its_deadline() {
     script.answer(Ok(read(SessionId::new(9))));
     assert_eq!(script.notice, Some(LockNotice::Waiting));
     let LockState::Waiting { behind } = script.lock.state() else { panic!("it waits") };
-    assert_eq!(behind.as_str(), other);
+    assert_eq!(behind.to_string(), other);
     script.feed(Event::Deadline);
     assert_eq!(script.asked, format!("delete {own}"));
     script.answer(Ok(Reply::Deleted));

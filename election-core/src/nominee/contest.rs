@@ -20,11 +20,18 @@ pub(crate) struct Contest {
     pub(crate) patience: Patience,
     pub(crate) home: Home,
     pub(crate) rule: Rule,
-    /// The child of what the contenders are below that says that the contest is ended, if it can be.
-    pub(crate) end_mark: Option<&'static str>,
+    pub(crate) ending: Ending,
     pub(crate) when_asked: WhenAsked,
     /// The part of its recipe that a contender is: its tickets bear it.
     pub(crate) part: Part,
+}
+
+/// Whether a child of what the contenders are below may say that the contest is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ending {
+    /// In a format that has a mark for it.
+    ByMark,
+    Unheeded,
 }
 
 /// When the way of a contender is free.
@@ -50,13 +57,21 @@ impl Contest {
         patience: Patience::Waits,
         home: Home::Node,
         rule: Rule::Turn,
-        end_mark: Format::curator_latch().end_mark(),
+        ending: Ending::ByMark,
         when_asked: WhenAsked::StandsBehind,
         part: Part::First,
     };
 
     pub(super) const fn prefix(self, by: (NomineeId, u32), session: SessionId) -> CandidatePrefix {
         CandidatePrefix::new(self.format, self.access, by, session)
+    }
+
+    /// The child that says that the contest is ended, if one can.
+    pub(super) const fn end_mark(self) -> Option<&'static str> {
+        match self.ending {
+            Ending::ByMark => self.format.end_mark(),
+            Ending::Unheeded => None,
+        }
     }
 
     /// Whether the names tell the own znodes from all others. Where they do not, a session has one
@@ -96,6 +111,6 @@ impl Contest {
 
     /// Whether nothing is in the way any more once this contender, the last one, is gone.
     pub(super) fn goes_for_good(self, predecessor: &CandidateName) -> bool {
-        self.format.goes_for_good(self.access, predecessor.as_str())
+        self.format.goes_for_good(self.access, &predecessor.text())
     }
 }

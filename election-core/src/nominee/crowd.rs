@@ -27,7 +27,7 @@ impl Nominee {
             return None;
         };
         *look = Look::NotDue;
-        let crowd = Crowd::of(children, own.as_str(), |name| contest.format.owns(id, name));
+        let crowd = Crowd::of(children, &own.text(), |name| contest.format.owns(id, name));
         if crowd.own == Presence::Missing {
             return self.evict();
         }

@@ -31,7 +31,7 @@ impl Evicted {
     pub(super) fn demand(&self, home: Home) -> (Request, Op<'_>) {
         match self.step {
             Inquiry::Barrier => (Request::BarrierBeforeEnd, Op::Barrier),
-            Inquiry::Look => (Request::LookForEnd, home.exists(self.mark, Watch::None)),
+            Inquiry::Look => (Request::LookForEnd, home.exists(self.mark.into(), Watch::None)),
         }
     }
 

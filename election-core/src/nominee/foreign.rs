@@ -61,7 +61,7 @@ impl ForeignChild {
     pub(super) fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match self.watch {
             ForeignWatch::Unset => {
-                Some((Request::InspectForeign, home.exists(self.name.as_str(), Watch::Other)))
+                Some((Request::InspectForeign, home.exists((&self.name).into(), Watch::Other)))
             }
             ForeignWatch::Armed(_) => None,
             ForeignWatch::Passed => Some((Request::List, home.list(Watch::None))),
@@ -80,7 +80,7 @@ impl TombstoneWatch {
     pub(super) fn demand(&self, home: Home) -> Option<(Request, Op<'_>)> {
         match *self {
             Self::Due { name } => {
-                Some((Request::LookForTombstone, home.exists(name, Watch::Other)))
+                Some((Request::LookForTombstone, home.exists((*name).into(), Watch::Other)))
             }
             Self::None | Self::Armed { .. } => None,
         }
@@ -101,7 +101,7 @@ impl TombstoneWatch {
 impl<'a> Others<'a> {
     /// Takes in a name of the list. `passed` was looked at, and those before it.
     pub(super) fn take_in(&mut self, contest: Contest, passed: Option<&str>, name: &'a str) {
-        if contest.end_mark == Some(name) {
+        if contest.end_mark() == Some(name) {
             self.is_over = true;
             return;
         }

@@ -13,7 +13,7 @@ impl Nominee {
     /// the nominee stands again unless the election was ended.
     pub(super) fn evict(&mut self) -> Option<Notice> {
         let cause = Cause::Evicted;
-        let Some(mark) = self.contest.end_mark else {
+        let Some(mark) = self.contest.end_mark() else {
             return self.lose(cause);
         };
         let (was, notice) = match (&self.stage, self.policy.on_loss) {

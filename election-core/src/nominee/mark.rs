@@ -17,8 +17,8 @@ use crate::name::CandidateName;
 /// What follows the path of the election in the path of the mark.
 pub(super) const SUFFIX: &str = ".lock-delay";
 
-/// `token: ` and the largest number.
-type Text = String<32>;
+/// `token: ` and the number of the most digits.
+type Text = String<27, u8>;
 
 /// What a leader knows of the mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,7 +65,7 @@ impl Mark {
                 Some((Request::ReadMark, Op::Read { znode: MARK, watch: Watch::None }))
             }
             Self::Due { version, text, .. } => {
-                let (data, znode) = (Payload::Bytes(text.as_bytes()), home.znode(own.as_str()));
+                let (data, znode) = (Payload::Bytes(text.as_bytes()), home.znode(own.into()));
                 let check = Part::Check(Check { znode, version: ExpectedVersion::Any });
                 let write = match *version {
                     Some(version) => {
@@ -117,7 +117,7 @@ impl Link {
 
 /// Deletes the own znode, and the mark with it.
 pub(super) fn delete_with_mark(home: Home, own: &CandidateName, version: Version) -> Op<'_> {
-    let (znode, version) = (home.znode(own.as_str()), ExpectedVersion::Exactly(version));
+    let (znode, version) = (home.znode(own.into()), ExpectedVersion::Exactly(version));
     Op::Multi(Multi::of([
         Part::Delete(Delete { znode, version: ExpectedVersion::Any }),
         Part::Delete(Delete { znode: MARK, version }),

@@ -132,7 +132,7 @@ impl Nominee {
             return self.stand_behind();
         }
         match found {
-            Place::Missing if others.is_over && contest.end_mark.is_some() => {
+            Place::Missing if others.is_over && contest.end_mark().is_some() => {
                 Some(self.end(End::ElectionEnded))
             }
             Place::Missing => self.evict(),

@@ -31,7 +31,8 @@ impl Standing {
         id: NomineeId,
         children: Children<'a>,
     ) -> Survey<'a> {
-        let (name, sequence) = (self.own.as_str(), self.own.sequence());
+        let (name, sequence) = (self.own.text(), self.own.sequence());
+        let name = &*name;
         let passed = self.passed();
         let rival = |name: &str| contest.rival(name);
         let (mut ghost, mut others) = (None, Others::default());
@@ -60,7 +61,7 @@ impl Standing {
         {
             Children::indexed(index).for_each(|name| others.take_in(contest, passed, name));
         }
-        if let (Some(index), Some(mark)) = (all, contest.end_mark) {
+        if let (Some(index), Some(mark)) = (all, contest.end_mark()) {
             others.is_over |= holds(index, mark);
             next = beginning(index, HandOverMark::START).filter_map(next_leader).max();
         }
@@ -107,7 +108,7 @@ impl Contest {
 
     /// Whether a contender that does not lead is to let this one go first, and does.
     pub(super) fn stands_behind(self, own: &CandidateName, next_leader: Option<Sequence>) -> bool {
-        self.end_mark.is_some()
+        self.end_mark().is_some()
             && self.when_asked == WhenAsked::StandsBehind
             && next_leader.is_some_and(|next| own.sequence() < next)
     }

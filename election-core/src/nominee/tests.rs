@@ -15,7 +15,7 @@ mod looking;
 mod watching;
 
 use super::*;
-use crate::event::Stat;
+use crate::event::{Failure, Reply, Stat};
 use crate::outcome::NominationError;
 use crate::{Cause, Create, CreateMode, Delete, ElectionNode, End, NewZnode, NodeKind, OnLoss};
 use crate::{Change, Check, Children, Part, Write};
@@ -174,7 +174,7 @@ fn the_leader_and_the_heir_want_heartbeats() {
     let mut heir = Script::verified();
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known yet");
     heir.list(&[OTHER, OWN]);
-    assert_eq!(heir.nominee.heartbeat(), Some(Znode::Child(OWN)));
+    assert_eq!(heir.nominee.heartbeat(), Some(Znode::child(OWN)));
     heir.feed(Event::Disconnected);
     assert_eq!(heir.nominee.heartbeat(), None, "its place is not known any more");
 
@@ -183,9 +183,9 @@ fn the_leader_and_the_heir_want_heartbeats() {
     assert_eq!(third.nominee.heartbeat(), None);
 
     let mut leader = Script::leading();
-    assert_eq!(leader.nominee.heartbeat(), Some(Znode::Child(OWN)));
+    assert_eq!(leader.nominee.heartbeat(), Some(Znode::child(OWN)));
     leader.feed(Event::Disconnected);
-    assert_eq!(leader.nominee.heartbeat(), Some(Znode::Child(OWN)), "suspended");
+    assert_eq!(leader.nominee.heartbeat(), Some(Znode::child(OWN)), "suspended");
     let _ = leader.nominee.withdraw();
     assert_eq!(leader.nominee.heartbeat(), None);
 }

@@ -73,7 +73,7 @@ impl Nominee {
     /// Notes that the nominee has, or had, a znode with this token.
     pub(super) fn knows(&mut self, token: Token) {
         if !self.contest.has_ids() {
-            self.newest = Some(token);
+            self.newest = token;
         }
     }
 
@@ -87,7 +87,7 @@ impl Nominee {
             return None;
         };
         let (name, intent) = (name.clone(), *intent);
-        let is_new = |token| self.newest.is_none_or(|newest| newest < token);
+        let is_new = |token| self.newest < token;
         match result {
             Ok(Reply::Exists(stat)) if is_owned(stat, session) && is_new(stat.token) => {
                 if let Ok(own) = self.contest.format.parse(name.as_str()) {

@@ -95,9 +95,7 @@ impl<D> Stage<D> {
             Self::Barrier => (Request::Barrier, Op::Barrier),
             Self::Finding => list(Request::Find, Watch::None),
             Self::Confirming(..) => list(Request::Confirm, Watch::None),
-            Self::ReadingFound(name) | Self::Rereading(name, _) => {
-                read(Znode::Child(name.as_str()))
-            }
+            Self::ReadingFound(name) | Self::Rereading(name, _) => read(Znode::Child(name.into())),
             Self::ReadingMark => read(subject.znode()),
             Self::Awaiting(Sign::Child, Armed::NotYet) => list(Request::AwaitChild, Watch::Other),
             Self::Awaiting(Sign::Znode, Armed::NotYet) => {

@@ -102,9 +102,9 @@ impl<D> Stage<D> {
 
     fn op_on<'a>(&self, target: &'a Target) -> Op<'a> {
         let Target { name, claim, pin, .. } = target;
-        let item = Znode::Child(name);
-        let pin = Znode::Grandchild { child: name, name: pin };
-        let claim = Znode::Child(claim);
+        let item = Znode::child(name);
+        let pin = Znode::Grandchild { child: name, name: pin.as_str().into() };
+        let claim = Znode::child(claim);
         let delete = |znode| Part::Delete(Delete { znode, version: ExpectedVersion::Any });
         match self {
             Self::Deleting { version, .. } => {

@@ -1,6 +1,9 @@
 //! What a semaphore does that neither an election nor a lock does.
 
 extern crate alloc;
+
+mod script;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -11,6 +14,7 @@ use crate::event::{Change, Reply, Stat};
 use crate::id::{SessionId, Token};
 use crate::lock::{LockEnd, LockFailure};
 use crate::outcome::{Cause, Departure};
+use script::Script;
 
 const ID: NomineeId = NomineeId::from_bytes([0x11; 16]);
 const SESSION: SessionId = SessionId::new(1);
@@ -33,154 +37,12 @@ fn permit(number: u32) -> String {
 const OTHER_TURN: &str = "_c_22222222-2222-2222-2222-222222222222-lock-0000000000";
 const OTHER_PERMIT: &str = "_c_22222222-2222-2222-2222-222222222222-lease-0000000000";
 
-/// A contender with what it last asked for.
-struct Script {
-    semaphore: Semaphore,
-    ticket: Option<Ticket>,
-    asked: String,
-    notice: Option<LockNotice>,
-}
-
-impl Script {
-    fn connected(options: SemaphoreOptions) -> Self {
-        let semaphore = Semaphore::new(ID, options);
-        let mut script = Self { semaphore, ticket: None, asked: String::new(), notice: None };
-        script.feed(Event::Connected { session: SESSION });
-        assert_eq!(script.asked, format!("create locks/_c_{UUID}-lock-"));
-        script
-    }
-
-    /// It has the turn, and its permit is asked for.
-    fn entering(options: SemaphoreOptions) -> Self {
-        let mut script = Self::connected(options);
-        script.created(&turn(3), TURN);
-        assert_eq!(script.asked, "list locks");
-        script.list(&[&turn(3)]);
-        assert_eq!(
-            (script.asked.as_str(), script.notice),
-            (&*format!("create leases/_c_{UUID}-lease-"), None)
-        );
-        script
-    }
-
-    /// It waits for a permit of one that another one holds.
-    fn next() -> Self {
-        let mut script = Self::entering(SemaphoreOptions::new(ONE));
-        script.created(&permit(5), PERMIT);
-        assert_eq!(script.asked, "list leases");
-        script.list(&[&permit(5), OTHER_PERMIT]);
-        assert_eq!(
-            (script.asked.as_str(), script.notice),
-            ("watch leases", Some(LockNotice::Waiting))
-        );
-        script.list(&[&permit(5), OTHER_PERMIT]);
-        assert_eq!(
-            (script.asked.as_str(), script.notice),
-            (&*format!("watch locks/{}", turn(3)), None)
-        );
-        script
-    }
-
-    /// It holds one, and has let go of the turn.
-    fn holding() -> Self {
-        let mut script = Self::entering(SemaphoreOptions::new(ONE));
-        script.created(&permit(5), PERMIT);
-        script.list(&[&permit(5)]);
-        assert_eq!(script.notice, Some(LockNotice::Acquired(PERMIT)));
-        assert_eq!(script.asked, format!("delete locks/{}", turn(3)));
-        script.answer(Ok(Reply::Deleted));
-        assert_eq!(script.asked, format!("watch leases/{}", permit(5)));
-        script.read(SESSION, PERMIT);
-        assert_eq!((script.asked.as_str(), script.notice), ("", None));
-        script
-    }
-
-    fn take(&mut self, output: &Output<'_, LockNotice>) {
-        self.notice = output.notice;
-        self.asked = output.command.map_or(String::new(), |command| describe(&command.op));
-        self.ticket = output.command.map(|command| command.ticket).or(self.ticket);
-    }
-
-    fn feed(&mut self, event: Event<'_>) {
-        let mut semaphore = self.semaphore.clone();
-        let output = semaphore.handle_event(event);
-        self.take(&output);
-        self.semaphore = semaphore;
-    }
-
-    fn withdraw(&mut self) {
-        let mut semaphore = self.semaphore.clone();
-        let output = semaphore.withdraw();
-        self.take(&output);
-        self.semaphore = semaphore;
-    }
-
-    fn answer(&mut self, result: Result<Reply<'_>, Failure>) {
-        let ticket = self.ticket.expect("something was asked for");
-        self.feed(Event::Reply { ticket, result });
-    }
-
-    fn created(&mut self, name: &str, token: Token) {
-        let stat = Stat::new(SESSION.get(), token.get(), 0);
-        self.answer(Ok(Reply::Created { name, stat: Some(stat) }));
-    }
-
-    fn read(&mut self, owner: SessionId, token: Token) {
-        let stat = Stat::new(owner.get(), token.get(), 0);
-        self.answer(Ok(Reply::Read { stat, data: &[] }));
-    }
-
-    fn list(&mut self, names: &[&str]) {
-        let names = &mut names.iter().copied();
-        self.answer(Ok(Reply::Children(Children::listed(names))));
-    }
-
-    fn reconnect(&mut self) {
-        self.feed(Event::Disconnected);
-        self.feed(Event::Connected { session: SESSION });
-    }
-
-    fn has_ended(&self, end: LockEnd) {
-        assert_eq!(self.notice, Some(LockNotice::Ended(end)));
-        assert_eq!(self.semaphore.state(), SemaphoreState::Ended(end));
-        assert_eq!(self.semaphore.hold(), Hold::None);
-    }
-}
-
-fn place(znode: Znode<'_>) -> String {
-    match znode {
-        Znode::Child(child) => child.to_string(),
-        Znode::Grandchild { child, name } => format!("{child}/{name}"),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn describe(op: &Op<'_>) -> String {
-    match *op {
-        Op::Create(Create { znode: NewZnode::Grandchild { child, prefix }, mode, .. }) => {
-            assert_eq!(mode, CreateMode::EphemeralSequential);
-            format!("create {child}/{prefix}")
-        }
-        Op::Create(Create { znode: NewZnode::Named(znode), mode, .. }) => {
-            format!("create {} {mode:?}", place(znode))
-        }
-        Op::CreateNode => "create node".to_string(),
-        Op::Barrier => "barrier".to_string(),
-        Op::List { parent, watch: Watch::None } => format!("list {}", place(parent)),
-        Op::List { parent, .. } => format!("watch {}", place(parent)),
-        Op::Read { znode, watch: Watch::None } => format!("read {}", place(znode)),
-        Op::Read { znode, .. } => format!("watch {}", place(znode)),
-        Op::Delete(Delete { znode, .. }) => format!("delete {}", place(znode)),
-        ref other => panic!("{other:?}"),
-    }
-}
-
 #[test]
 fn a_permit_is_held_once_no_more_stand_than_there_are() {
     let mut script = Script::next();
     assert_eq!(script.semaphore.state(), SemaphoreState::Next);
     let heir = permit(5);
-    let heir = Some(Znode::Grandchild { child: "leases", name: &heir });
+    let heir = Some(Znode::Grandchild { child: "leases", name: heir.as_str().into() });
     assert_eq!(script.semaphore.heartbeat(), heir, "it is the next to hold one");
     let watch = Ticket::of_part(Part::Second, script.semaphore.permit.incarnation(), 2);
     assert!(script.semaphore.awaits_change(watch));
@@ -219,9 +81,9 @@ fn one_behind_another_contender_for_a_permit_waits_for_its_turn() {
     let SemaphoreState::Waiting { behind } = script.semaphore.state() else {
         panic!("{:?}", script.semaphore.state());
     };
-    assert_eq!(behind.as_str(), OTHER_TURN);
+    assert_eq!(behind.text(), OTHER_TURN);
     assert_eq!(script.semaphore.znode(), None);
-    assert_eq!(script.semaphore.turn_znode().unwrap().as_str(), turn(3));
+    assert_eq!(script.semaphore.turn_znode().unwrap().to_string(), turn(3));
     assert_eq!(script.semaphore.heartbeat(), None);
 }
 

@@ -192,7 +192,7 @@ impl<S: AsRef<[SiteName]>> TwoPhaseBegin<S> {
             }
         };
         // It is open once all sites are invited: a list in between shows no transaction.
-        let open = create(Znode::Child(self.open.as_str()), Payload::Empty);
+        let open = create(Znode::child(self.open.as_str()), Payload::Empty);
         parts.inviting(self.sites.as_ref(), open)
     }
 

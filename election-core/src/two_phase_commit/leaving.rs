@@ -45,7 +45,7 @@ impl Leaving {
     }
 
     pub(super) fn op(&self) -> Op<'_> {
-        let znode = Znode::Child(self.child.as_str());
+        let znode = Znode::child(self.child.as_str());
         match self.step {
             LeavingStep::Barrier => Op::Barrier,
             LeavingStep::Look => Op::Exists { znode, watch: Watch::None },

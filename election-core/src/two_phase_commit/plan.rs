@@ -81,7 +81,7 @@ impl Plan {
             Part::Create(Create { znode, mode, data: Payload::Empty })
         };
         let steps = self.steps.iter().map(move |(step, name)| {
-            let znode = Znode::Child(name.as_str());
+            let znode = Znode::child(name.as_str());
             match step {
                 Step::Check => Part::Check(Check { znode, version: any }),
                 Step::Create => create(znode, CreateMode::Persistent),

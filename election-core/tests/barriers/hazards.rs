@@ -83,8 +83,8 @@ fn stat(owner: Option<SessionId>, czxid: i64) -> Stat {
 fn describe(op: &Op<'_>) -> String {
     let name = |znode: Znode<'_>| match znode {
         Znode::Node => "node",
-        Znode::Child("ready") => "ready",
-        Znode::Child(name) if name.starts_with("1111") => "entry",
+        Znode::Child(name) if name == *"ready" => "ready",
+        Znode::Child(name) if name.text().starts_with("1111") => "entry",
         _ => "another",
     };
     match *op {

@@ -27,9 +27,9 @@ impl Name {
     pub fn of(place: Place<'_>) -> Self {
         match place {
             Place::Node => Self::Node,
-            Place::Child("ready") => Self::Ready,
+            Place::Child(name) if name == *"ready" => Self::Ready,
             Place::Child(name) => {
-                let bytes = name.parse::<NomineeId>().expect("an entry").to_bytes();
+                let bytes = name.text().parse::<NomineeId>().expect("an entry").to_bytes();
                 Self::Entry(bytes[0] - 1, bytes[15])
             }
             other => panic!("no barrier asks for {other:?}"),

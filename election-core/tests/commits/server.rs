@@ -36,7 +36,7 @@ pub enum Applies {
 fn name_of(znode: Znode<'_>) -> String {
     match znode {
         Znode::Node => String::new(),
-        Znode::Child(name) => name.to_owned(),
+        Znode::Child(name) => name.to_string(),
         other => panic!("no two-phase commit asks for {other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! What must hold in every state of a world.
 
-use election_core::{CandidateName, End, NominationError, Recipe, Role, Token};
+use election_core::{End, NominationError, Recipe, Role, Token};
 
 use super::World;
 use super::client::Client;
@@ -148,11 +148,13 @@ impl World {
         if client.is_idle_for_good() && !client.is_silent_after_its_end() {
             return Err("goes on after the end".into());
         }
-        let candidate = client.nominee.candidate().map(CandidateName::as_str);
+        let candidate = client.nominee.candidate();
         let heartbeat = client.nominee.heartbeat();
-        let is_of_own = heartbeat == candidate.map(election_core::Znode::Child);
+        let is_of_own = heartbeat == candidate.map(|own| election_core::Znode::Child(own.into()));
         let is_of_either = match heartbeat {
-            Some(election_core::Znode::Child(name)) => client.may_hold_by(Name::parse(name)),
+            Some(election_core::Znode::Child(name)) => {
+                client.may_hold_by(Name::parse(&name.text()))
+            }
             other => other == Some(election_core::Znode::Node),
         };
         if client.leads() && !is_of_own && !(client.is_downgrading() && is_of_either) {
@@ -171,10 +173,10 @@ impl World {
                 return Err("leads without a link".into());
             }
             Role::Following { predecessor, .. }
-                if client.nominee.owns(predecessor.as_str())
+                if client.nominee.owns(&predecessor.text())
                     || self
                         .server
-                        .find(Name::parse(predecessor.as_str()))
+                        .find(Name::parse(&predecessor.text()))
                         .is_some_and(|znode| znode.owner == client.session) =>
             {
                 return Err("follows a ghost of its own".into());
@@ -201,7 +203,7 @@ impl World {
                 Err("is asked to let go, and was not told".into())
             }
             Role::Following { predecessor, .. }
-                if self.server.find(Name::parse(predecessor.as_str())).is_none() =>
+                if self.server.find(Name::parse(&predecessor.text())).is_none() =>
             {
                 Err("follows a znode that is gone".into())
             }

@@ -1,14 +1,20 @@
 //! A driver of one nominee, and the link between it and the server.
 
+mod deliveries;
+mod feeding;
+mod told;
+
 use std::collections::VecDeque;
 
 use election_core::{
-    Applied, Cause, Change, Children, End, Event, Failure, Format, Hold, NomineeId, Notice, Output,
-    Phase, Recipe, Reply, Role, Sequence, SessionId, Ticket, Token,
+    Cause, Change, End, Event, Hold, NomineeId, Notice, Phase, Recipe, Role, SessionId, Ticket,
+    Token,
 };
 
+pub use told::Told;
+
 use super::machine::{Machine, News, Wish};
-use super::server::{Answer, Author, Data, Kind, Name, Request, UNTOLD};
+use super::server::{Answer, Author, Kind, Name, Request, UNTOLD};
 
 /// Sessions are numbered by client, so that they are told from tokens at a glance.
 pub const FIRST_SESSION: i64 = 1_000_000;
@@ -55,46 +61,6 @@ pub enum Link {
     New,
     Up,
     Down,
-}
-
-/// What the notices amount to so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Told {
-    NotLeading,
-    Leading,
-    Suspended,
-    Ended,
-}
-
-impl Told {
-    /// Which notice may follow which; `verified` is the own znode, as told on this connection.
-    pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
-        match (self, notice) {
-            (
-                Self::NotLeading,
-                Notice::Following
-                | Notice::FollowingUnwatched
-                | Notice::FollowingPersistent
-                | Notice::Obstructed(_)
-                | Notice::ForeignChild
-                | Notice::CandidateLost(_),
-            ) => Ok(Self::NotLeading),
-            (Self::NotLeading, Notice::Elected(token))
-            | (Self::Suspended, Notice::Resumed(token)) => {
-                if verified == Some(token) {
-                    Ok(Self::Leading)
-                } else {
-                    Err(format!("leads with {token}, but verified is {verified:?}"))
-                }
-            }
-            (Self::Leading, Notice::Suspended) => Ok(Self::Suspended),
-            (Self::Leading | Self::Suspended, Notice::Lost(_)) => Ok(Self::NotLeading),
-            (Self::NotLeading | Self::Leading | Self::Suspended, Notice::Ended(_)) => {
-                Ok(Self::Ended)
-            }
-            (told, notice) => Err(format!("{notice:?} comes while {told:?}")),
-        }
-    }
 }
 
 /// Whether the user of a writer wants it to go on as a reader, and was not told yet that it does.
@@ -215,7 +181,7 @@ impl Client {
     /// Whether the client follows or has this candidate, or may come to do so by what it was told.
     pub fn may_await(&self, name: Name) -> bool {
         let follows = match self.nominee.role() {
-            Role::Following { predecessor, .. } => Name::parse(predecessor.as_str()) == name,
+            Role::Following { predecessor, .. } => Name::parse(&predecessor.text()) == name,
             Role::Ended(_) => return false,
             Role::Leading { .. } | Role::Promoted | Role::Suspended { .. } | Role::Leaving => false,
             // On its way, with a list that may show it.
@@ -225,36 +191,7 @@ impl Client {
     }
 
     pub fn candidate(&self) -> Option<Name> {
-        self.nominee.candidate().map(|name| Name::parse(name.as_str()))
-    }
-
-    /// Feeds an event and queues the command that follows; the error is a broken rule.
-    pub fn feed(&mut self, event: Event<'_>) -> Result<Option<News>, String> {
-        let output = self.nominee.handle_event(event);
-        let (request, notice) = owned(&output);
-        self.take_in(request, notice)
-    }
-
-    pub fn withdraw(&mut self) -> Result<Option<News>, String> {
-        self.withdrawn = true;
-        self.downgrade = Downgrade::NotWanted;
-        if self.told != Told::Ended {
-            self.told = Told::NotLeading;
-        }
-        let output = self.nominee.withdraw();
-        let (request, notice) = owned(&output);
-        self.take_in(request, notice)
-    }
-
-    /// The time has passed that the user gave for the lock.
-    pub fn pass_deadline(&mut self) -> Result<Option<News>, String> {
-        let led = self.leads();
-        self.withdrawn |= !led && self.nominee.is_lock();
-        let told = self.feed(Event::Deadline)?;
-        if !self.nominee.is_lock() && self.leads() {
-            return Err("leads on, and was to step down".into());
-        }
-        Ok(told)
+        self.nominee.candidate().map(|name| Name::parse(&name.text()))
     }
 
     /// Whether it is a session of this client, now or before.
@@ -294,66 +231,6 @@ impl Client {
     /// Of what it writes.
     pub fn author(&self) -> Author {
         Author { client: self.index, session: self.session, kind: self.kind() }
-    }
-
-    /// Delivers the answer to a read on this connection.
-    pub fn deliver_read(&mut self, ticket: Ticket, answer: Answer) -> Result<Option<News>, String> {
-        let shown = match &answer {
-            Answer::Read(name, stat, data) => Some((name, stat, *data)),
-            Answer::Exists(name, stat) => Some((name, stat, Data::Own)),
-            _ => None,
-        };
-        if let Some((name, stat, data)) = shown
-            && stat.owner == Some(self.session)
-            && (self.candidate().is_none() || self.may_hold_by(*name))
-        {
-            self.verified = Some(stat.token);
-            self.shown_request =
-                (data == Data::RevokeRequest).then(|| (stat.token, stat.version.get()));
-        }
-        let told = self.deliver(Delivery::Reply(ticket, answer));
-        self.shown_request = None;
-        told
-    }
-
-    pub fn deliver(&mut self, delivery: Delivery) -> Result<Option<News>, String> {
-        let (ticket, answer) = match delivery {
-            Delivery::Changed(ticket, change) => {
-                return self.feed(Event::Changed { ticket, change });
-            }
-            Delivery::Reply(ticket, answer) => (ticket, answer),
-        };
-        match answer {
-            Answer::Created(name, stat) => {
-                let owned = stat.filter(|stat| stat.owner == Some(self.session));
-                self.verified = owned.map(|stat| stat.token).or(self.verified);
-                self.reply(ticket, Ok(Reply::Created { name: &name.text(), stat }))
-            }
-            Answer::ElectionNodeCreated => self.reply(ticket, Ok(Reply::NodeCreated)),
-            Answer::BarrierPassed => self.reply(ticket, Ok(Reply::BarrierPassed)),
-            Answer::Children(names, foreign, next) => {
-                let number = |name: Name| Sequence::new(u32::try_from(name.sequence).ok()?);
-                let mark =
-                    next.and_then(number).and_then(|to| Format::curator_latch().hand_over_mark(to));
-                let mark = mark.map(|mark| mark.to_string());
-                let names: Vec<String> = names.into_iter().map(Name::text).chain(mark).collect();
-                let names = foreign.iter().copied().chain(names.iter().map(String::as_str));
-                self.reply(ticket, Ok(Reply::Children(Children::listed(&mut { names }))))
-            }
-            Answer::Read(_, stat, data) => {
-                self.reply(ticket, Ok(Reply::Read { stat, data: data.bytes() }))
-            }
-            Answer::Exchanged(reader) => {
-                let name = reader.text();
-                let parts = [Applied::Created { name: &name }, Applied::Deleted];
-                self.reply(ticket, Ok(Reply::Committed(&mut parts.iter().copied())))
-            }
-            Answer::Exists(_, stat) | Answer::EndMark(stat) => {
-                self.reply(ticket, Ok(Reply::Exists(stat)))
-            }
-            Answer::Deleted => self.reply(ticket, Ok(Reply::Deleted)),
-            Answer::Failed(failure) => self.reply(ticket, Err(failure)),
-        }
     }
 
     /// The driver takes down what is no longer waited for, a watch whose read is still in flight
@@ -403,97 +280,6 @@ impl Client {
         let is_silent = events.into_iter().all(&mut is_silent);
         let output = nominee.withdraw();
         is_silent && (output.command, output.notice) == (None, None)
-    }
-
-    fn reply(
-        &mut self,
-        ticket: Ticket,
-        result: Result<Reply<'_>, Failure>,
-    ) -> Result<Option<News>, String> {
-        self.feed(Event::Reply { ticket, result })
-    }
-
-    fn take_in(
-        &mut self,
-        request: Option<(Ticket, Request)>,
-        news: Option<News>,
-    ) -> Result<Option<News>, String> {
-        if let Some((ticket, request)) = request {
-            self.queue(ticket, request)?;
-        }
-        match news {
-            None => {}
-            Some(News::Noticed(notice)) => {
-                let verified = self.verified.map(|czxid| self.token_of(czxid));
-                self.told = self.told.after(notice, verified)?;
-                if let Some(log) = &mut self.log {
-                    log.push(notice);
-                }
-                if let Notice::Lost(_) | Notice::Ended(_) = notice {
-                    self.downgrade = Downgrade::NotWanted;
-                }
-            }
-            Some(News::RevokeRequested) => self.revoke_requested()?,
-            Some(News::Downgraded) => self.downgraded()?,
-            Some(News::NotDowngraded(failure)) => {
-                return Err(format!("not downgraded: {failure}"));
-            }
-        }
-        self.compare_role_with_notices()?;
-        Ok(news)
-    }
-
-    /// Once, and by what is at the own znode.
-    fn revoke_requested(&mut self) -> Result<(), String> {
-        match self.shown_request {
-            None => Err("is told of a request that is not there".into()),
-            shown if shown == self.told_request => Err("is told of a request again".into()),
-            shown => {
-                self.told_request = shown;
-                Ok(())
-            }
-        }
-    }
-
-    /// By a znode that was read on this connection, and with the token that it had: contenders that wait
-    /// have greater ones.
-    fn downgraded(&mut self) -> Result<(), String> {
-        let held = matches!(self.told, Told::Leading | Told::Suspended);
-        match (self.verified, self.nominee.hold().token()) {
-            (Some(czxid), Some(token)) if held && self.is_downgrading() => {
-                self.kept = Some((czxid, token));
-            }
-            (verified, token) => {
-                return Err(format!("a reader with {token:?}, and {verified:?} is verified"));
-            }
-        }
-        self.downgrade = Downgrade::NotWanted;
-        self.told = Told::Leading;
-        Ok(())
-    }
-
-    fn queue(&mut self, ticket: Ticket, request: Request) -> Result<(), String> {
-        if !self.is_up() {
-            return Err(format!("{request:?} is asked for while the link is down"));
-        }
-        if !ticket.is_cleanup() && self.unanswered().any(|ticket| self.is_awaited(ticket)) {
-            return Err(format!("{request:?} is asked for while another request is in flight"));
-        }
-        if matches!(request, Request::Create(_)) {
-            self.creates = self.creates.saturating_add(1);
-            if self.in_doubt.iter().any(|lost| {
-                matches!(lost.request, Request::Create(_)) && lost.session == self.session
-            }) {
-                return Err("creates again while a create is in doubt".into());
-            }
-        }
-        if matches!(request, Request::Exchange { .. })
-            && self.in_doubt.iter().any(|lost| lost.request == request)
-        {
-            return Err("exchanges again while an exchange is in doubt".into());
-        }
-        self.requests.push_back((ticket, request));
-        Ok(())
     }
 
     /// The requests whose replies did not come yet.
@@ -555,9 +341,4 @@ impl Client {
             matches!(notice, Notice::Lost(told) | Notice::CandidateLost(told) if *told == cause)
         })
     }
-}
-
-fn owned(output: &Output<'_, News>) -> (Option<(Ticket, Request)>, Option<News>) {
-    let request = output.command.map(|command| (command.ticket, Request::of(&command.op)));
-    (request, output.notice)
 }

@@ -281,7 +281,7 @@ impl World {
             return true;
         }
         let predecessor = match client.nominee.role() {
-            Role::Following { predecessor, .. } => Some(Name::parse(predecessor.as_str())),
+            Role::Following { predecessor, .. } => Some(Name::parse(&predecessor.text())),
             _ => None,
         };
         let is_evicted_unheard = predecessor.is_some()

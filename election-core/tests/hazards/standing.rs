@@ -123,7 +123,7 @@ fn election_node_has_children_that_are_no_candidates() {
     assert!(matches!(world.role(0), Role::Leading { .. }));
     let leader = world.candidate(0).text();
     match world.role(1) {
-        Role::Following { predecessor, .. } => assert_eq!(predecessor.as_str(), leader),
+        Role::Following { predecessor, .. } => assert_eq!(predecessor.to_string(), leader),
         role => panic!("{role:?}"),
     }
     world.take(Step::Withdraw(0));

@@ -1,8 +1,8 @@
 //! The election node and the mark beside it, and what is asked of them.
 
 use election_core::{
-    Applied, Check, Children, Create, Delete, Event, ExpectedVersion, Failure, NewZnode, Op, Part,
-    Payload, Reply, Stat, Ticket, Token, Watch, Write, Znode,
+    Applied, Check, Children, Create, Delete, Event, ExpectedVersion, Failure, Name, NewZnode, Op,
+    Part, Payload, Reply, Stat, Ticket, Token, Watch, Write, Znode,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,11 +78,13 @@ impl Request {
             Op::List { .. } => Self::List,
             Op::Read { znode: Znode::Child(name), watch } => {
                 let watched = if watch == Watch::None { IsWatched::No } else { IsWatched::Yes };
-                Self::Read(name.into(), watched)
+                Self::Read(name.to_string(), watched)
             }
             Op::Read { znode: Znode::Sibling(_), watch: Watch::None } => Self::ReadMark,
-            Op::Exists { znode: Znode::Child("ended"), watch: Watch::None } => Self::LookForEnd,
-            Op::Delete(Delete { znode: Znode::Child(name), .. }) => Self::Delete(name.into()),
+            Op::Exists { znode: Znode::Child(Name::Text("ended")), watch: Watch::None } => {
+                Self::LookForEnd
+            }
+            Op::Delete(Delete { znode: Znode::Child(name), .. }) => Self::Delete(name.to_string()),
             Op::Multi(ref multi) => {
                 let parts: Vec<Part<'_>> = multi.parts().collect();
                 of_parts(&parts)
@@ -157,25 +159,25 @@ fn of_parts(parts: &[Part<'_>]) -> Request {
         [
             Part::Check(Check { znode: Znode::Child(own), .. }),
             Part::Create(Create { data: Payload::Bytes(data), .. }),
-        ] => write_mark(own, None, data),
+        ] => write_mark(own.to_string(), None, data),
         [
             Part::Check(Check { znode: Znode::Child(own), .. }),
             Part::Write(Write { version: ExpectedVersion::Exactly(version), data, .. }),
         ] => match data {
-            Payload::Bytes(data) => write_mark(own, Some(version.get()), data),
+            Payload::Bytes(data) => write_mark(own.to_string(), Some(version.get()), data),
             other => panic!("{other:?} is no mark"),
         },
         [
             Part::Delete(Delete { znode: Znode::Child(own), .. }),
             Part::Delete(Delete { version: ExpectedVersion::Exactly(version), .. }),
-        ] => Request::DeleteWithMark(own.into(), version.get()),
+        ] => Request::DeleteWithMark(own.to_string(), version.get()),
         ref other => panic!("no nominee asks for {other:?}"),
     }
 }
 
-fn write_mark(own: &str, version: Option<i32>, data: &[u8]) -> Request {
+fn write_mark(own: String, version: Option<i32>, data: &[u8]) -> Request {
     let data = String::from_utf8(data.to_vec()).expect("text");
-    Request::WriteMark { own: own.into(), version, data }
+    Request::WriteMark { own, version, data }
 }
 
 impl Tree {

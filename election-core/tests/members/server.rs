@@ -1,7 +1,8 @@
 //! An ensemble with one name in one group: the trees that it had, oldest first.
 
 use election_core::{
-    ExpectedVersion, Failure, NewZnode, Op, Payload, SessionId, Stat, Token, Watch, Znode as Place,
+    ExpectedVersion, Failure, Name, NewZnode, Op, Payload, SessionId, Stat, Token, Watch,
+    Znode as Place,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,10 +43,12 @@ impl Request {
         };
         let version = |version: ExpectedVersion| version.number();
         match *op {
-            Op::Exists { znode: Place::Child("x"), watch } => Self::Exists(watch),
+            Op::Exists { znode: Place::Child(Name::Text("x")), watch } => Self::Exists(watch),
             Op::Barrier => Self::Barrier,
             Op::CreateNode => Self::CreateNode,
-            Op::Create(create) if create.znode == NewZnode::Named(Place::Child("x")) => {
+            Op::Create(create)
+                if create.znode == NewZnode::Named(Place::Child(Name::Text("x"))) =>
+            {
                 Self::Create(byte(create.data))
             }
             Op::Write(write) => Self::Write(version(write.version), byte(write.data)),

@@ -42,7 +42,9 @@ impl Request {
         match *op {
             Op::Barrier => Self::Barrier,
             Op::List { parent: Place::Node, watch } => Self::List(watch),
-            Op::Read { znode: Place::Child(name), watch: Watch::Other } => Self::Read(name.into()),
+            Op::Read { znode: Place::Child(name), watch: Watch::Other } => {
+                Self::Read(name.to_string())
+            }
             Op::Read { znode: Place::Sibling(_), watch: Watch::Other } => Self::ReadMark,
             Op::Exists { znode: Place::Node, watch: Watch::Other } => Self::Exists,
             Op::Exists { znode: Place::Sibling(_), watch: Watch::Other } => Self::MarkExists,

@@ -89,14 +89,16 @@ impl Request {
             Op::CreateNode => Self::CreateNode,
             Op::List { parent: Znode::Node, watch } => Self::List(*watch),
             Op::Exists { znode: Znode::Node, watch: Watch::None } => Self::Compare,
-            Op::Read { znode: Znode::Child(name), watch: Watch::None } => Self::Read(number(name)),
+            Op::Read { znode: Znode::Child(name), watch: Watch::None } => {
+                Self::Read(number(&name.text()))
+            }
             Op::Exists { znode: Znode::Child(name), watch: Watch::None } => {
-                Self::Exists(number(name))
+                Self::Exists(number(&name.text()))
             }
             Op::Delete(Delete {
                 znode: Znode::Child(name),
                 version: ExpectedVersion::Exactly(version),
-            }) => Self::Delete(number(name), version.get()),
+            }) => Self::Delete(number(&name.text()), version.get()),
             Op::Multi(multi) => {
                 let parts: Vec<Part<'_>> = multi.parts().collect();
                 Self::of_multi(&parts)
@@ -121,7 +123,7 @@ impl Request {
         if let [Part::Check(check)] = parts {
             assert_eq!(check.version, ExpectedVersion::Any);
             let Znode::Child(name) = check.znode else { panic!("{check:?}") };
-            return Self::Check(number(name));
+            return Self::Check(number(&name.text()));
         }
         let created: Vec<_> = parts.iter().filter_map(created).collect();
         let deleted: Vec<_> = parts.iter().filter_map(deleted).collect();
@@ -145,8 +147,8 @@ impl Request {
 /// The child, and the name below it.
 fn shown(znode: Znode<'_>) -> (String, String) {
     match znode {
-        Znode::Child(name) => (name.to_owned(), String::new()),
-        Znode::Grandchild { child, name } => (child.to_owned(), name.to_owned()),
+        Znode::Child(name) => (name.to_string(), String::new()),
+        Znode::Grandchild { child, name } => (child.to_owned(), name.to_string()),
         other => panic!("no taker asks for {other:?}"),
     }
 }

@@ -35,7 +35,7 @@ fn a_holder_has_its_znode() {
     world.newest_mut().znodes.clear();
     assert_eq!(broken(&world), "0: holds by a znode that is gone");
     // Of an eviction the holder is to hear, sooner or later.
-    let own = world.clients[0].machine.znode().expect("it holds").as_str().to_owned();
+    let own = world.clients[0].machine.znode().expect("it holds").to_string();
     world.clients[0].evicted.push(own);
     assert_eq!(broken(&world), "0 holds at rest, with [0, 0] znodes");
 }

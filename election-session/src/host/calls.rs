@@ -7,9 +7,9 @@ use super::{Recipe, RecipeHost};
 use crate::key::{CallerWatch, Tag, Watcher};
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
-    /// Returns whether the caller may submit another request. One always may be submitted, because
-    /// only its reply would make room for others; and once the host has ended any may be, and is
-    /// refused.
+    /// Whether the caller may submit another request: one always, for only its reply would make room
+    /// for others; and any once the host is over, to be refused.
+    #[inline]
     pub fn has_room(&self) -> bool {
         self.callers.have_room(self.session.queued_bytes()) || self.ended().is_some()
     }
@@ -20,6 +20,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// # Errors
     ///
     /// [`SubmitError::Full`] if there is [no room](Self::has_room).
+    #[inline]
     pub fn submit<Q: Request>(
         &mut self,
         now: Instant,

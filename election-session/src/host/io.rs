@@ -4,9 +4,12 @@ use core::num::NonZeroUsize;
 
 use bytes::BytesMut;
 use zk_jute::Frame;
-use zk_session::{Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand};
+use zk_session::{
+    Completion, Instant, ProbeAnswer, SaslAnswer, SaslChallenge, ServerIndex, TransportCommand,
+};
 
 use super::{Clock, Recipe, RecipeHost};
+use crate::key::Tag;
 
 impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Frees unused memory, as after a burst of requests.
@@ -29,8 +32,28 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         self.session.handle_frame(now, frame);
     }
 
-    /// Reports bytes from the transport: takes every complete frame from the front of `input`, and
-    /// leaves the rest for the next call. For drivers that do not split frames themselves.
+    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request of the caller's is
+    /// handed out at once, if the request succeeded and nothing is to be handed out or done before it; anything
+    /// else is left to [`poll_event`](Self::poll_event).
+    #[inline]
+    pub fn handle_frame_picking(
+        &mut self,
+        now: Instant,
+        frame: impl Into<Frame>,
+    ) -> Option<(T, Completion)> {
+        let is_next = !self.has_events();
+        let picked = self.session.handle_frame_picking(now, frame, |tag| match tag {
+            Tag::Caller(tag) if is_next => Ok(tag),
+            tag => Err(tag),
+        });
+        if picked.is_some() {
+            self.callers.completed();
+        }
+        picked
+    }
+
+    /// The transport delivered bytes: takes every whole frame from the front of `input`, and leaves
+    /// the rest for the next call. For drivers that do not split frames themselves.
     pub fn handle_bytes(&mut self, now: Instant, input: &mut BytesMut, max_frame: usize) {
         self.session.handle_bytes(now, input, max_frame);
     }

@@ -15,7 +15,7 @@ use crate::key::RecipeKey;
 use crate::lists::{Delivery, Next};
 use crate::perform::submit_list;
 use crate::replies::{Happening, Stimulus};
-use crate::seat::{Seat, SeatStage, Surroundings, Taken};
+use crate::seat::{Seat, SeatStage, Surroundings, Taken, Times};
 use crate::site::Site;
 use crate::view::View;
 
@@ -25,7 +25,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn stand(&mut self, now: Instant, recipe: R, site: Arc<Site>) -> RecipeKey {
         self.last_key += 1;
         let key = RecipeKey(self.last_key);
-        self.seats.insert(key, Box::new(Seat::new(key, recipe, site)));
+        self.seats.insert(key, Box::new(Seat::new(recipe, site)));
         self.readiness.clear();
         if self.heartbeats.checked.is_none() {
             self.keep_ready(now);
@@ -55,7 +55,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Some(seat) = seat.filter(|seat| !matches!(seat.stage, SeatStage::Over(_))) else {
             return;
         };
-        let former = core::mem::replace(&mut seat.deadline, deadline);
+        let former = seat.replace_deadline(deadline);
         self.deadlines.replace(key, former, deadline);
     }
 
@@ -74,13 +74,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     /// Returns what the host knows of a recipe, until its [`Event::Over`](crate::Event::Over) was
     /// polled.
     pub fn view(&self, key: RecipeKey) -> Option<View<'_>> {
-        let Seat { grant, session, delay_until, stage, site, .. } = &**self.seats.get(&key)?;
+        let seat = self.seats.get(&key)?;
+        let Seat { grant, session, stage, site, .. } = &**seat;
         let (is_closing, end) = stage.facts();
         Some(View {
-            grant,
+            grant: grant.get(),
             session: *session,
             lease_deadline: self.session.lease_deadline(),
-            delay_until: *delay_until,
+            delay_until: seat.times().delay_until,
             is_closing,
             end,
             site,
@@ -92,8 +93,9 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub fn recipe_mut(&mut self, key: RecipeKey) -> Option<(&mut R, View<'_>)> {
         let lease_deadline = self.session.lease_deadline();
         let seat = self.seats.get_mut(&key)?;
-        let Seat { recipe, grant, session, delay_until, stage, site, .. } = &mut **seat;
-        let (grant, session, delay_until) = (&*grant, *session, *delay_until);
+        let delay_until = seat.times().delay_until;
+        let Seat { recipe, grant, session, stage, site, .. } = &mut **seat;
+        let (grant, session) = (grant.get(), *session);
         let (is_closing, end) = stage.facts();
         let view = View { grant, session, lease_deadline, delay_until, is_closing, end, site };
         Some((recipe, view))
@@ -108,7 +110,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if !self.events.is_empty() || self.session.has_events() {
             return None;
         }
-        let Grant::Announced { token } = self.seats.get(&key)?.grant else {
+        let Grant::Announced { token } = *self.seats.get(&key)?.grant.get() else {
             return None;
         };
         self.session.lease_deadline().filter(|deadline| now < *deadline).map(|_| token)
@@ -140,7 +142,8 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             return;
         }
         seat.stage = SeatStage::Over(end);
-        self.deadlines.replace(key, seat.deadline.take(), None);
+        let former = seat.replace_deadline(None);
+        self.deadlines.replace(key, former, None);
         // A recipe that has finished holds nothing any more.
         if let RecipeEnd::HostEnded(end) = end
             && let Some(grant) = seat.grant.end(end)
@@ -164,7 +167,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         let Some(seat) = self.seats.get(&key) else {
             return;
         };
-        if let Some(parent) = &seat.listing
+        if let Some(parent) = seat.listing()
             && let Some(delivery) = self.lists.claim(parent, key)
         {
             self.deliver(now, delivery);
@@ -179,7 +182,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             return;
         };
         let zxid = session.last_zxid();
-        seat.handle(&mut Surroundings { session, now, lists }, stimulus, |taken| {
+        seat.handle(&mut Surroundings { key, session, now, lists }, stimulus, |taken| {
             let Taken { notice, grant, woken_by } = taken;
             let step = Step { key, notice, grant, woken_by, zxid };
             events.push_back(Pending::Event(Event::Stepped(step)));
@@ -187,13 +190,13 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
         if seat.recipe.waits_for_look() {
             self.looks.retry_soon(now);
         }
-        if seat.recipe.awaits_delay().is_some() != seat.delay_until.is_some() {
-            let former = core::mem::take(&mut seat.deadline);
-            seat.delay_until = seat.recipe.awaits_delay().map(|delay| now + delay);
-            seat.deadline = seat.delay_until;
-            self.deadlines.replace(key, former, seat.deadline);
+        let (awaited, former) = (seat.recipe.awaits_delay(), seat.times());
+        if awaited.is_some() != former.delay_until.is_some() {
+            let until = awaited.map(|delay| now + delay);
+            seat.set_times(Times { deadline: until, delay_until: until });
+            self.deadlines.replace(key, former.deadline, until);
         }
-        if seat.grant.awaits_lease() {
+        if seat.grant.get().awaits_lease() {
             self.awaiting_lease.insert(key);
         }
         if seat.recipe.phase() == Phase::Over {
@@ -234,7 +237,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     fn deliver(&mut self, now: Instant, delivery: Delivery) {
         let Delivery { to, listed } = delivery;
         if let Some(seat) = self.seats.get_mut(&to.key) {
-            seat.listing = None;
+            seat.awaits_no_list();
         }
         self.step(now, to.key, Stimulus::Listed { ticket: to.ticket, listed });
     }
@@ -248,13 +251,14 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
             else {
                 return false;
             };
-            let grant = seat.look_at_lease(&Surroundings { session, now, lists });
+            let key = *key;
+            let grant = seat.look_at_lease(&Surroundings { key, session, now, lists });
             if grant.is_some() {
-                let (key, notice, woken_by) = (*key, None, None);
+                let (notice, woken_by) = (None, None);
                 let step = Step { key, notice, grant, woken_by, zxid };
                 events.push_back(Pending::Event(Event::Stepped(step)));
             }
-            seat.grant.awaits_lease()
+            seat.grant.get().awaits_lease()
         });
     }
 
@@ -276,7 +280,7 @@ impl<R: Recipe, T, W: Clone> RecipeHost<R, T, W> {
     pub(super) fn tell_deadlines(&mut self, now: Instant) {
         while let Some(key) = self.deadlines.take_due(now) {
             if let Some(seat) = self.seats.get_mut(&key) {
-                seat.deadline = None;
+                seat.replace_deadline(None);
             }
             self.stimulate(now, key, Stimulus::Happened(Happening::Deadline));
         }

@@ -123,7 +123,7 @@ impl Recipe for Puppet {
     }
 
     fn heartbeat(&self) -> Option<Znode<'_>> {
-        self.heartbeat.map(Znode::Child)
+        self.heartbeat.map(Znode::child)
     }
 
     fn waits_for_look(&self) -> bool {
@@ -139,20 +139,20 @@ fn op<'a>(order: Order) -> Op<'a> {
     let (mode, version) = (CreateMode::Ephemeral, ExpectedVersion::Any);
     match order {
         Order::Create(name) => {
-            let znode = NewZnode::Named(Znode::Child(name));
+            let znode = NewZnode::Named(Znode::child(name));
             Op::Create(Create { znode, mode, data: Payload::Kept(0) })
         }
         Order::CreateNode => Op::CreateNode,
         Order::Barrier => Op::Barrier,
         Order::List => Op::List { parent: Znode::Node, watch: Watch::None },
-        Order::Read(name, watch) => Op::Read { znode: Znode::Child(name), watch },
+        Order::Read(name, watch) => Op::Read { znode: Znode::child(name), watch },
         Order::Exists(suffix) => Op::Exists { znode: Znode::Sibling(suffix), watch: Watch::None },
         Order::Write(name, data) => {
-            let (znode, data) = (Znode::Child(name), Payload::Bytes(data));
+            let (znode, data) = (Znode::child(name), Payload::Bytes(data));
             Op::Write(Write { znode, version, data })
         }
         Order::Delete(name) => {
-            let znode = Znode::Grandchild { child: "below", name };
+            let znode = Znode::Grandchild { child: "below", name: name.into() };
             Op::Delete(Delete { znode, version })
         }
     }

@@ -8,8 +8,8 @@ use election_core::Nominee;
 use election_session::{
     Chroot, Event, IfGone, RecipeEnd, RecipeHost, RecipeKey, Resumption, Settings, Site,
 };
-use zk_jute::records::ConnectResponse;
-use zk_jute::{Encode as _, SessionId};
+use zk_jute::records::{ConnectResponse, GetDataRequest};
+use zk_jute::{Encode as _, ErrorCode, ReplyHeader, SessionId, Xid, Zxid};
 use zk_session::{Config, Instant, ServerIndex, SessionEnd, TransportCommand};
 
 use crate::lab::{millis, nominee};
@@ -136,4 +136,28 @@ fn no_server_is_named_of_a_list_that_does_not_count_any_more() {
         assert_eq!(host.poll_transport(), Some(first), "seed {seed}");
         assert_eq!(host.poll_transport(), None);
     }
+}
+
+/// An answer that a driver takes at once comes after what the host has to tell and to do.
+#[test]
+fn an_answer_that_is_taken_at_once_overtakes_nothing() {
+    let mut host = Host::new(settings(), at(0)).expect("it has no identities");
+    shake_hands(&mut host, at(1), granted());
+    events(&mut host, at(1));
+    for tag in 1..=3 {
+        let request = GetDataRequest { path: "/a", watch: false };
+        host.submit(at(2), tag, &request).expect("accepted");
+    }
+    let take = |host: &mut Host, xid| {
+        let mut frame = BytesMut::new();
+        let header = ReplyHeader { xid: Xid::new(xid), zxid: Zxid::new(7), error: ErrorCode::OK };
+        header.encode(&mut frame);
+        host.handle_frame_picking(at(3), frame.freeze()).map(|(tag, _)| tag)
+    };
+    assert_eq!(take(&mut host, 1), Some(1));
+    host.handle_timeout(at(3));
+    assert_eq!(take(&mut host, 2), None, "the host has recipes to tell of the time");
+    let told = events(&mut host, at(3));
+    assert!(matches!(told.as_slice(), [Event::Completed { tag: 2, outcome: Ok(_) }]), "{told:?}");
+    assert_eq!(take(&mut host, 3), Some(3));
 }

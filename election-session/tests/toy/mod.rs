@@ -68,7 +68,7 @@ impl Player {
     }
 
     fn op(&self) -> Option<Op<'_>> {
-        let (node, own) = (Znode::Node, Znode::Child(self.name));
+        let (node, own) = (Znode::Node, Znode::child(self.name));
         let data = Payload::Bytes(self.name.as_bytes());
         let create = |znode, mode| Create { znode: NewZnode::Named(znode), mode, data };
         let write = |znode, version| Write { znode, version: Exactly(version), data };

@@ -8,6 +8,7 @@ use election_tokio::{
     source::ServerAddress,
     transport::{Connecting, Connector, Transport},
 };
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use crate::load::{self, Cost, Raw, WINDOW};
@@ -26,8 +27,42 @@ pub(crate) async fn pipelined(port: u16, requests: usize) -> Outcome<()> {
     client_pipelined(&connect(port).await?, requests).await.map(|_| ())
 }
 
-/// Makes requests one at a time, and nothing else.
+/// The same, all by one task, with a `FuturesUnordered`.
+pub(crate) async fn unordered(port: u16, requests: usize) -> Outcome<()> {
+    let client = connect(port).await?;
+    let work = async move {
+        let mut in_flight: FuturesUnordered<_> =
+            (0..WINDOW).map(|_| client.get_data(PATH)).collect();
+        for _ in WINDOW..requests {
+            if let Some(answer) = in_flight.next().await {
+                answer?;
+            }
+            in_flight.push(client.get_data(PATH));
+        }
+        while let Some(answer) = in_flight.next().await {
+            answer?;
+        }
+        Ok::<_, election_tokio::Error>(())
+    };
+    tokio::spawn(work).await??;
+    Ok(())
+}
+
+/// Makes requests one at a time, and nothing else; in a task, as servers do.
 pub(crate) async fn one_at_a_time(port: u16, requests: usize) -> Outcome<()> {
+    let client = connect(port).await?;
+    let work = async move {
+        for _ in 0..requests {
+            client.get_data(PATH).await?;
+        }
+        Ok::<_, election_tokio::Error>(())
+    };
+    tokio::spawn(work).await??;
+    Ok(())
+}
+
+/// The same in `block_on`, as a `main` does.
+pub(crate) async fn one_in_main(port: u16, requests: usize) -> Outcome<()> {
     client_one_at_a_time(&connect(port).await?, requests).await;
     Ok(())
 }

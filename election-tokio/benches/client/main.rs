@@ -18,7 +18,9 @@ memory                       KiB a client
 memory SERVERS               KiB a nomination, on a real server
 serve                        the responder alone; prints its port
 pipelined PORT COUNT         getData, 256 in flight, and nothing else: for callgrind
-one PORT COUNT               the same, one at a time";
+unordered PORT COUNT         the same, by one task with a `FuturesUnordered`
+one PORT COUNT               the same, one at a time, in a task
+one-in-main PORT COUNT       the same, one at a time, in `block_on`";
 
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn main() -> Outcome<()> {
@@ -29,11 +31,16 @@ fn main() -> Outcome<()> {
         [] | ["get-data"] => runtime.block_on(get_data::table()),
         // `cargo test --benches` says so.
         ["--test", ..] => runtime.block_on(get_data::smoke()),
-        ["pipelined", port, count] => {
-            runtime.block_on(get_data::pipelined(port.parse()?, count.parse()?))
-        }
-        ["one", port, count] => {
-            runtime.block_on(get_data::one_at_a_time(port.parse()?, count.parse()?))
+        [load @ ("pipelined" | "unordered" | "one" | "one-in-main"), port, count] => {
+            let (port, count) = (port.parse()?, count.parse()?);
+            runtime.block_on(async {
+                match *load {
+                    "pipelined" => get_data::pipelined(port, count).await,
+                    "unordered" => get_data::unordered(port, count).await,
+                    "one" => get_data::one_at_a_time(port, count).await,
+                    _ => get_data::one_in_main(port, count).await,
+                }
+            })
         }
         ["take-over", servers] => runtime.block_on(take_over::table(servers, TAKE_OVERS)),
         ["take-over", servers, rounds] => {

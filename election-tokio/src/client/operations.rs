@@ -6,7 +6,7 @@ use zk_jute::records::{
     GetChildren2Response, GetDataRequest, GetDataResponse, MultiOp, MultiRequest, SetDataRequest,
     SetDataResponse, Stat, SyncRequest,
 };
-use zk_jute::{Decode, OpCode, Request, Version};
+use zk_jute::{Decode, DecodeError, OpCode, Request, Version};
 use zk_session::{Completion, Watching};
 
 use super::watch::Asked;
@@ -21,7 +21,7 @@ pub struct Children {
 }
 
 impl Children {
-    fn new(reply: Bytes) -> Result<Self, zk_jute::DecodeError> {
+    fn new(reply: Bytes) -> Result<Self, DecodeError> {
         let stat = GetChildren2Response::decode_prefix(&reply)?.stat;
         Ok(Self { reply, stat })
     }
@@ -209,7 +209,8 @@ impl Client {
 /// Bytes of the length before the data.
 const DATA_LENGTH_LEN: usize = <Option<&[u8]> as Decode<'static>>::MIN_ENCODED_LEN;
 
-/// Decodes the reply's body for the request `Q`.
+/// The reply's body, as the one that belongs to the request `Q`.
+#[inline]
 pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     path: &str,
     reply: &'a Completion,
@@ -217,14 +218,19 @@ pub(super) fn decoded<'a, Q: Request, T: Decode<'a>>(
     decoded_as(Q::OPCODE, path, reply)
 }
 
-/// Decodes the reply's body for this operation.
+/// The reply's body, as the one that belongs to this operation.
+#[inline]
 pub(super) fn decoded_as<'a, T: Decode<'a>>(
     operation: OpCode,
     path: &str,
     reply: &'a Completion,
 ) -> Result<T, Error> {
-    T::decode_prefix(&reply.body)
-        .map_err(|error| Error::new(operation, path, ErrorKind::UnreadableReply(error)))
+    T::decode_prefix(&reply.body).map_err(|error| unreadable(operation, path, error))
+}
+
+#[cold]
+fn unreadable(operation: OpCode, path: &str, error: DecodeError) -> Error {
+    Error::new(operation, path, ErrorKind::UnreadableReply(error))
 }
 
 pub(super) fn existence(
@@ -241,6 +247,7 @@ pub(super) fn existence(
     }
 }
 
+#[inline]
 fn data(path: &str, reply: Completion) -> Result<(Bytes, Stat), Error> {
     let response: GetDataResponse<'_> = decoded::<GetDataRequest<'_>, _>(path, &reply)?;
     let (length, stat) = (response.data.map_or(0, <[u8]>::len), response.stat);

@@ -8,18 +8,33 @@ use election_session::{GrantChange, Step};
 use zk_jute::records::EventType;
 use zk_session::Instant;
 
-use super::leaderless::{Leader, LeaderSight, LeaderlessSince};
+use super::blocker::BlockChange;
+use super::facts::Facts;
+use super::leaderless::{Leader, LeaderSight};
 use super::status::Role;
 use crate::telemetry::{
     AfterSuspension, ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy,
 };
 
-/// Follows a nominee, and records measurements.
+/// Whether a lock delay is one that the holder was not told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DelayToTell {
+    None,
+    Begun,
+}
+
+/// Follows a nominee, and notes what is measured of it.
 #[derive(Debug)]
 pub(super) struct Course {
-    label: ElectionLabel,
     leader: LeaderSight,
-    /// When the end of the predecessor was reported, if nothing has followed from it yet.
+    /// What is going on. A nominee that waits has none, and there are thousands of them.
+    pending: Option<Box<Pending>>,
+}
+
+/// What is to be measured once it is over.
+#[derive(Debug, Default)]
+struct Pending {
+    /// When the end of the predecessor was told, if nothing has become of that yet.
     way_free_since: Option<Instant>,
     suspended_since: Option<Instant>,
     /// The create of a candidate that waits for its reply.
@@ -28,27 +43,37 @@ pub(super) struct Course {
     deletes: Vec<(Ticket, Box<str>)>,
     /// Figures that were not recorded yet.
     figures: Vec<Figure>,
+    /// Until when the lock delay lasts that was told of.
+    delay_until: Option<Instant>,
+}
+
+impl Pending {
+    const fn is_empty(&self) -> bool {
+        let Self { way_free_since, suspended_since, create, deletes, figures, delay_until } = self;
+        way_free_since.is_none()
+            && suspended_since.is_none()
+            && create.is_none()
+            && deletes.is_empty()
+            && figures.is_empty()
+            && delay_until.is_none()
+    }
 }
 
 impl Course {
-    pub(super) fn new(label: ElectionLabel, now: Instant) -> Self {
-        Self {
-            label,
-            leader: LeaderSight::new(label, SeenBy::Nominee, now),
-            way_free_since: None,
-            suspended_since: None,
-            create: None,
-            deletes: Vec::new(),
-            figures: Vec::new(),
-        }
+    pub(super) const fn new(label: ElectionLabel) -> Self {
+        Self { leader: LeaderSight::new(label, SeenBy::Nominee), pending: None }
     }
 
     pub(super) const fn label(&self) -> ElectionLabel {
-        self.label
+        self.leader.label()
     }
 
-    pub(super) fn leaderless_since(&self) -> LeaderlessSince {
-        self.leader.since()
+    fn pending(&mut self) -> &mut Pending {
+        self.pending.get_or_insert_default()
+    }
+
+    fn tidy(&mut self) {
+        self.pending.take_if(|pending| pending.is_empty());
     }
 
     /// Takes in a command of the nominee.
@@ -59,9 +84,9 @@ impl Course {
                 znode: NewZnode::Child(_),
                 mode: CreateMode::EphemeralSequential,
                 ..
-            }) => self.create = Some(*ticket),
+            }) => self.pending().create = Some(*ticket),
             Op::Delete(Delete { znode: Znode::Child(name), .. }) => {
-                self.deletes.push((*ticket, Box::from(*name)));
+                self.pending().deletes.push((*ticket, Box::from(&*name.text())));
             }
             _ => {}
         }
@@ -69,28 +94,32 @@ impl Course {
 
     /// Takes in an event before the nominee gets it.
     pub(super) fn hears(&mut self, nominee: &Nominee, event: &Event<'_>) {
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
         match event {
             Event::Reply { ticket, result } => {
-                if self.create.take_if(|create| create == ticket).is_some()
+                if pending.create.take_if(|create| create == ticket).is_some()
                     && let Err(Failure::ConnectionLoss | Failure::Unreadable) = result
                 {
-                    self.figures.push(Figure::AmbiguousCreate);
+                    pending.figures.push(Figure::AmbiguousCreate);
                 }
-                let Some(place) = self.deletes.iter().position(|(asked, _)| asked == ticket) else {
+                let Some(place) = pending.deletes.iter().position(|(asked, _)| asked == ticket)
+                else {
                     return;
                 };
-                let (_, name) = self.deletes.swap_remove(place);
-                let is_own = nominee.candidate().is_some_and(|own| own.as_str() == &*name);
+                let (_, name) = pending.deletes.swap_remove(place);
+                let is_own = nominee.candidate().is_some_and(|own| *own == *name);
                 if let (Ok(Reply::Deleted), Phase::Standing, false) =
                     (result, nominee.phase(), is_own)
                 {
-                    self.figures.push(Figure::GhostRemoved);
+                    pending.figures.push(Figure::GhostRemoved);
                 }
             }
             Event::Disconnected => {
-                self.deletes.clear();
-                if self.create.take().is_some() {
-                    self.figures.push(Figure::AmbiguousCreate);
+                pending.deletes.clear();
+                if pending.create.take().is_some() {
+                    pending.figures.push(Figure::AmbiguousCreate);
                 }
             }
             _ => {}
@@ -100,39 +129,73 @@ impl Course {
     /// Takes in a step of the nominee at this moment.
     pub(super) fn stepped(&mut self, step: &Step<Notice>, now: Instant, journal: &mut Journal) {
         if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) {
-            self.way_free_since = Some(now);
+            self.pending().way_free_since = Some(now);
         }
         match step.notice {
-            Some(Notice::Suspended) => self.suspended_since = Some(now),
+            Some(Notice::Suspended) => self.pending().suspended_since = Some(now),
             Some(Notice::Resumed(_)) => self.suspension_ended(AfterSuspension::Resumed, now),
             Some(Notice::Following | Notice::FollowingUnwatched | Notice::FollowingPersistent) => {
-                self.way_free_since = None;
+                self.way_is_not_free();
             }
             Some(Notice::Lost(_) | Notice::CandidateLost(_) | Notice::Ended(_)) => {
-                self.way_free_since = None;
+                self.way_is_not_free();
                 self.suspension_ended(AfterSuspension::Lost, now);
             }
             Some(Notice::Obstructed(_) | Notice::ForeignChild | Notice::Elected(_)) | None => {}
         }
         if let Some(GrantChange::Announced { .. }) = step.grant
-            && let Some(since) = self.way_free_since.take()
+            && let Some(pending) = &mut self.pending
+            && let Some(since) = pending.way_free_since.take()
         {
-            self.figures.push(Figure::TookOver(now.saturating_since(since)));
+            pending.figures.push(Figure::TookOver(now.saturating_since(since)));
         }
-        for what in self.figures.drain(..) {
-            journal.note(Entry::ElectionFigure(ElectionFigure { label: self.label, what }));
+        let label = self.label();
+        for what in self.pending.iter_mut().flat_map(|pending| pending.figures.drain(..)) {
+            journal.note(Entry::ElectionFigure(ElectionFigure { label, what }));
+        }
+        self.tidy();
+    }
+
+    /// Takes in until when the lock delay lasts, if it does. Whether the holder is to be told of it.
+    pub(super) fn delays(&mut self, until: Option<Instant>) -> DelayToTell {
+        let before = self.pending.as_ref().and_then(|pending| pending.delay_until);
+        if until == before {
+            return DelayToTell::None;
+        }
+        self.pending().delay_until = until;
+        self.tidy();
+        if until.is_some() { DelayToTell::Begun } else { DelayToTell::None }
+    }
+
+    fn way_is_not_free(&mut self) {
+        if let Some(pending) = &mut self.pending {
+            pending.way_free_since = None;
         }
     }
 
     fn suspension_ended(&mut self, then: AfterSuspension, now: Instant) {
-        if let Some(since) = self.suspended_since.take() {
-            self.figures.push(Figure::SuspensionEnded(now.saturating_since(since), then));
+        if let Some(pending) = &mut self.pending
+            && let Some(since) = pending.suspended_since.take()
+        {
+            pending.figures.push(Figure::SuspensionEnded(now.saturating_since(since), then));
         }
     }
 
-    /// Takes in the role of the nominee at this moment.
-    pub(super) fn plays(&mut self, role: &Role, now: Instant, journal: &mut Journal) {
+    /// Takes in what it has noticed at this moment, and its role since.
+    pub(super) fn plays(
+        &mut self,
+        notice: Option<Notice>,
+        role: &Role,
+        (facts, now): (&Facts, Instant),
+        journal: &mut Journal,
+    ) {
+        self.block_changed(facts.follow_blocker(notice, role), journal);
+        let now = (&facts.leaderless, now);
         match role {
+            // What blocks the election leads nothing.
+            Role::Following { leader, .. } if facts.is_blocked_by(leader) => {
+                self.leader.see(Leader::Unknown, now, journal);
+            }
             Role::Following { .. } | Role::Leading { .. } | Role::Suspended { .. } => {
                 self.leader.see(Leader::Known, now, journal);
             }
@@ -143,8 +206,18 @@ impl Course {
         }
     }
 
-    /// Ends the course, because the client has ended first.
-    pub(super) fn end(&mut self, journal: &mut Journal) {
+    /// The client has ended first.
+    pub(super) fn end(&mut self, facts: &Facts, journal: &mut Journal) {
+        self.block_changed(facts.unblock(), journal);
         self.leader.end(journal);
+    }
+
+    fn block_changed(&self, change: Option<BlockChange>, journal: &mut Journal) {
+        let what = match change {
+            None => return,
+            Some(BlockChange::Began) => Figure::BlockedBegan,
+            Some(BlockChange::Ended) => Figure::BlockedEnded,
+        };
+        journal.note(Entry::ElectionFigure(ElectionFigure { label: self.label(), what }));
     }
 }

@@ -4,43 +4,30 @@ use core::task::Waker;
 use std::sync::Arc;
 
 use election_core::{Command, Event, Nominee, Notice, Phase, Recipe as _, Token};
-use election_session::{Grant, GrantChange, RecipeEnd, Site, Step, View};
+use election_session::{Grant, GrantChange, RecipeEnd, Step, View};
 use zk_jute::{SessionId, Zxid};
 use zk_session::LeaseOutlook;
 
-use super::course::Course;
-use super::leaderless::LeaderlessSince;
-use super::position::LastPosition;
+use super::course::{Course, DelayToTell};
+use super::facts::Facts;
+use super::settings::NominationSettings;
 use super::status::{EndReason, LostReason, Role, Status};
 use super::suspension::WhileSuspended;
 use crate::broadcast::{Receiver, Sender};
-use crate::clock::Clock;
-use crate::held::{PresentTenure, Tenure};
+use crate::held::Tenure;
 use crate::hub::{Face, Unlocked};
-use crate::telemetry::{ElectionEntry, ElectionLabel, Entry, InElection, RepeatLimit};
+use crate::telemetry::{ElectionEntry, Entry, InElection, RepeatLimit};
 
 /// Shows a nominee's state to the holder of its nomination.
 #[derive(Debug)]
 pub(super) struct NomineeFace {
-    clock: Clock,
-    site: Arc<Site>,
+    settings: Arc<NominationSettings>,
+    facts: Arc<Facts>,
     status: Sender<Status>,
-    tenure: PresentTenure<LostReason>,
-    position: LastPosition,
     course: Course,
-    while_suspended: WhileSuspended,
-    delay_until: Option<zk_session::Instant>,
     numbers: Numbers,
-    /// Limits the warnings of a leader with a connection that comes and goes.
-    doubts: RepeatLimit,
-}
-
-/// The state that the holder sees.
-pub(super) struct Shown {
-    pub(super) status: Receiver<Status>,
-    pub(super) tenure: PresentTenure<LostReason>,
-    pub(super) position: LastPosition,
-    pub(super) leaderless: LeaderlessSince,
+    /// Of what a connection that comes and goes makes a leader say. Most have nothing to say.
+    doubts: Option<Box<RepeatLimit>>,
 }
 
 /// How many sequence numbers are left below the election node, as the holder was told.
@@ -56,46 +43,24 @@ enum Numbers {
 const FEW_NUMBERS: u32 = 210_000_000;
 
 impl NomineeFace {
-    pub(super) fn new(
-        clock: Clock,
-        site: Arc<Site>,
-        label: ElectionLabel,
-        while_suspended: WhileSuspended,
-    ) -> (Self, Shown) {
+    /// With what the holder sees of it.
+    pub(super) fn new(settings: Arc<NominationSettings>) -> (Self, Arc<Facts>, Receiver<Status>) {
         let status = Sender::new(Status::new());
-        let (tenure, position) = (PresentTenure::default(), LastPosition::default());
-        let now = clock.now();
-        let course = Course::new(label, now);
-        let shown = Shown {
-            status: status.subscribe(),
-            tenure: tenure.clone(),
-            position: position.clone(),
-            leaderless: course.leaderless_since(),
-        };
-        let (numbers, doubts) = (Numbers::Plenty, RepeatLimit::new(now));
-        let face = Self {
-            clock,
-            site,
-            status,
-            tenure,
-            position,
-            course,
-            while_suspended,
-            delay_until: None,
-            numbers,
-            doubts,
-        };
-        (face, shown)
+        let facts = Arc::new(Facts::new(settings.clock.now()));
+        let (course, shown) = (Course::new(settings.label), status.subscribe());
+        let (numbers, doubts) = (Numbers::Plenty, None);
+        let face = Self { settings, facts: Arc::clone(&facts), status, course, numbers, doubts };
+        (face, facts, shown)
     }
 
     fn elected(&self, nominee: &Nominee, token: Token) {
         if let Some(candidate) = nominee.candidate() {
-            self.tenure.replace(Some(Arc::new(Tenure::new(token, candidate.clone()))));
+            self.facts.replace_tenure(Some(Arc::new(Tenure::new(token, candidate.clone()))));
         }
     }
 
     fn end_tenure(&self, reason: LostReason, unlocked: &mut Unlocked) {
-        if let Some(tenure) = self.tenure.replace(None)
+        if let Some(tenure) = self.facts.replace_tenure(None)
             && let Some(lasted) = tenure.end(reason, &mut unlocked.wakers)
         {
             let label = self.course.label();
@@ -112,12 +77,12 @@ impl NomineeFace {
         view: View<'_>,
         unlocked: &mut Unlocked,
     ) {
-        match (self.while_suspended, notice, view.grant) {
+        match (self.settings.while_suspended, notice, view.grant) {
             (WhileSuspended::Stop, Notice::Suspended, _) => {
                 self.end_tenure(LostReason::Suspended, unlocked);
             }
             (WhileSuspended::Stop, Notice::Resumed(token), Grant::Announced { .. })
-                if self.tenure.get().is_none() =>
+                if self.facts.tenure().is_none() =>
             {
                 self.elected(nominee, token);
             }
@@ -147,7 +112,7 @@ impl NomineeFace {
         what: InElection,
     ) -> Entry {
         Entry::Election(Box::new(ElectionEntry {
-            site: Arc::clone(&self.site),
+            site: Arc::clone(&self.settings.site),
             label: self.course.label(),
             nominee: nominee.id(),
             candidate: nominee.candidate().cloned(),
@@ -181,9 +146,9 @@ impl Face for NomineeFace {
         view: View<'_>,
         unlocked: &mut Unlocked,
     ) {
-        self.position.follow(nominee);
+        self.facts.follow(nominee);
         let at = (view.session, step.zxid);
-        let now = self.clock.now();
+        let now = self.settings.clock.now();
         if let Some(notice) = step.notice {
             self.follow_suspension(nominee, notice, view, unlocked);
             let entry = self.entry(nominee, at, InElection::Noticed(notice));
@@ -192,12 +157,17 @@ impl Face for NomineeFace {
                 | Notice::Resumed(_)
                 | Notice::Obstructed(_)
                 | Notice::ForeignChild => {
-                    self.doubts.note(now, entry, &mut unlocked.journal);
+                    let doubts = self.doubts.get_or_insert_with(|| RepeatLimit::new(now).into());
+                    doubts.note(now, entry, &mut unlocked.journal);
                 }
                 _ => unlocked.journal.note(entry),
             }
         }
-        self.doubts.catch_up(now, &mut unlocked.journal);
+        self.doubts.take_if(|doubts| {
+            doubts.catch_up(now, &mut unlocked.journal);
+            doubts.is_over(now)
+        });
+        let delay = self.course.delays(view.delay_until);
         let mut tell = |what| unlocked.journal.note(self.entry(nominee, at, what));
         match step.grant {
             Some(GrantChange::Announced { token, .. }) => {
@@ -209,10 +179,9 @@ impl Face for NomineeFace {
             }
             Some(GrantChange::AwaitsLease(_) | GrantChange::Ended { .. }) | None => {}
         }
-        if view.delay_until.is_some() && view.delay_until != self.delay_until {
+        if delay == DelayToTell::Begun {
             tell(InElection::AwaitingLockDelay);
         }
-        self.delay_until = view.delay_until;
         if let Some(reason) = step.lost_reason() {
             self.end_tenure(reason, unlocked);
         }
@@ -224,8 +193,9 @@ impl Face for NomineeFace {
             return;
         }
         let status = election_session::Status::of(nominee, view);
-        let status = status.map_instant(|deadline| self.clock.to_tokio(deadline));
-        self.course.plays(&status.role, now, &mut unlocked.journal);
+        let status = status.map_instant(|deadline| self.settings.clock.to_tokio(deadline));
+        let seen = (&*self.facts, now);
+        self.course.plays(step.notice, &status.role, seen, &mut unlocked.journal);
         self.show(status, &mut unlocked.wakers);
         if let Phase::CleaningUp | Phase::Over = nominee.phase() {
             self.status.end(&mut unlocked.wakers);
@@ -233,7 +203,7 @@ impl Face for NomineeFace {
     }
 
     fn over(&mut self, nominee: &Nominee, end: RecipeEnd, unlocked: &mut Unlocked) {
-        self.course.end(&mut unlocked.journal);
+        self.course.end(&self.facts, &mut unlocked.journal);
         let RecipeEnd::HostEnded(end) = end else {
             return;
         };

@@ -248,10 +248,11 @@ impl Leadership {
     }
 
     fn election(&self) -> Election {
-        let NominationInner { client, site, format, .. } = self.nomination();
+        let NominationInner { client, settings, .. } = self.nomination();
+        let (site, format) = (&settings.site, settings.format);
         let acls = site.acl_list().entries().into_iter().collect();
         let (client, path) = (client.clone(), site.path().to_owned());
-        Election { client, path, acls, format: *format, ..Election::new(self.client().clone(), "") }
+        Election { client, path, acls, format, ..Election::new(self.client().clone(), "") }
     }
 
     /// Waits until no candidate is between. No new one comes there: each that joins has a greater

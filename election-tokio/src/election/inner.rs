@@ -1,15 +1,15 @@
 //! The state that the handles of one nomination share, and the end of a nomination.
 
-use election_core::{Departure, Format, Nominee, NomineeId};
-use election_session::{RecipeKey, Site};
+use election_core::{Departure, Nominee, NomineeId};
+use election_session::RecipeKey;
 use std::sync::Arc;
 use zk_session::SessionEnd;
 
-use super::leaderless::LeaderlessSince;
-use super::position::LastPosition;
+use super::facts::Facts;
+use super::settings::NominationSettings;
 use super::status::{EndReason, LostReason, Role, Status};
 use crate::client::Client;
-use crate::held::{PresentTenure, Tenure};
+use crate::held::Tenure;
 use crate::updates::Updates;
 
 /// The state that a nomination's handle and its leaderships share.
@@ -18,11 +18,8 @@ pub(super) struct NominationInner {
     pub(super) client: Client,
     pub(super) key: RecipeKey,
     pub(super) id: NomineeId,
-    pub(super) site: Arc<Site>,
-    pub(super) format: Format,
-    pub(super) tenure: PresentTenure<LostReason>,
-    pub(super) position: LastPosition,
-    pub(super) leaderless: LeaderlessSince,
+    pub(super) settings: Arc<NominationSettings>,
+    pub(super) facts: Arc<Facts>,
 }
 
 impl NominationInner {
@@ -51,7 +48,7 @@ impl NominationInner {
     }
 
     fn is_present(&self, tenure: &Arc<Tenure<LostReason>>) -> bool {
-        self.tenure.get().is_some_and(|present| Arc::ptr_eq(&present, tenure))
+        self.facts.tenure().is_some_and(|present| Arc::ptr_eq(&present, tenure))
     }
 
     /// Ends this tenure, if it is the present one, so that the nominee stands again behind the others.

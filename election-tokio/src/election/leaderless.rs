@@ -2,20 +2,19 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::Arc;
 
 use zk_session::Instant;
 
 use crate::telemetry::{ElectionFigure, ElectionLabel, Entry, Figure, Journal, SeenBy};
 
-/// Since when no leader is known, shared with the holder: 0 while one is known; otherwise the
-/// moment in microseconds, plus one.
-#[derive(Clone, Debug)]
-pub(super) struct LeaderlessSince(Arc<AtomicU64>);
+/// Since when no leader is known, as it is shared with the holder: 0 while one is known; otherwise the
+/// moment in microseconds, and one.
+#[derive(Debug)]
+pub(super) struct LeaderlessSince(AtomicU64);
 
 impl LeaderlessSince {
-    fn new(now: Instant) -> Self {
-        let since = Self(Arc::default());
+    pub(super) fn new(now: Instant) -> Self {
+        let since = Self(AtomicU64::new(0));
         since.set(Some(now));
         since
     }
@@ -48,7 +47,6 @@ pub(super) enum Leader {
 pub(super) struct LeaderSight {
     label: ElectionLabel,
     by: SeenBy,
-    since: LeaderlessSince,
     told: Told,
 }
 
@@ -62,29 +60,34 @@ enum Told {
 }
 
 impl LeaderSight {
-    pub(super) fn new(label: ElectionLabel, by: SeenBy, now: Instant) -> Self {
-        Self { label, by, since: LeaderlessSince::new(now), told: Told::Nothing }
+    pub(super) const fn new(label: ElectionLabel, by: SeenBy) -> Self {
+        Self { label, by, told: Told::Nothing }
     }
 
-    pub(super) fn since(&self) -> LeaderlessSince {
-        self.since.clone()
+    pub(super) const fn label(&self) -> ElectionLabel {
+        self.label
     }
 
-    /// Takes in whether a leader is known now.
-    pub(super) fn see(&mut self, leader: Leader, now: Instant, journal: &mut Journal) {
+    /// Takes in whether one is known now, and notes since when none is.
+    pub(super) fn see(
+        &mut self,
+        leader: Leader,
+        (since, now): (&LeaderlessSince, Instant),
+        journal: &mut Journal,
+    ) {
         if self.told == Told::Nothing {
             self.told = Told::Leaderless;
             self.note(Figure::LeaderlessBegan(self.by), journal);
         }
         match (self.told, leader) {
             (Told::Leaderless, Leader::Known) => {
-                let lasted = Some(self.since.lasted(now));
-                self.since.set(None);
+                let lasted = Some(since.lasted(now));
+                since.set(None);
                 self.told = Told::Led;
                 self.note(Figure::LeaderlessEnded(self.by, lasted), journal);
             }
             (Told::Led, Leader::Unknown) => {
-                self.since.set(Some(now));
+                since.set(Some(now));
                 self.told = Told::Leaderless;
                 self.note(Figure::LeaderlessBegan(self.by), journal);
             }
@@ -115,20 +118,20 @@ mod tests {
     #[test]
     fn each_gap_is_told_once() {
         let mut journal = Journal::default();
-        let mut sight = LeaderSight::new(ElectionLabel::NONE, SeenBy::Nominee, at(0));
-        let since = sight.since();
+        let mut sight = LeaderSight::new(ElectionLabel::NONE, SeenBy::Nominee);
+        let since = LeaderlessSince::new(at(0));
         for leader in [Leader::Unknown, Leader::Unknown] {
-            sight.see(leader, at(1), &mut journal);
+            sight.see(leader, (&since, at(1)), &mut journal);
         }
         assert_eq!((since.lasted(at(3)), journal.len()), (Duration::from_secs(3), 1));
-        sight.see(Leader::Known, at(4), &mut journal);
-        sight.see(Leader::Known, at(5), &mut journal);
+        sight.see(Leader::Known, (&since, at(4)), &mut journal);
+        sight.see(Leader::Known, (&since, at(5)), &mut journal);
         assert_eq!((since.lasted(at(6)), journal.len()), (Duration::ZERO, 2));
-        sight.see(Leader::Unknown, at(7), &mut journal);
+        sight.see(Leader::Unknown, (&since, at(7)), &mut journal);
         assert_eq!((since.lasted(at(9)), journal.len()), (Duration::from_secs(2), 3));
         sight.end(&mut journal);
         sight.end(&mut journal);
-        sight.see(Leader::Known, at(10), &mut journal);
+        sight.see(Leader::Known, (&since, at(10)), &mut journal);
         assert_eq!(journal.len(), 4, "it is over once");
     }
 }

@@ -34,7 +34,8 @@ impl Nomination {
         &self.inner
     }
 
-    /// Returns the id in the name of every candidate znode of this nomination.
+    /// The id that the names of this nomination's candidates are made of, in formats that have ids. The last
+    /// digits in a name may differ from it: they count the candidates, so that no two have one name.
     pub fn id(&self) -> NomineeId {
         self.inner.id
     }
@@ -99,8 +100,8 @@ impl Nomination {
             Role::Ended(reason) => Err(reason),
             Role::Leading { .. } | Role::Suspended { .. } => Ok(self
                 .inner
-                .tenure
-                .get()
+                .facts
+                .tenure()
                 .map(|tenure| Leadership::new(Arc::clone(&self.inner), tenure, self.updates()))),
             Role::Connecting
             | Role::Standing
@@ -118,7 +119,7 @@ impl Nomination {
     ///
     /// Without a connection the last answer stays, and grows older.
     pub fn position(&self) -> Option<Position> {
-        self.inner.position.get()
+        self.inner.facts.position()
     }
 
     /// Ends the nomination: resigns if it leads, withdraws otherwise. A leadership ends with the

@@ -46,8 +46,8 @@ pub struct ObservedLeader {
     pub candidate: CandidateName,
     /// Its fencing token.
     pub token: Token,
-    /// The session that its candidate goes with; [`SessionId::NONE`] if the candidate is not
-    /// ephemeral.
+    /// The session that its candidate goes with; [`SessionId::NONE`] if that is not ephemeral: such
+    /// a znode leads nothing, and no nominee behind it leads before it is deleted.
     pub session: SessionId,
     /// The data of its candidate: by convention its name.
     pub data: Bytes,

@@ -5,13 +5,13 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use election_core::{Observed, Phase, Recipe as _, Subject};
+use election_core::{Observed, Phase, Present, Recipe as _, Subject};
 use election_session::{RecipeEnd, RecipeKey, Site, Step, View};
 use futures_core::Stream;
 use zk_jute::records::EventType;
 
 use super::acknowledgement::SUFFIX;
-use super::leaderless::{Leader, LeaderSight};
+use super::leaderless::{Leader, LeaderSight, LeaderlessSince};
 use super::observation::{Data, Follow, Observation, Sight};
 use super::{Election, ElectionError};
 use crate::broadcast::Sender;
@@ -53,7 +53,8 @@ impl Election {
         let clock = self.client.shared().clock.clone();
         let state = State {
             sight: Mutex::new(Sight::new(follow)),
-            leader: Mutex::new(LeaderSight::new(self.label, SeenBy::Observer, clock.now())),
+            leader: Mutex::new(LeaderSight::new(self.label, SeenBy::Observer)),
+            leaderless: LeaderlessSince::new(clock.now()),
             clock,
             sender: Sender::new(Observation::Unknown),
         };
@@ -129,6 +130,7 @@ impl fmt::Debug for Observer {
 struct State {
     sight: Mutex<Sight>,
     leader: Mutex<LeaderSight>,
+    leaderless: LeaderlessSince,
     clock: Clock,
     sender: Sender<Observation>,
 }
@@ -141,12 +143,15 @@ impl State {
     /// Takes in whether there is a leader. From its end on there is none until the next one is
     /// seen.
     fn measure(&self, step: &Step<Observed<Data>>, journal: &mut Journal) {
-        let (mut leader, now) = (self.leader(), self.clock.now());
+        let (mut leader, now) = (self.leader(), (&self.leaderless, self.clock.now()));
         match &step.notice {
-            Some(Observed::Present(_) | Observed::Hidden) => {
+            // What goes with no session leads nothing.
+            Some(Observed::Present(Present { owner: Some(_), .. }) | Observed::Hidden) => {
                 leader.see(Leader::Known, now, journal);
             }
-            Some(Observed::Absent) => leader.see(Leader::Unknown, now, journal),
+            Some(Observed::Present(Present { owner: None, .. }) | Observed::Absent) => {
+                leader.see(Leader::Unknown, now, journal);
+            }
             Some(Observed::Ended(_)) => leader.end(journal),
             None if step.woken_by.is_some_and(|wake| wake.kind == EventType::NODE_DELETED) => {
                 leader.see(Leader::Unknown, now, journal);

@@ -1,7 +1,6 @@
 //! How many candidates are ahead of a nominee, by its last knowledge.
 
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use election_core::{Incarnation, Nominee, Rank, Sequence};
 use tokio::time::Instant;
@@ -26,9 +25,9 @@ impl Position {
     }
 }
 
-/// The last position, shared by the holder of a nomination and the hub.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LastPosition(Arc<Mutex<Option<Learned>>>);
+/// The last one.
+#[derive(Debug, Default)]
+pub(super) struct LastPosition(Option<Learned>);
 
 #[derive(Debug)]
 struct Learned {
@@ -39,15 +38,14 @@ struct Learned {
 
 impl LastPosition {
     pub(super) fn get(&self) -> Option<Position> {
-        let learned = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        learned
+        self.0
             .as_ref()
             .map(|learned| Position { ahead: learned.rank.ahead, learned_at: learned.at })
     }
 
-    /// Updates the position. Over lost connections it stays, until the candidate is gone.
-    pub(super) fn follow(&self, nominee: &Nominee) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What was learned of a candidate stays over lost connections, until the candidate is gone.
+    pub(super) fn follow(&mut self, nominee: &Nominee) {
+        let last = &mut self.0;
         let candidate = nominee.candidate().map(|name| (nominee.incarnation(), name.sequence()));
         match (candidate, nominee.rank()) {
             (Some(candidate), Some(rank)) => {

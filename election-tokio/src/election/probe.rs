@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::leaderless::LeaderlessSince;
+use super::facts::Facts;
 use super::nomination::Nomination;
 use super::status::{Role, Status};
 use crate::health::{NominationHealth, NomineeHealth};
@@ -18,7 +18,7 @@ use crate::updates::Updates;
 pub struct NominationProbe {
     shared: Arc<Shared>,
     status: Updates<Status>,
-    leaderless: LeaderlessSince,
+    facts: Arc<Facts>,
 }
 
 impl Nomination {
@@ -31,8 +31,8 @@ impl Nomination {
     /// Returns a handle for the thread or task that answers liveness and readiness probes.
     pub fn probe(&self) -> NominationProbe {
         let shared = Arc::clone(self.inner().client.shared());
-        let leaderless = self.inner().leaderless.clone();
-        NominationProbe { shared, status: self.updates(), leaderless }
+        let facts = Arc::clone(&self.inner().facts);
+        NominationProbe { shared, status: self.updates(), facts }
     }
 }
 
@@ -43,18 +43,24 @@ impl NominationProbe {
     /// It does not wait, and does no IO. It answers on any thread, even while the runtime of the
     /// client is blocked, and then reports that, as [`Client::health`](crate::Client::health) does.
     pub fn health(&self) -> NominationHealth {
-        // This avoids the hub, which may be locked. The status is locked only for a few steps, in
-        // which no user code runs and nothing waits.
-        let nominee = match self.status.latest().role {
-            Role::Leading { token } | Role::Suspended { token, .. } => {
+        // Not by the hub, whose lock may be held. Those of the status and the blocker are held for a few
+        // steps alone, in which nothing of a user's runs and nothing is waited for.
+        let role = self.status.latest().role;
+        let lasted = self.facts.leaderless.lasted(self.shared.clock.now());
+        let blocker = match role {
+            Role::Following { .. } | Role::Standing => self.facts.blocker(),
+            _ => None,
+        };
+        let nominee = match (role, blocker) {
+            (_, Some(by)) => NomineeHealth::Blocked { by, leaderless: lasted },
+            (Role::Leading { token } | Role::Suspended { token, .. }, None) => {
                 let lease_remaining = self.shared.lease_remaining().unwrap_or_default();
                 NomineeHealth::Leading { token, lease_remaining }
             }
-            Role::Following { .. } => NomineeHealth::Following,
-            Role::Leaving => NomineeHealth::Leaving,
-            Role::Ended(reason) => NomineeHealth::Ended(reason),
-            Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _ => {
-                let lasted = self.leaderless.lasted(self.shared.clock.now());
+            (Role::Following { .. }, None) => NomineeHealth::Following,
+            (Role::Leaving, None) => NomineeHealth::Leaving,
+            (Role::Ended(reason), None) => NomineeHealth::Ended(reason),
+            (Role::Connecting | Role::Standing | Role::AwaitingLease { .. } | _, None) => {
                 NomineeHealth::Leaderless { lasted }
             }
         };

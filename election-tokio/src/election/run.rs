@@ -20,9 +20,9 @@ pub use options::{OnStepDownRequest, RunOptions};
 pub use report::{Resignation, RunEnd, RunError, RunReport, Term, TermEnd, Terms, WorkEnd};
 
 impl Nomination {
-    /// Runs `work` in each term in which this nominee leads, until the work returns by itself,
-    /// `shutdown` completes, or the nomination ends: [`Nomination::run_with`] with the options of
-    /// [`RunOptions::new`].
+    /// Runs `work` in each term in which this nominee leads, until the work returns by itself, `shutdown`
+    /// comes, or the nomination ends: [`Nomination::run_with`] with the options of [`RunOptions::new`], and
+    /// what that says about spawning.
     ///
     /// # Errors
     ///
@@ -57,6 +57,9 @@ impl Nomination {
     /// [token](Leadership::token) fence what they write after the end.
     ///
     /// Dropping this future drops the work, and the nomination withdraws in the background.
+    ///
+    /// To spawn it, let the work own what it uses: `async move |leadership, cancelled| …`, with clones within.
+    /// If the work borrows, rustc says "implementation of `Send` is not general enough" at the `spawn`.
     ///
     /// # Errors
     ///

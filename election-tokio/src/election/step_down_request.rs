@@ -170,7 +170,8 @@ impl Leadership {
     /// Observes requests to [step down](Leadership::step_down).
     pub fn step_down_requests(&self) -> StepDownRequests {
         let observer = election_core::Observer::<Data>::new(Subject::Mark(SUFFIX));
-        let standing = self.client().stand_at(Arc::clone(&self.nomination().site), observer);
+        let standing =
+            self.client().stand_at(Arc::clone(&self.nomination().settings.site), observer);
         StepDownRequests { leadership: self.clone(), standing }
     }
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::task::Waker;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use election_core::{CandidateName, Token};
 use tokio::time::Instant;
@@ -20,28 +20,6 @@ pub(crate) struct Tenure<R> {
     lost: OnceLock<R>,
     /// Ends with the leadership.
     ended: Sender<()>,
-}
-
-/// The present tenure, if there is one.
-#[derive(Clone, Debug)]
-pub(crate) struct PresentTenure<R>(Arc<Mutex<Option<Arc<Tenure<R>>>>>);
-
-impl<R> Default for PresentTenure<R> {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(None)))
-    }
-}
-
-impl<R> PresentTenure<R> {
-    pub(crate) fn get(&self) -> Option<Arc<Tenure<R>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Replaces the tenure, and returns the one before, if there was one.
-    pub(crate) fn replace(&self, tenure: Option<Arc<Tenure<R>>>) -> Option<Arc<Tenure<R>>> {
-        let mut present = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        core::mem::replace(&mut present, tenure)
-    }
 }
 
 impl<R: Copy> Tenure<R> {

@@ -125,7 +125,7 @@ mod tests {
         let TransactionError::Request(error) = of_the_check else {
             panic!("{of_the_check:?}");
         };
-        assert_eq!(error.kind(), &ErrorKind::Refused(ErrorCode::NO_AUTH));
+        assert_eq!(error.kind(), ErrorKind::Refused(ErrorCode::NO_AUTH));
         assert_eq!(without_check(refused(2, ErrorCode::NO_NODE)), refused(1, ErrorCode::NO_NODE));
     }
 }

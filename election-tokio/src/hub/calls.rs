@@ -67,7 +67,8 @@ impl Calls {
         self.slots.shrink_to_fit();
     }
 
-    /// Makes a call, and wakes the caller when its outcome has come.
+    /// Makes a call; the caller is woken when its outcome is there.
+    #[inline]
     pub(crate) fn submit<Q: Request>(
         &mut self,
         host: &mut Host,
@@ -78,7 +79,8 @@ impl Calls {
         self.submit_by(host, caller, |host, key| host.submit(now, key, request))
     }
 
-    /// Makes a call by `submit`, which gets its tag.
+    /// Makes a call by what `submit` does with its tag.
+    #[inline]
     pub(crate) fn submit_by<T>(
         &mut self,
         host: &mut Host,
@@ -106,6 +108,7 @@ impl Calls {
         (Poll::Pending, self.waiting_for_room.insert(ticket, waker))
     }
 
+    #[inline]
     fn submitted<T>(
         &mut self,
         submitted: Result<T, SubmitError>,
@@ -123,25 +126,20 @@ impl Calls {
         (Poll::Ready(submitted), replaced)
     }
 
-    /// Returns the outcome of a call, once, and the waker that was replaced.
+    /// The outcome of a call, once; or the waker that was replaced, to be dropped outside of the lock.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         key: CallKey,
         cx: &Context<'_>,
-    ) -> (Poll<Result<Completion, Failure>>, Option<Waker>) {
-        match self.slots.get_mut(key) {
-            Some(Slot::Waiting(waker)) => {
-                let same = waker.will_wake(cx.waker());
-                let replaced = (!same).then(|| core::mem::replace(waker, cx.waker().clone()));
-                (Poll::Pending, replaced)
-            }
-            Some(Slot::Done(_)) => match self.slots.remove(key) {
-                Slot::Done(outcome) => (Poll::Ready(outcome), None),
-                Slot::Waiting(_) | Slot::Abandoned => {
-                    (Poll::Ready(Err(Failure::ConnectionLoss)), None)
-                }
-            },
-            Some(Slot::Abandoned) | None => (Poll::Ready(Err(Failure::ConnectionLoss)), None),
+    ) -> Result<Result<Completion, Failure>, Option<Waker>> {
+        if let Some(Slot::Waiting(waker)) = self.slots.get_mut(key) {
+            let same = waker.will_wake(cx.waker());
+            return Err((!same).then(|| core::mem::replace(waker, cx.waker().clone())));
+        }
+        match self.slots.try_remove(key) {
+            Some(Slot::Done(outcome)) => Ok(outcome),
+            Some(Slot::Waiting(_) | Slot::Abandoned) | None => Ok(Err(Failure::ConnectionLoss)),
         }
     }
 
@@ -179,6 +177,7 @@ impl Calls {
         }
     }
 
+    #[inline]
     pub(super) fn complete(
         &mut self,
         key: CallKey,
@@ -190,13 +189,16 @@ impl Calls {
         };
         match core::mem::replace(slot, Slot::Done(outcome)) {
             Slot::Waiting(waker) => wakers.push(waker),
-            Slot::Abandoned | Slot::Done(_) => {
-                self.slots.remove(key);
-            }
+            Slot::Abandoned | Slot::Done(_) => self.remove(key),
         }
     }
 
-    /// Collects the wakers of calls that wait for room, because there is some: they try again.
+    #[cold]
+    fn remove(&mut self, key: CallKey) {
+        self.slots.try_remove(key);
+    }
+
+    /// Hands out the calls that wait for room, since there is some: they try again.
     pub(super) fn announce_room(&mut self, wakers: &mut Vec<Waker>) {
         if self.waiting_for_room.is_empty() {
             return;

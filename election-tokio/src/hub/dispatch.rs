@@ -3,21 +3,39 @@
 use std::sync::Arc;
 
 use election_session::Event;
+use zk_jute::Frames;
 use zk_session::{ConnectionEnd, Instant, SessionEnd};
 
 use super::unlocked::{Retired, Unlocked};
 use super::watches::{WatchOutcome, WatchedChange};
 use super::{Hub, Seat};
 use crate::error::SharedError;
-use crate::state::ConnectionState;
-use crate::telemetry::{CallKey, Entry, Outcome};
+use crate::state::{ConnectFailure, ConnectionState};
+use crate::telemetry::{CallKey, Entry, FailedAttempt, FailureKind, Outcome};
 
 type HostEvent = Event<Box<dyn Seat>, CallKey, super::WatchKey>;
 
 impl Hub {
-    /// Dispatches all events of the host.
-    pub(crate) fn dispatch(&mut self, now: Instant) {
+    /// Takes in frames, and hands out what came of them: recipes may have something to send.
+    pub(crate) fn take_in(&mut self, now: Instant, frames: &mut Vec<Frames>) {
         let mut has_completed = false;
+        for some in frames.drain(..) {
+            for frame in some {
+                if let Some((tag, completion)) = self.host.handle_frame_picking(now, frame) {
+                    self.calls.complete(tag, Ok(completion), &mut self.unlocked.wakers);
+                    has_completed = true;
+                }
+            }
+        }
+        self.dispatch_after(now, has_completed);
+    }
+
+    /// Hands out all events that the host has.
+    pub(crate) fn dispatch(&mut self, now: Instant) {
+        self.dispatch_after(now, false);
+    }
+
+    fn dispatch_after(&mut self, now: Instant, mut has_completed: bool) {
         while let Some(event) = self.host.poll_event(now) {
             let wakers = &mut self.unlocked.wakers;
             match event {
@@ -58,7 +76,10 @@ impl Hub {
     }
 
     fn dispatch_connection(&mut self, now: Instant, event: HostEvent) {
-        let Self { connection, repeats, unlocked, .. } = self;
+        if let Event::ConnectFailed { end, .. } = event {
+            return self.attempt_failed(now, end);
+        }
+        let Self { connection, repeats, unlocked, vitals, .. } = self;
         let Unlocked { journal, wakers, .. } = unlocked;
         // Replaced values may contain an error of the user's.
         let replaced: Retired = match event {
@@ -67,17 +88,10 @@ impl Hub {
                 let retold = repeats.connection.note(now, entry, journal);
                 self.servers.connected();
                 self.connections += 1;
+                repeats.outage.ended(timeout);
+                let failure = vitals.set_last_failure(None);
                 let connected = ConnectionState::Connected { session, timeout, read_only };
-                Box::new((connection.set(connected, wakers), retold))
-            }
-            Event::ConnectFailed { end, .. } => {
-                let reason = match self.transport_error.take() {
-                    Some(error) => error.into(),
-                    None => unanswered(end),
-                };
-                let failure = Arc::new(self.servers.failed(reason));
-                journal.note(Entry::ConnectFailed(Arc::clone(&failure)));
-                Box::new(connection.modify(|state| state.attempt_failed(failure), wakers))
+                Box::new((connection.set(connected, wakers), retold, failure))
             }
             Event::Disconnected { session, end, .. } => {
                 let reason = match self.transport_error.take() {
@@ -103,8 +117,9 @@ impl Hub {
                 journal.note(Entry::SessionEnded { session, end });
                 Box::new(connection.set(ConnectionState::Closed { end }, wakers))
             }
-            // Recipes hear of it, and other events were handed out already.
-            Event::LeaseLapsed
+            // Recipes hear of it; and the others were handed out.
+            Event::ConnectFailed { .. }
+            | Event::LeaseLapsed
             | Event::Completed { .. }
             | Event::Fired { .. }
             | Event::Changed { .. }
@@ -115,6 +130,29 @@ impl Hub {
             | Event::Requested { .. } => return,
         };
         unlocked.retired.push(replaced);
+        self.observe_connection(now);
+    }
+
+    fn attempt_failed(&mut self, now: Instant, end: ConnectionEnd) {
+        let Self { connection, repeats, unlocked, vitals, .. } = self;
+        let Unlocked { journal, wakers, .. } = unlocked;
+        let (kind, reason) = match self.transport_error.take() {
+            Some(error) => (FailureKind::Transport(error.kind()), error.into()),
+            None => (FailureKind::Ended(end), unanswered(end)),
+        };
+        let failure = Arc::new(self.servers.failed(reason));
+        let kind = match *failure {
+            ConnectFailure::Server { .. } => kind,
+            ConnectFailure::NoneKnown { .. } => FailureKind::NoneKnown,
+        };
+        journal.note(Entry::ConnectFailed(Arc::clone(&failure)));
+        let (_, since) = vitals.link();
+        let lasted = now.saturating_since(since);
+        let attempt = FailedAttempt { kind, failure: Arc::clone(&failure), lasted };
+        repeats.outage.attempt_failed(attempt, now, journal);
+        let before = vitals.set_last_failure(Some(Arc::clone(&failure)));
+        let replaced = connection.modify(|state| state.attempt_failed(failure), wakers);
+        unlocked.retired.push(Box::new((replaced, before)));
         self.observe_connection(now);
     }
 

@@ -53,21 +53,27 @@ pub(crate) struct Noticed;
 struct Faced<F: Face> {
     recipe: F::Recipe,
     face: F,
-    /// Notices of steps that the face has not seen yet.
-    notices: VecDeque<<F::Recipe as Recipe>::Notice>,
+    /// Of steps that the face was not shown yet. Mostly there are none.
+    notices: Kept<<F::Recipe as Recipe>::Notice>,
 }
+
+type Kept<N> = Option<Box<Notices<N>>>;
+
+/// Notices, oldest first.
+#[derive(Debug)]
+struct Notices<N>(VecDeque<N>);
 
 impl dyn Seat {
     /// Makes a seat of a recipe with this face.
     pub(crate) fn new<F: Face + 'static>(recipe: F::Recipe, face: F) -> Box<Self> {
-        Box::new(Faced { recipe, face, notices: VecDeque::new() })
+        Box::new(Faced { recipe, face, notices: None })
     }
 }
 
 impl<F: Face> Faced<F> {
     /// Keeps the notice of a step, and shows the commands to the face.
     fn keep<'a>(
-        (face, notices): (&mut F, &mut VecDeque<<F::Recipe as Recipe>::Notice>),
+        (face, notices): (&mut F, &mut Kept<<F::Recipe as Recipe>::Notice>),
         output: Output<'a, <F::Recipe as Recipe>::Notice>,
     ) -> Output<'a, Noticed> {
         let Output { command, notice } = output;
@@ -75,7 +81,8 @@ impl<F: Face> Faced<F> {
             face.asks(command);
         }
         let notice = notice.map(|notice| {
-            notices.push_back(notice);
+            let kept = notices.get_or_insert_with(|| Box::new(Notices(VecDeque::new())));
+            kept.0.push_back(notice);
             Noticed
         });
         Output { command, notice }
@@ -123,10 +130,8 @@ impl<F: Face> Recipe for Faced<F> {
 
 impl<F: Face + 'static> Seat for Faced<F> {
     fn stepped(&mut self, step: Step<Noticed>, view: View<'_>, unlocked: &mut Unlocked) {
-        let step = step.map(|Noticed| self.notices.pop_front());
-        if self.notices.is_empty() {
-            self.notices.shrink_to_fit();
-        }
+        let step = step.map(|Noticed| self.notices.as_mut()?.0.pop_front());
+        self.notices.take_if(|notices| notices.0.is_empty());
         self.face.stepped(&self.recipe, step, view, unlocked);
     }
 

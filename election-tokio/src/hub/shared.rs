@@ -10,7 +10,7 @@ use election_session::Settings;
 use tracing::Span;
 use zk_session::{Instant, SubmitError};
 
-use super::{Host, Hub, Servers, Unlocked, Vitals};
+use super::{Change, Host, Hub, Servers, Unlocked, Vitals};
 use crate::clock::Clock;
 use crate::path::Chroot;
 use crate::telemetry::client_span;
@@ -70,14 +70,16 @@ impl Shared {
     /// one, and count as sent when that one was submitted. For the lease that is never too late.
     pub(crate) fn submit<T>(&self, work: impl FnOnce(&mut Hub, Instant) -> T) -> T {
         let mut hub = self.lock();
-        let driver = hub.wake_driver();
+        let driver = hub.wake_driver_to_send();
         let now = match driver {
-            Some(_) => hub.reading(self.clock.now()),
+            // The driver, which does no more than send, is to find that the machine has slept.
+            Some(_) => hub.reading(self.clock.read().time()),
             None => hub.last_reading(),
         };
         let result = work(&mut hub, now);
         // Almost no request makes an event, and without an event no lease has changed.
         if hub.host.has_events() || !hub.unlocked.is_empty() {
+            hub.change = Change::Any;
             self.finish(hub, now);
         } else {
             drop(hub);
@@ -148,7 +150,8 @@ impl Shared {
         result
     }
 
-    /// Locks the hub, for a step that neither submits anything nor makes events.
+    /// The hub, for a step that neither submits anything nor makes events.
+    #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, Hub> {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -204,8 +207,26 @@ mod tests {
         Shared::new(settings, Servers::new(Vec::new()), chroot, 1024).unwrap()
     }
 
-    /// The lease counts from the time at which a request was sent. If that counted as later than it
-    /// was, the lease would go on after the server has expired the session.
+    /// A driver that is woken to send requests looks at nothing else, unless it is told that there is more.
+    #[tokio::test(start_paused = true)]
+    async fn a_driver_is_told_of_all_that_is_more_than_requests_to_send() {
+        let shared = shared();
+        let has_changed = || shared.lock().has_changed();
+        assert!(has_changed(), "it has not looked yet");
+        let looks = || shared.lock().driver_sleeps(Waker::noop());
+        looks();
+        shared.submit(|_, _| ());
+        assert!(!has_changed());
+        shared.with(|_, _| ());
+        shared.submit(|_, _| ());
+        assert!(has_changed(), "also where a caller submits after it");
+        looks();
+        shared.submit(|hub, now| hub.host.close(now));
+        assert!(has_changed(), "something came of it");
+    }
+
+    /// The lease counts from when a request was sent. Counted as sent later than it was, it would prove
+    /// a lease that goes on after the server has expired the session.
     #[tokio::test(start_paused = true)]
     async fn no_request_counts_as_sent_later_than_it_was_submitted() {
         let second = Duration::from_secs(1);

@@ -1,15 +1,16 @@
-//! The health of a client: the driver and the connection write it, and reading it takes no lock.
+//! What tells the health of a client: written by the driver and where the connection changes, read
+//! without the hub's lock.
 //!
 //! A call that reads the health is answered even while the driver stands still, for whatever
 //! reason: a blocked thread, a turn that never comes, the hub's lock.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zk_session::{Instant, SessionEnd};
 
-use crate::state::ConnectionState;
+use crate::state::{ConnectFailure, ConnectionState};
 
 /// Written with relaxed stores: each number has its own meaning.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Vitals {
     /// The timeout of the session.
     timeout_micros: AtomicU64,
     end: OnceLock<SessionEnd>,
+    /// Since there was a connection. The lock is held to copy a pointer, and for nothing else.
+    last_failure: Mutex<Option<Arc<ConnectFailure>>>,
 }
 
 /// The state of the connection.
@@ -46,6 +49,7 @@ impl Vitals {
             link: AtomicU64::new(Link::Connecting.number()),
             timeout_micros: AtomicU64::new(0),
             end: OnceLock::new(),
+            last_failure: Mutex::new(None),
         }
     }
 
@@ -87,7 +91,22 @@ impl Vitals {
         Duration::from_micros(self.timeout_micros.load(Ordering::Relaxed))
     }
 
-    /// Returns how the client ended, if it has.
+    /// The last attempt to connect that failed, if there is no connection.
+    pub(crate) fn last_failure(&self) -> Option<Arc<ConnectFailure>> {
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes in an attempt that failed, or that one did not. Gives back the one before: an error of a
+    /// user's, perhaps.
+    pub(super) fn set_last_failure(
+        &self,
+        failure: Option<Arc<ConnectFailure>>,
+    ) -> Option<Arc<ConnectFailure>> {
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        core::mem::replace(&mut *last, failure)
+    }
+
+    /// How the client ended, if it has.
     pub(crate) fn end(&self) -> Option<SessionEnd> {
         self.end.get().copied()
     }

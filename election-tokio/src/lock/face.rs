@@ -26,8 +26,8 @@ pub(super) struct LockFace<C> {
     shown: Sender<Shown>,
     /// Whether another client asks the contender to release.
     requests: Sender<bool>,
-    /// Limits the warnings of a holder with a connection that comes and goes.
-    doubts: RepeatLimit,
+    /// Of what a connection that comes and goes makes a holder say. Most have nothing to say.
+    doubts: Option<Box<RepeatLimit>>,
 }
 
 /// The progress of a contender.
@@ -60,8 +60,7 @@ impl<C: Contending> LockFace<C> {
     pub(super) fn new(clock: Clock, site: Arc<Site>) -> (Self, Showing) {
         let (shown, requests) = (Sender::new(Shown::Contending), Sender::new(false));
         let showing = Showing { shown: shown.subscribe(), requests: requests.subscribe() };
-        let doubts = RepeatLimit::new(clock.now());
-        let began = Instant::now();
+        let (began, doubts) = (Instant::now(), None);
         (Self { contender: PhantomData, clock, site, began, shown, requests, doubts }, showing)
     }
 
@@ -120,12 +119,16 @@ impl<C: Contending> Face for LockFace<C> {
             let entry = self.entry(contender, OnLock::Noticed(notice));
             match notice {
                 LockNotice::Suspended | LockNotice::Resumed(_) | LockNotice::Obstructed(_) => {
-                    self.doubts.note(now, entry, &mut unlocked.journal);
+                    let doubts = self.doubts.get_or_insert_with(|| RepeatLimit::new(now).into());
+                    doubts.note(now, entry, &mut unlocked.journal);
                 }
                 _ => unlocked.journal.note(entry),
             }
         }
-        self.doubts.catch_up(now, &mut unlocked.journal);
+        self.doubts.take_if(|doubts| {
+            doubts.catch_up(now, &mut unlocked.journal);
+            doubts.is_over(now)
+        });
         match step.grant {
             Some(GrantChange::Announced { token, .. }) => {
                 if let Some(znode) = contender.znode() {

@@ -34,7 +34,7 @@ pub(crate) struct ConnectionObserver {
 impl ConnectionObserver {
     pub(crate) fn new() -> Self {
         let state = "connecting";
-        metrics::state_begun(state);
+        metrics::client_begun(state);
         Self { state, session: None, failures: 0, suspended_at: None }
     }
 

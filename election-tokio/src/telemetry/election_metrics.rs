@@ -13,6 +13,7 @@ const ELECTED: &str = "zk_election_elected_total";
 const LOST: &str = "zk_election_lost_total";
 const LEADING: &str = "zk_election_leading";
 const LEADERSHIP_DURATION: &str = "zk_election_leadership_duration_seconds";
+const BLOCKED: &str = "zk_election_blocked";
 const LEADERLESS: &str = "zk_election_leaderless";
 const LEADERLESS_DURATION: &str = "zk_election_leaderless_duration_seconds";
 const TAKE_OVER_DURATION: &str = "zk_election_take_over_duration_seconds";
@@ -31,6 +32,11 @@ pub(super) fn describe() {
         metrics::describe_counter!(name, Unit::Count, description);
     }
     metrics::describe_gauge!(LEADING, Unit::Count, "Leaderships that are held");
+    metrics::describe_gauge!(
+        BLOCKED,
+        Unit::Count,
+        "Nominees that wait behind a znode which takes a human to remove"
+    );
     metrics::describe_gauge!(
         LEADERLESS,
         Unit::Count,
@@ -92,13 +98,45 @@ fn interned(labels: &mut BTreeSet<&'static str>, value: &str) -> &'static str {
     }
 }
 
+/// A nomination begins. What is counted of it begins at 0: a counter that is first seen at 1 has not
+/// increased for those that ask by how much. No lock may be held.
+pub(crate) fn nomination_began(label: ElectionLabel) {
+    counter!(ELECTED, label.with(&[])).increment(0);
+    for reason in LOST_REASONS {
+        counter!(LOST, label.with(&[("reason", reason)])).increment(0);
+    }
+    for name in [LEADING, BLOCKED] {
+        gauge!(name, label.with(&[])).increment(0);
+    }
+}
+
 pub(crate) fn tenure_began(label: ElectionLabel) {
     counter!(ELECTED, label.with(&[])).increment(1);
     gauge!(LEADING, label.with(&[])).increment(1);
 }
 
 pub(crate) fn tenure_ended(label: ElectionLabel, reason: LostReason, lasted: Duration) {
-    let reason = match reason {
+    let reason = reason_name(reason);
+    counter!(LOST, label.with(&[("reason", reason)])).increment(1);
+    gauge!(LEADING, label.with(&[])).decrement(1);
+    histogram!(LEADERSHIP_DURATION, label.with(&[])).record(lasted);
+}
+
+/// What [`reason_name`] can give.
+const LOST_REASONS: [&str; 9] = [
+    "resigned",
+    "session_expired",
+    "lease_lapsed",
+    "evicted",
+    "stepped_down",
+    "election_ended",
+    "suspended",
+    "failed",
+    "client_closed",
+];
+
+const fn reason_name(reason: LostReason) -> &'static str {
+    match reason {
         LostReason::Resigned => "resigned",
         LostReason::SessionExpired => "session_expired",
         LostReason::LeaseLapsed => "lease_lapsed",
@@ -109,10 +147,15 @@ pub(crate) fn tenure_ended(label: ElectionLabel, reason: LostReason, lasted: Dur
         LostReason::Failed(_) => "failed",
         LostReason::ClientClosed(_) => "client_closed",
         _ => "unknown",
-    };
-    counter!(LOST, label.with(&[("reason", reason)])).increment(1);
-    gauge!(LEADING, label.with(&[])).decrement(1);
-    histogram!(LEADERSHIP_DURATION, label.with(&[])).record(lasted);
+    }
+}
+
+pub(crate) fn blocked_began(label: ElectionLabel) {
+    gauge!(BLOCKED, label.with(&[])).increment(1);
+}
+
+pub(crate) fn blocked_ended(label: ElectionLabel) {
+    gauge!(BLOCKED, label.with(&[])).decrement(1);
 }
 
 pub(crate) fn leaderless_began(label: ElectionLabel, by: SeenBy) {

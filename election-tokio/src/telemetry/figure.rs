@@ -18,7 +18,11 @@ pub(crate) enum Figure {
     LeaderlessBegan(SeenBy),
     /// A leader is known again, after this time; or the observation ended, and is not measured.
     LeaderlessEnded(SeenBy, Option<Duration>),
-    /// The time from the reported end of the predecessor to the election.
+    /// It waits behind a znode that takes a human to remove.
+    BlockedBegan,
+    /// It does so no longer.
+    BlockedEnded,
+    /// From the end of the predecessor, as it was told, to being elected.
     TookOver(Duration),
     /// A leader was suspended for this time.
     SuspensionEnded(Duration, AfterSuspension),
@@ -36,6 +40,8 @@ impl ElectionFigure {
             Figure::LeaderlessEnded(by, lasted) => {
                 election_metrics::leaderless_ended(label, by, lasted);
             }
+            Figure::BlockedBegan => election_metrics::blocked_began(label),
+            Figure::BlockedEnded => election_metrics::blocked_ended(label),
             Figure::TookOver(after) => election_metrics::took_over(label, after),
             Figure::SuspensionEnded(lasted, then) => {
                 election_metrics::suspension_ended(label, lasted, then);

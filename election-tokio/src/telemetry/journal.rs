@@ -58,6 +58,11 @@ pub(crate) enum Entry {
         read_only: bool,
     },
     ConnectFailed(Arc<ConnectFailure>),
+    /// There has been no server for so long, a session timeout at least.
+    WithoutServer {
+        lasted: Duration,
+        failure: Arc<ConnectFailure>,
+    },
     ConnectionLost {
         session: Option<SessionId>,
         reason: SharedError,
@@ -145,20 +150,16 @@ impl Entry {
             Self::ConnectFailed(failure) => {
                 debug!(target: CONNECTION, %failure, "no connection");
             }
+            Self::WithoutServer { lasted, failure } => warn!(
+                target: CONNECTION, ?lasted, %failure,
+                "without a server for longer than the session timeout: see that servers run, and are \
+                 those of the connect string; the client goes on trying"
+            ),
             Self::ConnectionLost { session, reason } => {
                 let session = session.map(display);
                 warn!(target: CONNECTION, session, %reason, "connection lost");
             }
-            Self::SessionEnded { session, end } => {
-                let session = session.map(display);
-                match end {
-                    // The user asked for it.
-                    SessionEnd::Closed | SessionEnd::Detached => {
-                        info!(target: CONNECTION, session, %end, "session ended");
-                    }
-                    _ => warn!(target: CONNECTION, session, %end, "session ended"),
-                }
-            }
+            Self::SessionEnded { session, end } => tell_session_end(session, end),
             Self::HeartbeatRefused { path, error } => {
                 let candidate = path.rsplit_once('/').map_or(&*path, |(_, name)| name);
                 warn!(
@@ -201,11 +202,27 @@ impl Entry {
     }
 }
 
+fn tell_session_end(session: Option<SessionId>, end: SessionEnd) {
+    let shown = session.map(display);
+    match end {
+        // As it was asked for.
+        SessionEnd::Closed | SessionEnd::Detached => {
+            info!(target: CONNECTION, session = shown, %end, "session ended");
+        }
+        // It has left nothing behind on a server.
+        SessionEnd::Abandoned if session.is_none() => {
+            info!(target: CONNECTION, "ended before a server granted a session");
+        }
+        _ => warn!(target: CONNECTION, session = shown, %end, "session ended"),
+    }
+}
+
 impl ElectionEntry {
     fn tell(self) {
         let Self { site, label, nominee, candidate, session, zxid, what, .. } = &self;
         let election = site.path();
-        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let candidate = candidate.as_ref().map(CandidateName::text);
+        let candidate = candidate.as_deref();
         let session = session.map(display::<SessionId>);
         match *what {
             InElection::Noticed(notice) => self.tell_notice(notice),
@@ -245,7 +262,8 @@ impl ElectionEntry {
     fn tell_notice(&self, notice: Notice) {
         let Self { site, nominee, candidate, predecessor, foreign, session, zxid, .. } = self;
         let election = site.path();
-        let candidate = candidate.as_ref().map(CandidateName::as_str);
+        let candidate = candidate.as_ref().map(CandidateName::text);
+        let candidate = candidate.as_deref();
         let session = session.map(display::<SessionId>);
         match notice {
             // This is reported once the lease is proved.
@@ -259,7 +277,7 @@ impl ElectionEntry {
             ),
             Notice::FollowingPersistent => warn!(
                 target: BLOCKED, election, %nominee, candidate, session, %zxid,
-                predecessor = predecessor.as_ref().map(CandidateName::as_str),
+                predecessor = predecessor.as_ref().map(CandidateName::text).as_deref(),
                 "blocked: the candidate ahead is not ephemeral, so that no session's end removes \
                  it; delete it if no participant needs it"
             ),

@@ -37,7 +37,8 @@ impl LockEntry {
     pub(super) fn tell(self) {
         let Self { site, id, znode, kind, what, .. } = &self;
         let lock = site.path();
-        let znode = znode.as_ref().map(CandidateName::as_str);
+        let znode = znode.as_ref().map(CandidateName::text);
+        let znode = znode.as_deref();
         match *what {
             OnLock::Held { token, waited } => {
                 metrics::lock_acquired(kind, waited);
@@ -65,8 +66,10 @@ impl LockEntry {
     fn tell_notice(&self, notice: LockNotice) {
         let Self { site, id, znode, behind, kind, foreign, .. } = self;
         let lock = site.path();
-        let znode = znode.as_ref().map(CandidateName::as_str);
-        let behind = behind.as_ref().map(CandidateName::as_str);
+        let znode = znode.as_ref().map(CandidateName::text);
+        let znode = znode.as_deref();
+        let behind = behind.as_ref().map(CandidateName::text);
+        let behind = behind.as_deref();
         match notice {
             // This is reported once the lease is proved.
             LockNotice::Acquired(_) => {}

@@ -108,8 +108,16 @@ impl RequestMeter {
     }
 }
 
-/// Records that a client's connection begins in this state.
-pub(crate) fn state_begun(state: &'static str) {
+/// A client begins, with its connection in this state. What is counted of connections and sessions begins
+/// at 0: a counter that is first seen at 1 has not increased for those that ask by how much.
+pub(crate) fn client_begun(state: &'static str) {
+    for name in [CONNECT_FAILURES, CONNECTION_LOSSES, RECONNECTS, SESSIONS, EXPIRED_SESSIONS] {
+        counter!(name).increment(0);
+    }
+    state_begun(state);
+}
+
+fn state_begun(state: &'static str) {
     gauge!(CONNECTIONS, "state" => state).increment(1);
 }
 

@@ -13,6 +13,12 @@ impl ElectionLabel {
     pub(crate) const NONE: Self = Self;
 }
 
+pub(crate) const fn nomination_began(_: ElectionLabel) {}
+
+pub(crate) const fn blocked_began(_: ElectionLabel) {}
+
+pub(crate) const fn blocked_ended(_: ElectionLabel) {}
+
 pub(crate) const fn tenure_began(_: ElectionLabel) {}
 
 pub(crate) const fn tenure_ended(_: ElectionLabel, _: LostReason, _: Duration) {}

@@ -21,7 +21,7 @@ impl RequestMeter {
     pub(crate) const fn finished(&self, _: Outcome) {}
 }
 
-pub(crate) const fn state_begun(_: &'static str) {}
+pub(crate) const fn client_begun(_: &'static str) {}
 
 pub(crate) const fn state_entered(_: &'static str, _: &'static str) {}
 

@@ -44,9 +44,17 @@ impl RepeatLimit {
         left_out.map(|entry| *entry)
     }
 
-    /// Notes the line that was held back, if its time has come.
+    /// Notes what was held back, if it is time.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: Instant, journal: &mut Journal) {
-        if self.held_back.is_none() || !self.admits(now) {
+        if self.held_back.is_some() {
+            self.tell_if_due(now, journal);
+        }
+    }
+
+    #[cold]
+    fn tell_if_due(&mut self, now: Instant, journal: &mut Journal) {
+        if !self.admits(now) {
             return;
         }
         let left_out = core::mem::take(&mut self.left_out);
@@ -58,10 +66,20 @@ impl RepeatLimit {
         }
     }
 
-    fn admits(&mut self, now: Instant) -> bool {
+    /// Whether it is as a new one would be.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.held_back.is_none() && self.allowance.saturating_add(self.gained(now)) >= BURST
+    }
+
+    /// By the time that has passed.
+    fn gained(&self, now: Instant) -> u32 {
         let passed = now.saturating_since(self.since).as_secs() / PACE.as_secs();
-        if passed > 0 {
-            let more = u32::try_from(passed).unwrap_or(u32::MAX);
+        u32::try_from(passed).unwrap_or(u32::MAX)
+    }
+
+    fn admits(&mut self, now: Instant) -> bool {
+        let more = self.gained(now);
+        if more > 0 {
             self.allowance = self.allowance.saturating_add(more).min(BURST);
             self.since = now;
         }

@@ -49,7 +49,7 @@ async fn contenders_are_shown_in_their_order_with_what_they_want() {
     assert_eq!(shown(&lock).await, all);
     let contenders = lock.contenders().await.unwrap();
     let [holder, joint, ..] = contenders.as_slice() else { panic!("{contenders:?}") };
-    assert_eq!((&*holder.name, holder.token), (first.znode().as_str(), first.token()));
+    assert_eq!((&*holder.name, holder.token), (&*first.znode().text(), first.token()));
     assert_eq!((holder.sequence, holder.version), (first.znode().sequence(), Version::new(0)));
     assert!(holder.is_ephemeral() && holder.session != joint.session);
     drop((first, second));
@@ -129,7 +129,7 @@ async fn a_dropped_removal_leaves_nothing_in_the_client() {
         })
         .await;
         wait(3).await;
-        let stands = server.children(LOCK) == [guard.znode().as_str()];
+        let stands = server.children(LOCK) == [guard.znode().to_string()];
         assert_eq!(guard.is_valid(), stands, "{end:?}");
         assert!(!stands || removed.is_none(), "{end:?}");
         removed.is_some()

@@ -38,7 +38,7 @@ async fn a_writer_becomes_a_reader_and_readers_get_in() {
     let late = guard.transaction().create("/written", "", CreateMode::Persistent);
     let guard = guard.downgrade().await.unwrap();
     assert!(guard.is_valid() && guard.valid_until().is_some());
-    let name = guard.znode().as_str();
+    let name = &*guard.znode().to_string();
     assert!(name.contains("-__READ__"), "{name}");
     assert_eq!((guard.token(), guard.znode().sequence()), (token, sequence));
     assert_eq!(one.get_data(&format!("{LOCK}/{name}")).await.unwrap().0, "host-7");
@@ -71,7 +71,7 @@ async fn a_reader_that_was_a_writer_is_a_contender_like_others() {
     let lock = other.write_lock(LOCK);
     let contenders = lock.contenders().await.unwrap();
     let [holder] = contenders.as_slice() else { panic!("{contenders:?}") };
-    assert_eq!((&*holder.name, holder.access), (guard.znode().as_str(), Access::Shared));
+    assert_eq!((&*holder.name, holder.access), (&*guard.znode().text(), Access::Shared));
     assert!(holder.token > guard.token());
     lock.request_revoke(holder).await.unwrap();
     assert_eq!(guard.revoke_requested().await, Ok(()));
@@ -102,7 +102,7 @@ async fn one_that_cannot_become_a_reader_holds_on() {
     assert_eq!(refused.reason, NotDowngraded::Failed(LockFailure::Rejected(-102)));
     assert!(refused.to_string().contains("NoAuth"), "{refused}");
     let guard = refused.guard;
-    assert!(guard.is_valid() && guard.znode().as_str().contains("-__WRIT__"));
+    assert!(guard.is_valid() && guard.znode().text().contains("-__WRIT__"));
     assert_eq!(guard.confirm().await, Ok(()));
     let guard = guard.downgrade().await.expect("a second time nothing is in the way");
 
@@ -136,7 +136,7 @@ async fn a_writer_becomes_a_reader_over_a_lost_connection() {
         wait(3).await;
         assert!(guard.is_valid(), "{frames}");
         assert_eq!(guard.token(), token);
-        assert_eq!(server.children(LOCK), [guard.znode().as_str()], "{frames}");
+        assert_eq!(server.children(LOCK), [guard.znode().to_string()], "{frames}");
         assert_eq!(guard.confirm().await, Ok(()));
         assert!(client.read_lock(LOCK).try_lock().await.unwrap().is_some());
         assert!(client.write_lock(LOCK).try_lock().await.unwrap().is_none());

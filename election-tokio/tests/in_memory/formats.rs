@@ -41,7 +41,7 @@ async fn every_format_holds_elections_and_locks() {
         let election = |client: &Client| client.election(ELECTION).format(format).data("me");
         let mut first = election(&one).nominate().unwrap();
         let leadership = first.elected().await.unwrap();
-        let name = leadership.candidate().as_str();
+        let name = &*leadership.candidate().to_string();
         assert!(name.starts_with(start) && format.parse(name).is_ok(), "{format:?}: {name}");
         assert_eq!(server.children(ELECTION), [name]);
         let mut second = election(&other).nominate().unwrap();
@@ -55,7 +55,7 @@ async fn every_format_holds_elections_and_locks() {
 
         let lock = |client: &Client| client.lock("/lock").format(format);
         let guard = lock(&one).lock().await.unwrap();
-        assert!(guard.znode().as_str().starts_with(start), "{format:?}");
+        assert!(guard.znode().text().starts_with(start), "{format:?}");
         assert!(lock(&other).try_lock().await.unwrap().is_none(), "{format:?}");
         guard.release().await.unwrap();
         assert!(lock(&other).try_lock().await.unwrap().is_some(), "{format:?}");

@@ -3,7 +3,9 @@
 use core::pin::pin;
 use core::task::{Context, Waker};
 
-use election_tokio::{Client, CreateMode, LeaseGrade, Limits, OnLoss, TransactionError};
+use election_tokio::{
+    Client, CreateMode, ErrorKind, LeaseGrade, Limits, OnLoss, TransactionError, WhileDisconnected,
+};
 use zk_jute::OpCode;
 use zk_jute::records::CreateMode as WireMode;
 
@@ -50,4 +52,28 @@ async fn a_guarded_write_that_waited_for_room_is_not_sent_after_the_leadership()
     assert_eq!(server.requests(OpCode::MULTI), 0, "nothing was sent");
     assert_eq!(other.exists(WRITTEN).await, Ok(None));
     assert_eq!(client.exists(WRITTEN).await, Ok(None), "the room is free");
+}
+
+/// A client that queues requests for the next connection does not keep a guarded write: when that connection comes, the
+/// leadership may be over, and the candidate still there.
+#[tokio::test(start_paused = true)]
+async fn a_guarded_write_is_not_kept_for_the_next_connection() {
+    let server = Server::new();
+    let builder = server.builder().while_disconnected(WhileDisconnected::Queue);
+    let client = builder.connect().await.expect("a session");
+    let mut nomination = client.election(ELECTION).nominate().unwrap();
+    let leadership = nomination.elected().await.unwrap();
+
+    server.refuse();
+    server.cut();
+    settle().await;
+    assert!(leadership.is_valid(), "it is suspended");
+    let write = leadership.transaction().create(WRITTEN, "", CreateMode::Persistent).commit().await;
+    let Err(TransactionError::Request(error)) = write else {
+        panic!("{write:?}");
+    };
+    assert_eq!(error.kind(), ErrorKind::NotConnected);
+    drop(nomination);
+    server.accept();
+    assert_eq!(client.exists(WRITTEN).await, Ok(None), "a read was kept, and the write was not");
 }

@@ -21,12 +21,12 @@ fn are_in_place(server: &Server, nominations: &[Nomination]) -> bool {
     names.sort_by_key(|name| name[name.len() - 10..].to_owned());
     let place = |nomination: &Nomination| {
         let status = nomination.status();
-        let own = status.candidate.as_ref().map_or("", |name| name.as_str()).to_owned();
+        let own = status.candidate.as_ref().map_or_else(String::new, ToString::to_string);
         let ahead = names.iter().position(|name| *name == own)?;
         match (ahead, status.role) {
             (0, Role::Leading { .. }) => Some(own),
             (_, Role::Following { predecessor, .. }) => {
-                (names.get(ahead.checked_sub(1)?)? == predecessor.as_str()).then_some(own)
+                (predecessor == **names.get(ahead.checked_sub(1)?)?).then_some(own)
             }
             _ => None,
         }

@@ -48,8 +48,8 @@ async fn a_lock_is_held_by_one_at_a_time_in_the_order_of_asking() {
     let first = lock(&one).lock().await.unwrap();
     assert!(first.is_valid() && first.valid_until().is_some());
     assert!(first.remaining() > Duration::ZERO);
-    assert_eq!(server.children(LOCK), [first.znode().as_str()]);
-    assert!(first.znode().as_str().contains("-lock-"), "{}", first.znode());
+    assert_eq!(server.children(LOCK), [first.znode().to_string()]);
+    assert!(first.znode().text().contains("-lock-"), "{}", first.znode());
 
     let (handle, same) = (lock(&other), lock(&one));
     let mut second = Box::pin(handle.lock());
@@ -161,7 +161,7 @@ async fn an_attempt_that_is_dropped_anywhere_leaves_nothing() {
             }
             wait(3).await;
             assert!(holder.is_valid());
-            assert_eq!(server.children(LOCK), [holder.znode().as_str()], "{end:?}");
+            assert_eq!(server.children(LOCK), [holder.znode().to_string()], "{end:?}");
             drop(holder);
             is_free(&server, &client, &(end, is_cut)).await;
             ended.is_some()
@@ -183,7 +183,7 @@ async fn a_place_in_the_queue_that_is_dropped_anywhere_leaves_nothing() {
         assert!(!matches!(waited, Some(Ok(_))), "{end:?}");
         wait(3).await;
         assert!(holder.is_valid());
-        assert_eq!(server.children(LOCK), [holder.znode().as_str()], "{end:?}");
+        assert_eq!(server.children(LOCK), [holder.znode().to_string()], "{end:?}");
         drop(holder);
         is_free(&server, &client, &end).await;
         waited.is_some() || matches!(end, DropAfter::Steps(10))
@@ -290,7 +290,7 @@ async fn what_waiting_does_not_repair_is_told() {
     let error = LockError::Format(LockFormatError::NotShared(format));
     assert_eq!(client.read_lock(LOCK).format(format).lock().await.map(drop), Err(error));
     let guard = lock(&client).format(Format::kazoo()).data("me").lock().await.unwrap();
-    assert!(guard.znode().as_str().contains("__lock__"));
+    assert!(guard.znode().text().contains("__lock__"));
     let path = format!("{LOCK}/{}", guard.znode());
     assert_eq!(client.get_data(&path).await.unwrap().0, "me");
     let (handle, closing) = (lock(&client).format(Format::kazoo()), client.clone());

@@ -240,7 +240,7 @@ async fn an_expiry_at_any_point_of_a_nomination_is_survived() {
         wait(3).await;
         let leadership = nomination.elected().await.unwrap();
         assert!(leadership.is_valid(), "{steps}");
-        assert_eq!(server.children(ELECTION), [leadership.candidate().as_str()], "{steps}");
+        assert_eq!(server.children(ELECTION), [leadership.candidate().to_string()], "{steps}");
     }
 }
 

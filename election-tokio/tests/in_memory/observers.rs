@@ -31,8 +31,8 @@ async fn an_observer_sees_who_leads_and_what_it_says() {
     let (nomination, leadership) = leader(&client).await;
     let Observation::Led(seen) = sees(&mut observer, leadership.token()).await else { panic!() };
     assert_eq!(
-        (seen.candidate.as_str(), &seen.data[..]),
-        (leadership.candidate().as_str(), &b"host-1"[..])
+        (seen.candidate.to_string(), &seen.data[..]),
+        (leadership.candidate().to_string(), &b"host-1"[..])
     );
     assert_eq!(Some(seen.session), nomination.status().session);
     assert_eq!(seen.acknowledgement, Acknowledgement::Awaited);

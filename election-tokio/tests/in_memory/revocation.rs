@@ -110,7 +110,7 @@ async fn all_holders_are_asked() {
     assert!(timeout(Duration::from_millis(10), &mut waiting).await.is_err());
     let asked = writer.request_revoke_of_holders().await.unwrap();
     let asked: Vec<_> = asked.iter().map(|one| &*one.name).collect();
-    assert_eq!(asked, [first.znode().as_str(), second.znode().as_str()]);
+    assert_eq!(asked, [first.znode().to_string(), second.znode().to_string()]);
     assert_eq!(first.revoke_requested().await, Ok(()));
     assert_eq!(second.revoke_requested().await, Ok(()));
     drop((first, second));
@@ -226,7 +226,7 @@ async fn a_revocation_that_is_dropped_anywhere_leaves_nothing() {
                 server.cut();
             }
             wait(3).await;
-            let stands = server.children(LOCK) == [guard.znode().as_str()];
+            let stands = server.children(LOCK) == [guard.znode().to_string()];
             assert_eq!(guard.is_valid(), stands, "{end:?}");
             assert!(!stands || revoked.is_none(), "{end:?}");
             drop(guard);

@@ -58,7 +58,7 @@ async fn as_many_hold_as_there_are_permits_in_the_order_of_asking() {
     let second = theirs.acquire().await.unwrap();
     assert!(first.is_valid() && second.is_valid() && first.valid_until().is_some());
     assert!(first.remaining() > Duration::ZERO && first.token() < second.token());
-    assert!(first.znode().as_str().contains("-lease-"), "{}", first.znode());
+    assert!(first.znode().text().contains("-lease-"), "{}", first.znode());
     settle().await;
     assert_eq!(standing(&server), (2, 0), "none holds the turn any more");
 
@@ -180,7 +180,7 @@ async fn a_wait_for_a_taken_permit_that_is_dropped_anywhere_leaves_nothing() {
             assert!(!matches!(waited, Some(Some(_))), "{end:?}");
             wait(3).await;
             assert!(holder.is_valid());
-            assert_eq!(server.children(LEASES), [holder.znode().as_str()], "{end:?}");
+            assert_eq!(server.children(LEASES), [holder.znode().to_string()], "{end:?}");
             drop(holder);
             is_free(&server, &client, &(end, is_tried)).await;
             waited.is_some() || matches!(end, DropAfter::Steps(20))

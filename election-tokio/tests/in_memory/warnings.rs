@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{Client, CreateMode, EndReason, LeaseGrade, NominationError};
+use election_tokio::{Client, CreateMode, EndReason, LeaseGrade, NominationError, NomineeHealth};
 
 use crate::server::{Server, settle, wait};
 use crate::spans::Journal;
@@ -46,7 +46,7 @@ async fn beyond_the_last_sequence_number_a_nomination_fails() {
         assert!(reason.to_string().contains("fresh election node"), "{reason}");
     }
     wait(1).await;
-    assert_eq!(server.children(ELECTION), [leadership.candidate().as_str()]);
+    assert_eq!(server.children(ELECTION), [leadership.candidate().to_string()]);
     assert!(leadership.is_valid());
 }
 
@@ -118,6 +118,81 @@ async fn a_candidate_that_is_not_ephemeral_is_warned_of_by_its_name() {
     assert_eq!(candidates.iter().filter(|one| !one.is_ephemeral()).count(), 1);
     client.delete(&format!("{ELECTION}/{forged}"), election_tokio::Version::ANY).await.unwrap();
     nomination.elected().await.unwrap();
+}
+
+/// One that leads ahead of it does so, and none takes over from that.
+#[tokio::test(start_paused = true)]
+async fn a_nominee_that_is_blocked_says_so_by_its_health() {
+    let server = Server::new();
+    let client = server.client().await;
+    let mut first = client.election(ELECTION).nominate().unwrap();
+    let leadership = first.elected().await.unwrap();
+    let forged = format!("{ELECTION}/forged-latch-");
+    let forged = client.create(&forged, "", CreateMode::PersistentSequential).await.unwrap();
+    let second = client.election(ELECTION).nominate().unwrap();
+    wait(60).await;
+    let health = second.health();
+    let name = forged.path.rsplit('/').next().unwrap();
+    let says = format!("blocked by {name}, which is not ephemeral");
+    assert!(health.to_string().starts_with(&says), "{health}");
+    assert!(health.is_live() && health.is_ready(), "the first one leads: {health}");
+    leadership.resign().await.unwrap();
+    wait(60).await;
+    let health = second.health();
+    assert!(health.to_string().contains(&says), "{health}");
+    assert!(health.is_live() && !health.is_ready(), "none leads: {health}");
+    server.refuse();
+    server.cut();
+    wait(1).await;
+    assert!(matches!(second.health().nominee, NomineeHealth::Leaderless { .. }));
+    server.accept();
+    wait(60).await;
+    assert!(matches!(second.health().nominee, NomineeHealth::Blocked { .. }), "it is told again");
+    client.delete(&forged.path, election_tokio::Version::ANY).await.unwrap();
+    wait(5).await;
+    assert!(matches!(second.health().nominee, NomineeHealth::Leading { .. }), "{health}");
+}
+
+/// A client that starts before its servers, or is told of others, says why nothing goes on.
+#[tokio::test(start_paused = true)]
+async fn servers_that_stay_out_of_reach_are_warned_of_and_then_rarely() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    server.refuse();
+    let builder = server.builder().session_timeout(Duration::from_secs(10));
+    let client = builder.start().unwrap();
+    let warned = || journal.of("event without a server for longer than the session timeout");
+    wait(9).await;
+    assert_eq!(warned().len(), 0, "servers may be restarted meanwhile");
+    wait(11).await;
+    let [line] = warned().try_into().unwrap();
+    assert!(line.contains("failure=") && line.contains("lasted=1"), "{line}");
+    assert!(client.health().to_string().contains("; last failure: "), "{}", client.health());
+    wait(500).await;
+    assert_eq!(warned().len(), 1);
+    wait(200).await;
+    assert_eq!(warned().len(), 2);
+
+    server.accept();
+    wait(60).await;
+    assert_eq!(client.health().to_string(), "connected");
+    server.refuse();
+    server.cut();
+    wait(60).await;
+    assert_eq!(warned().len(), 3, "another outage");
+    assert!(client.health().to_string().contains("; last failure: "), "{}", client.health());
+}
+
+/// There is no znode that it could have left behind.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_had_a_session_warns_of_no_end() {
+    let (journal, _guard) = Journal::begin();
+    let server = Server::new();
+    server.refuse();
+    drop(server.builder().start().unwrap());
+    wait(5).await;
+    assert_eq!(journal.of("event session ended"), [""; 0]);
+    assert_eq!(journal.of("event ended before a server granted a session").len(), 1);
 }
 
 /// It can neither be followed nor be passed over.

@@ -121,9 +121,9 @@ impl Place {
         match self {
             Self::Node => Znode::Node,
             Self::Sibling => Znode::Sibling(".taken"),
-            Self::Child(number) => Znode::Child(name(*number)),
-            Self::Grandchild(number) => Znode::Grandchild { child: "locks", name: name(*number) },
-            Self::Any(Text(name)) => Znode::Child(name),
+            Self::Child(number) => Znode::child(name(*number)),
+            Self::Grandchild(number) => Znode::Grandchild { child: "locks", name: name(*number).into() },
+            Self::Any(Text(name)) => Znode::child(name),
         }
     }
 }

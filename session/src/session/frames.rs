@@ -28,12 +28,41 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
-    pub(super) fn handle_live_frame(&mut self, now: Instant, mut frame: Bytes) {
+    #[inline]
+    pub(super) fn handle_live_frame<T>(
+        &mut self,
+        now: Instant,
+        mut frame: Bytes,
+        pick: impl FnOnce(R) -> Result<T, R>,
+    ) -> Option<(T, Completion)> {
         let header = match ReplyHeader::decode_prefix(&frame) {
             Ok(header) => header,
-            Err(error) => return self.broken(now, error.into()),
+            Err(error) => {
+                self.broken(now, error.into());
+                return None;
+            }
         };
         frame.advance(REPLY_HEADER_LEN);
+        if header.error == ErrorCode::OK
+            && self.events.is_empty()
+            && let Some((tag, sent_at)) = self.requests.callers_answered_by(header.xid)
+        {
+            self.note_reply(header.zxid);
+            self.lease.answered(now, sent_at);
+            let completion = Completion { zxid: header.zxid, body: frame };
+            return match pick(tag) {
+                Ok(tag) => Some((tag, completion)),
+                Err(tag) => {
+                    self.events.push_back(Event::Completed { tag, outcome: Ok(completion) });
+                    None
+                }
+            };
+        }
+        self.handle_frame_with(now, header, frame);
+        None
+    }
+
+    fn handle_frame_with(&mut self, now: Instant, header: ReplyHeader, frame: Bytes) {
         match header.xid {
             Xid::NOTIFICATION => self.handle_notification(now, header.zxid, &frame),
             Xid::PING => self.handle_ping_reply(now, header),
@@ -209,8 +238,9 @@ impl<R, W: Clone> Session<R, W> {
         self.events.push_back(Event::Completed { tag, outcome });
     }
 
-    /// Notes the zxid of a reply. All events up to it came before the reply, except those of
-    /// watches that are not set again yet: their turn is after the last `setWatches`.
+    /// All events up to the transaction of a reply came before it, those of
+    /// watches that are not set again yet excepted: their turn is after the last `setWatches`.
+    #[inline]
     fn note_reply(&mut self, zxid: Zxid) {
         self.seen = self.seen.max(zxid);
         if !self.requests.are_setting_watches() {

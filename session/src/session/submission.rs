@@ -48,6 +48,7 @@ impl<R, W: Clone> Session<R, W> {
     ///
     /// A request that asks for a watch goes through [`Session::submit_watching`]: a watch set from
     /// here would fire without a watcher.
+    #[inline]
     pub fn submit<Q: Request>(
         &mut self,
         now: Instant,
@@ -205,6 +206,7 @@ impl<R, W: Clone> Session<R, W> {
         }
     }
 
+    #[inline]
     fn enqueue<Q: Request>(
         &mut self,
         now: Instant,

@@ -41,16 +41,19 @@ impl<W: Clone> Watches<W> {
         let Some((path, at)) = self.by_path.get_key_value(path) else {
             return;
         };
-        let (path, mut ids) = (Arc::clone(path), at.ids.clone());
-        ids.retain(|id| {
-            let kind = self.by_id.get(id).and_then(|watch| watch.state.kind());
-            kind.is_some_and(|kind| kind != Kind::Recursive && kind.is_fired_by(event))
-        });
+        let path = Arc::clone(path);
+        let mut fired = Vec::new();
+        for (id, watch) in self.table.row(at) {
+            let kind = watch.state.kind();
+            if kind.is_some_and(|kind| kind != Kind::Recursive && kind.is_fired_by(event)) {
+                fired.push(id);
+            }
+        }
         if let Some(at) = self.by_path.get_mut(&path) {
             at.held = at.held.after(event);
         }
-        for id in ids {
-            match self.by_id.get(&id).map(|watch| &watch.state) {
+        for id in fired {
+            match self.table.get(id).map(|watch| &watch.state) {
                 Some(
                     WatchState::Set(watcher, Kind::Persistent)
                     | WatchState::Interrupted(watcher, Kind::Persistent),
@@ -65,12 +68,10 @@ impl<W: Clone> Watches<W> {
     fn fire_recursive(&self, path: &str, event: EventType, deliveries: &mut Vec<Delivery<W>>) {
         let mut shared = None;
         for above in itself_and_above(path) {
-            let ids = self.by_path.get(above).map_or(&[][..], |at| &at.ids);
-            for id in ids {
-                if let Some(
-                    WatchState::Set(watcher, Kind::Recursive)
-                    | WatchState::Interrupted(watcher, Kind::Recursive),
-                ) = self.by_id.get(id).map(|watch| &watch.state)
+            let at = self.by_path.get(above);
+            for (_, watch) in at.into_iter().flat_map(|at| self.table.row(at)) {
+                if let WatchState::Set(watcher, Kind::Recursive)
+                | WatchState::Interrupted(watcher, Kind::Recursive) = &watch.state
                 {
                     let path = shared.get_or_insert_with(|| Arc::from(path));
                     deliveries.push(Delivery::Changed(watcher.clone(), Arc::clone(path), event));

@@ -29,6 +29,37 @@ fn replies_come_with_their_bodies_in_the_order_of_submission() {
     assert_eq!(lab.events(), [completed(7, 3), completed(8, 4)]);
 }
 
+/// A driver that has answers handed out at once is told of nothing out of its order.
+#[test]
+fn an_answer_that_is_picked_overtakes_nothing() {
+    let mut lab = Lab::connected();
+    lab.events();
+    for tag in 1..=5 {
+        lab.session.submit(lab.now, tag, &READ).expect("accepted");
+    }
+    let mut sent = lab.sent().into_iter();
+    let mut answer = |lab: &mut Lab, error| {
+        let frame = encoded(&header(sent.next().expect("a request").xid, 3, error));
+        let pick = |tag| if tag % 2 == 1 { Ok(tag) } else { Err(tag) };
+        lab.session.handle_frame_picking(lab.now, frame, pick).map(|(tag, _)| tag)
+    };
+    let told = |lab: &mut Lab| {
+        let tag = |event| match event {
+            Event::Completed { tag, outcome } => (tag, outcome.is_ok()),
+            other => panic!("{other:?}"),
+        };
+        lab.events().into_iter().map(tag).collect::<Vec<_>>()
+    };
+    assert_eq!(answer(&mut lab, ErrorCode::OK), Some(1));
+    assert_eq!(answer(&mut lab, ErrorCode::OK), None, "it is not picked");
+    assert_eq!(answer(&mut lab, ErrorCode::OK), None, "an event waits before it");
+    assert_eq!(told(&mut lab), [(2, true), (3, true)]);
+    assert_eq!(answer(&mut lab, ErrorCode::NO_NODE), None);
+    assert_eq!(told(&mut lab), [(4, false)]);
+    assert_eq!(answer(&mut lab, ErrorCode::OK), Some(5));
+    assert_eq!(told(&mut lab), []);
+}
+
 /// The body behind an error means nothing.
 #[test]
 fn an_error_is_a_refusal_whatever_follows_it() {

@@ -88,7 +88,7 @@ fn stand(nominee: &mut Nominee, at: Step, name: &str, token: Token) -> Result<Ti
     let create = ticket_of(&output, at, &create)?;
     let output = nominee.handle_event(reply(create, Reply::Created { name, stat: None }));
     let read =
-        ticket_of(&output, at + 1, &Op::Read { znode: Znode::Child(name), watch: Watch::Own })?;
+        ticket_of(&output, at + 1, &Op::Read { znode: Znode::child(name), watch: Watch::Own })?;
     let output = nominee.handle_event(reply(read, Reply::Read { stat: stat(token), data: &[] }));
     ticket_of(&output, at + 2, &Op::List { parent: Znode::Node, watch: Watch::None })
 }
@@ -113,7 +113,7 @@ fn list(
 fn resign(nominee: &mut Nominee, at: Step, own: &str) -> Result<(), Step> {
     let delete = match nominee.withdraw().command {
         Some(Command { ticket, op: Op::Delete(Delete { znode: Znode::Child(name), .. }) })
-            if name == own =>
+            if name == *own =>
         {
             ticket
         }

@@ -9,6 +9,8 @@ use crate::requests;
 pub(crate) enum Figure {
     /// A `getData` of 256 that are in flight, each of a task of its own.
     Pipelined,
+    /// A `getData` of 256 that are in flight, all in a `FuturesUnordered` of one task.
+    Unordered,
     /// A `getData`, one after the other.
     OneAtATime,
     /// From a leader's withdrawal until its successor holds the grant: of all clients.
@@ -20,12 +22,19 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Pipelined, Self::OneAtATime, Self::TakeOver, Self::Join, Self::IdleMinute];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Pipelined,
+        Self::Unordered,
+        Self::OneAtATime,
+        Self::TakeOver,
+        Self::Join,
+        Self::IdleMinute,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pipelined => "get-data-pipelined",
+            Self::Unordered => "get-data-unordered",
             Self::OneAtATime => "get-data-one-at-a-time",
             Self::TakeOver => "take-over",
             Self::Join => "join",
@@ -41,7 +50,7 @@ impl Figure {
     /// before, nor what is done the first time only.
     pub(crate) const fn counts(self) -> (u32, u32) {
         match self {
-            Self::Pipelined => (20 * requests::WINDOW, 60 * requests::WINDOW),
+            Self::Pipelined | Self::Unordered => (20 * requests::WINDOW, 60 * requests::WINDOW),
             Self::OneAtATime => (1000, 3000),
             Self::TakeOver | Self::Join => (40, 120),
             Self::IdleMinute => (10, 60),
@@ -53,7 +62,7 @@ impl Figure {
         match self {
             Self::TakeOver => Some("*zk_budgets::election::in_take_over*"),
             Self::Join => Some("*zk_budgets::election::in_join*"),
-            Self::Pipelined | Self::OneAtATime | Self::IdleMinute => None,
+            Self::Pipelined | Self::Unordered | Self::OneAtATime | Self::IdleMinute => None,
         }
     }
 
@@ -61,6 +70,7 @@ impl Figure {
     pub(crate) fn run(self, count: u32) -> Outcome<()> {
         match self {
             Self::Pipelined => requests::pipelined(count),
+            Self::Unordered => requests::unordered(count),
             Self::OneAtATime => requests::one_at_a_time(count),
             Self::TakeOver | Self::Join => {
                 let mut election = Election::new()?;

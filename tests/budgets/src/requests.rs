@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use election_tokio::Client;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::Outcome;
@@ -21,6 +22,28 @@ pub(crate) fn pipelined(count: u32) -> Outcome<()> {
             task.await??;
         }
         Ok(())
+    })
+}
+
+/// So many requests, [`WINDOW`] at a time, by one task.
+pub(crate) fn unordered(count: u32) -> Outcome<()> {
+    runtime(Time::Real)?.block_on(async {
+        let client = connect().await?;
+        let work = async move {
+            let mut in_flight: FuturesUnordered<_> =
+                (0..WINDOW).map(|_| client.get_data(PATH)).collect();
+            for _ in WINDOW..count {
+                if let Some(answer) = in_flight.next().await {
+                    assert_eq!(answer?.0.len(), 100);
+                }
+                in_flight.push(client.get_data(PATH));
+            }
+            while let Some(answer) = in_flight.next().await {
+                answer?;
+            }
+            Ok::<_, election_tokio::Error>(())
+        };
+        Ok(tokio::spawn(work).await??)
     })
 }
 

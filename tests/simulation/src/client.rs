@@ -247,7 +247,7 @@ impl Client {
         self.queued().any(|(_, queued)| match queued.role {
             Role::Leading { .. } | Role::Suspended { .. } => true,
             Role::Following { predecessor, leader, .. } => {
-                predecessor == leader && is_first(queued.id, predecessor.as_str())
+                predecessor == leader && is_first(queued.id, &predecessor.text())
             }
             // The next that gets a permit.
             Role::Standing => queue_of(queued.id) == Queue::SEMAPHORE,

@@ -52,7 +52,7 @@ async fn a_lone_nominee_leads_until_it_resigns(server: ServerKind) -> TestResult
     let election_node = arena.admin.exists(ELECTION).await?.expect("it was created");
     assert_eq!(election_node.ephemeral_owner, SessionId::NONE);
     let children = arena.children().await?;
-    assert_eq!(children, [leadership.candidate().as_str()]);
+    assert_eq!(children, [leadership.candidate().to_string()]);
     assert!(nomination.id().owns(&children[0]), "{children:?}");
     let (data, stat) = arena.admin.get_data(&format!("{ELECTION}/{}", children[0])).await?;
     assert!(data.is_empty());

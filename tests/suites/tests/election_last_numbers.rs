@@ -44,7 +44,7 @@ async fn has_children(client: &Client, count: usize) -> TestResult {
 }
 
 fn has_number(leadership: &Leadership, number: i32) -> bool {
-    leadership.candidate().as_str().ends_with(&format!("-{number:010}"))
+    leadership.candidate().text().ends_with(&format!("-{number:010}"))
 }
 
 fn exhausted() -> Role {

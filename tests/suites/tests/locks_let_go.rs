@@ -54,7 +54,7 @@ async fn a_writer_that_becomes_a_reader_lets_readers_in(server: ServerKind) -> T
     let (reader, guard) = tokio::join!(soon("the reader has it", read.lock()), writer.downgrade());
     let (reader, guard) = (reader??, guard?);
     assert!(reader.is_valid() && guard.is_valid());
-    assert_eq!((guard.token(), guard.znode().as_str().contains("__READ__")), (token, true));
+    assert_eq!((guard.token(), guard.znode().text().contains("__READ__")), (token, true));
     guard.confirm().await?;
     assert!(write.try_lock().await?.is_none(), "two readers hold");
     reader.release().await?;

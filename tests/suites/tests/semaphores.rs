@@ -171,7 +171,7 @@ async fn what_an_operator_deletes_is_made_up_for(server: ServerKind) -> TestResu
     comes_to(&arena, 2, 1).await?;
     for home in ["locks", "leases"] {
         let names = children(&arena, home).await?;
-        let theirs = names.iter().find(|name| **name != permit.znode().as_str());
+        let theirs = names.iter().find(|name| *permit.znode() != ***name);
         let theirs = theirs.expect("the znode of the one that waits");
         arena.admin.delete(&format!("{SEMAPHORE}/{home}/{theirs}"), Version::ANY).await?;
         assert!(timeout(WHILE, &mut waiting).await.is_err());

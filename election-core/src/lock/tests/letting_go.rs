@@ -66,11 +66,11 @@ fn read_later() -> Reply<'static> {
 fn exchange() -> String {
     let (writer, reader) = (own(WRITE), reader_of_own());
     let create = Create {
-        znode: NewZnode::Named(Znode::Child(&reader)),
+        znode: NewZnode::Named(Znode::child(&reader)),
         mode: CreateMode::Ephemeral,
         data: Payload::Kept(0),
     };
-    let delete = Delete { znode: Znode::Child(&writer), version: crate::ExpectedVersion::Any };
+    let delete = Delete { znode: Znode::child(&writer), version: crate::ExpectedVersion::Any };
     let multi = Multi::of([Part::Create(create), Part::Delete(delete)]);
     format!("{:?}", Op::Multi(multi))
 }
@@ -155,13 +155,13 @@ fn a_writer_becomes_a_reader_in_one_transaction() {
     script.committed();
     let reader = reader_of_own();
     assert_eq!((&*script.asked, script.notice), (&*format!("read {reader}"), None));
-    assert_eq!(script.lock.heartbeat(), Some(Znode::Child(&reader)));
+    assert_eq!(script.lock.heartbeat(), Some(Znode::child(&reader)));
     assert!(script.lock.awaits_change(script.ticket.unwrap()));
     script.answer(Ok(read_later()));
     assert_eq!((&*script.asked, script.notice), ("", Some(LockNotice::Downgraded)));
     assert!(held(&script), "with the token that it had: those that wait have greater ones");
-    assert_eq!(script.lock.znode().map(CandidateName::as_str), Some(&*reader));
-    assert_eq!(script.lock.heartbeat(), Some(Znode::Child(&reader)));
+    assert_eq!(script.lock.znode().map(CandidateName::to_string).as_ref(), Some(&reader));
+    assert_eq!(script.lock.heartbeat(), Some(Znode::child(&reader)));
 
     script.reconnected();
     assert_eq!(script.asked, format!("read {reader}"));

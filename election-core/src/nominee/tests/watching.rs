@@ -30,7 +30,7 @@ fn a_nominee_that_is_free_leads_by_the_list_and_is_watched_then() {
     let elected = Some(Notice::Elected(Token::new(50)));
     assert_eq!((script.asked.as_str(), script.notice), (format!("read {OWN}").as_str(), elected));
     assert_eq!(script.nominee.role(), Role::Leading { token: Token::new(50) });
-    assert_eq!(script.nominee.heartbeat(), Some(Znode::Child(OWN)));
+    assert_eq!(script.nominee.heartbeat(), Some(Znode::child(OWN)));
     script.answer(Ok(read(SESSION, 50)));
     assert_eq!((script.asked.as_str(), script.notice), ("", None));
 }

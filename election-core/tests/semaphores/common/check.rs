@@ -31,14 +31,14 @@ impl World {
         let lives = client.session.is_some_and(|session| self.sessions.contains(&session));
         let znode = client.machine.znode();
         let is_evicted =
-            znode.is_some_and(|own| client.evicted.iter().any(|name| name == own.as_str()));
+            znode.is_some_and(|own| client.evicted.iter().any(|name| own == name.as_str()));
         client.holds() && lives && !is_evicted
     }
 
     fn check_client(&self, client: &Client) -> Result<(), String> {
         let tree = self.newest();
         if self.is_valid(client) {
-            let own = client.machine.znode().and_then(|own| tree.find(Home::Leases, own.as_str()));
+            let own = client.machine.znode().and_then(|own| tree.find(Home::Leases, &own.text()));
             let token = client.machine.hold().token();
             if own.map(|znode| znode.czxid) != token.map(Token::get) {
                 return Err("holds by a znode that is gone".to_owned());

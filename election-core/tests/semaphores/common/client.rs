@@ -108,7 +108,7 @@ impl Request {
     pub fn of(command: &Command<'_>) -> Self {
         let watches = |watch: Watch| watch != Watch::None;
         let place = |znode: Znode<'_>| match znode {
-            Znode::Grandchild { child, name } => (Home::called(child), name.to_owned()),
+            Znode::Grandchild { child, name } => (Home::called(child), name.to_string()),
             other => panic!("{other:?} is no contender"),
         };
         match command.op {
@@ -116,12 +116,12 @@ impl Request {
                 Self::Create { home: Home::called(child), prefix: prefix.to_string() }
             }
             Op::Create(Create { znode: NewZnode::Named(Znode::Child(child)), .. }) => {
-                Self::CreateHome(Home::called(child))
+                Self::CreateHome(Home::called(&child.text()))
             }
             Op::CreateNode => Self::CreateNode,
             Op::Barrier => Self::Barrier,
             Op::List { parent: Znode::Child(child), watch } => {
-                Self::List { home: Home::called(child), watch: watches(watch) }
+                Self::List { home: Home::called(&child.text()), watch: watches(watch) }
             }
             // What a foreign child is looked at by: only arbitrary replies make one.
             Op::Read { znode, watch } | Op::Exists { znode, watch } => {

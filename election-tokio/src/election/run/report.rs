@@ -43,8 +43,11 @@ pub enum Resignation {
     Unconfirmed(WithdrawError),
 }
 
-/// The nomination of a run ended by a failure: standing again does not repair it, or the policy was
-/// not to stand again.
+/// The nomination of a run ended against its will: standing again does not repair it, or by its policy it
+/// was not to stand again.
+///
+/// A service whose [`reason`](Self::reason) is [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
+/// use again until an operator has been there: end it with an exit code that its manager does not restart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 #[non_exhaustive]

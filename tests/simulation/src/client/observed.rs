@@ -216,7 +216,7 @@ impl Client {
         }
         seen.following = match (queued.role, queued.znode) {
             (Role::Following { predecessor, .. }, Some(own)) => {
-                Some((own.as_str().to_owned(), predecessor.as_str().to_owned()))
+                Some((own.to_string(), predecessor.to_string()))
             }
             _ => None,
         };
@@ -248,7 +248,7 @@ impl Seen {
     /// The predecessor's end, if that is what woke it, and its own znode stands.
     fn woken(&self, wake: Wake, queued: Queued<'_>) -> Option<Observed> {
         let (own, predecessor) = self.following.as_ref()?;
-        let stands = queued.znode.is_some_and(|znode| znode.as_str() == own);
+        let stands = queued.znode.is_some_and(|znode| *znode == **own);
         (wake.kind == EventType::NODE_DELETED && stands).then(|| Observed::Woken {
             nominee: queued.id,
             candidate: predecessor.clone(),

@@ -170,7 +170,7 @@ impl World<'_> {
             match role {
                 Role::Leading { .. } => holding += 1,
                 Role::Following { predecessor, .. }
-                    if self.candidates.predecessor(contender) == Some(predecessor.as_str()) => {}
+                    if self.candidates.predecessor(contender) == Some(&*predecessor.text()) => {}
                 // It has its turn, and no permit is free.
                 Role::Standing if queue == Queue::SEMAPHORE => next += 1,
                 other => return Some(format!("{} is {other:?}", name(contender))),

@@ -143,7 +143,7 @@ impl World<'_> {
             match role {
                 Role::Leading { .. } => leading += 1,
                 Role::Following { predecessor, .. }
-                    if self.candidates.stands(queue, predecessor.as_str()) => {}
+                    if self.candidates.stands(queue, &predecessor.text()) => {}
                 other => return Some(format!("{} is {other:?}", name(nominee))),
             }
         }

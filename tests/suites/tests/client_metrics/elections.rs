@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use election_tokio::{CreateMode, Follow, NomineeId};
+use election_tokio::{Client, CreateMode, Follow, NomineeHealth, NomineeId, Version};
 use metrics_util::debugging::DebuggingRecorder;
 use zk_test_kit::election::{Arena, ELECTION, connect, follows, leads, soon};
 use zk_test_kit::failure::TestResult;
@@ -16,10 +16,86 @@ use crate::figures::Figures;
 
 on_both_servers! {
     #[tokio::test(flavor = "current_thread")]
+    what_alerts_ask_for_begins_at_zero,
+    blocked_nominees_are_counted,
     gaps_between_leaders_are_measured,
     a_lost_reply_and_a_lost_connection_are_measured,
     own_candidates_that_were_left_over_are_counted,
     elections_are_told_apart_by_a_label;
+}
+
+/// Counters that begin at 1, with their first event, have not increased for those that ask by how much.
+async fn what_alerts_ask_for_begins_at_zero(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let proxy = Proxy::to(server.shared()?.addr())?;
+    proxy.refuse();
+    let client = Client::builder(&proxy.connect_string()).start()?;
+    let _nomination = client.election(ELECTION).metrics_label("zero").nominate()?;
+    let figures = Figures::of(&recorder.snapshotter());
+    let asked = [
+        "zk_client_sessions_total{}",
+        "zk_client_expired_sessions_total{}",
+        "zk_client_connection_losses_total{}",
+        "zk_client_reconnects_total{}",
+        "zk_client_connect_failures_total{}",
+        "zk_election_elected_total{election=zero}",
+        "zk_election_leading{election=zero}",
+        "zk_election_blocked{election=zero}",
+    ];
+    let reasons = [
+        "resigned",
+        "session_expired",
+        "lease_lapsed",
+        "evicted",
+        "stepped_down",
+        "election_ended",
+        "suspended",
+        "failed",
+        "client_closed",
+    ];
+    let lost =
+        reasons.map(|reason| format!("zk_election_lost_total{{election=zero,reason={reason}}}"));
+    for figure in asked.into_iter().chain(lost.iter().map(String::as_str)) {
+        assert!(figures.has(figure), "{figure} is not there");
+        figures.assert(&[(figure, 0.0)]);
+    }
+    Ok(())
+}
+
+async fn blocked_nominees_are_counted(server: ServerKind) -> TestResult {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let arena = Arena::new(server, "metrics").await?;
+    arena.create_election_node().await?;
+    let forged = format!("{ELECTION}/forged-latch-0000000000");
+    arena.admin.create(&forged, "", CreateMode::Persistent).await?;
+    let client = arena.client().await?;
+    let mut observer = arena.election().observe(Follow::Leader)?;
+    let mut nomination = client.election(ELECTION).nominate()?;
+    follows(&nomination).await?;
+    soon("it sees the forged one", observer.wait_for(|seen| seen.leader().is_some())).await??;
+    let mut figures = Figures::of(&recorder.snapshotter());
+    let blocked = [
+        ("zk_election_blocked{}", 1.0),
+        ("zk_election_leaderless{seen_by=nominee}", 1.0),
+        ("zk_election_leaderless{seen_by=observer}", 1.0),
+        ("zk_election_leading{}", 0.0),
+    ];
+    figures.assert(&blocked);
+    let health = nomination.health();
+    assert!(matches!(health.nominee, NomineeHealth::Blocked { .. }), "{health}");
+    assert!(health.to_string().contains("blocked by forged-latch-0000000000"), "{health}");
+    assert!(!health.is_ready_within(Duration::ZERO), "{health}");
+    arena.admin.delete(&forged, Version::ANY).await?;
+    leads(&mut nomination).await?;
+    figures.add(Figures::of(&recorder.snapshotter()));
+    figures.assert(&[
+        ("zk_election_blocked{}", 0.0),
+        ("zk_election_leaderless{seen_by=nominee}", 0.0),
+        ("zk_election_leading{}", 1.0),
+    ]);
+    Ok(())
 }
 
 async fn gaps_between_leaders_are_measured(server: ServerKind) -> TestResult {

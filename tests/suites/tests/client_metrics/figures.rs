@@ -52,6 +52,11 @@ impl Figures {
         self.0.get(figure).copied().unwrap_or_default()
     }
 
+    /// Whether it is there, be it at 0.
+    pub(crate) fn has(&self, figure: &str) -> bool {
+        self.0.contains_key(figure)
+    }
+
     /// Compares all of these.
     pub(crate) fn assert(&self, expected: &[(&str, f64)]) {
         for &(figure, value) in expected {

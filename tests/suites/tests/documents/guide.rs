@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::{Page, pages_in, top};
 
@@ -55,6 +56,40 @@ fn metrics_that_are_asked_for_exist() -> io::Result<()> {
     Ok(())
 }
 
+/// What the alerts say to series of metrics, as Prometheus itself sees it.
+#[test]
+fn alerts_fire_when_they_are_to() -> io::Result<()> {
+    let promtool = Command::new("promtool")
+        .args(["test", "rules", "alerts_test.yml"])
+        .current_dir(top().join(GUIDE).join("monitoring"))
+        .output();
+    let output = match promtool {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            println!("skipped: promtool, of Debian's package prometheus, is not installed");
+            return Ok(());
+        }
+        output => output?,
+    };
+    let said =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    assert!(output.status.success(), "{}", said.concat());
+    Ok(())
+}
+
+/// The rules that are tried are all there are.
+#[test]
+fn each_alert_is_tried() -> io::Result<()> {
+    let read = |file| fs::read_to_string(top().join(GUIDE).join("monitoring").join(file));
+    let (rules, tests) = (read("alerts.yml")?, read("alerts_test.yml")?);
+    let alerts: Vec<_> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() >= 8, "{alerts:?}");
+    for alert in alerts {
+        assert!(tests.contains(&format!("alertname: {alert}}}")), "{alert} is not tried");
+    }
+    Ok(())
+}
+
 /// The variants of an enum, by its source.
 fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let declaration = format!("pub enum {name} {{\n");
@@ -67,16 +102,25 @@ fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// The page names each error that there is, and no other.
 #[test]
 fn each_error_has_advice() -> io::Result<()> {
     let page = Page::read(PathBuf::from(GUIDE).join("src/errors.md"))?;
+    let named: Vec<&str> = page.text.split('`').skip(1).step_by(2).collect();
     for (name, file) in ERRORS {
         let source = fs::read_to_string(top().join(file))?;
         let variants = variants(&source, name);
         assert!(variants.len() >= 2, "{name} in {file}: {variants:?}");
-        for variant in variants {
-            let error = format!("`{name}::{variant}`");
-            assert!(page.text.contains(&error), "docs/guide/src/errors.md lacks {error}");
+        for variant in &variants {
+            let error = format!("{name}::{variant}");
+            assert!(named.contains(&error.as_str()), "docs/guide/src/errors.md lacks {error}");
+        }
+        for error in &named {
+            if let Some(("", variant)) = error.split_once(name)
+                && let Some(variant) = variant.strip_prefix("::")
+            {
+                assert!(variants.contains(&variant), "docs/guide/src/errors.md has {error}");
+            }
         }
     }
     Ok(())

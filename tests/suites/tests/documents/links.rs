@@ -72,6 +72,28 @@ fn links_between_pages_lead_somewhere() -> io::Result<()> {
     Ok(())
 }
 
+/// A page that is a crate's documentation, too, is read where no other file of the repository is.
+#[test]
+fn pages_in_the_documentation_of_a_crate_link_to_nothing_beside_it() -> io::Result<()> {
+    let mut checked = 0;
+    for package in PACKAGES {
+        let root = top().join(package).join("src/lib.rs");
+        let is_read = |source: String| source.contains(r#"#![doc = include_str!("../README.md")]"#);
+        if !fs::read_to_string(root).is_ok_and(is_read) {
+            continue;
+        }
+        let page = Page::read(PathBuf::from(package).join("README.md"))?;
+        for link in links(&page.text) {
+            let is_elsewhere = link.contains("://");
+            let is_an_item = link.starts_with('#') || link.contains("::") || !link.contains('.');
+            assert!(is_elsewhere || is_an_item, "{package}/README.md: {link}");
+        }
+        checked += 1;
+    }
+    assert!(checked >= 3, "{checked} crates");
+    Ok(())
+}
+
 /// Each page of `docs/` is reached from the first one.
 #[test]
 fn all_pages_are_listed() -> io::Result<()> {

@@ -1,0 +1,93 @@
+//! Which transition takes in a reply.
+
+use super::request::{Awaits, InFlight, Link, Request};
+use super::stage::Stage;
+use super::{Nominee, Reaction};
+use crate::event::{Failure, Reply};
+use crate::ticket::Ticket;
+
+impl Nominee {
+    /// Takes in the reply to a request, if the state still waits for it.
+    pub(super) fn replied<'a>(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Reply<'a>, Failure>,
+    ) -> Reaction<'a> {
+        let Some((session, InFlight { request, .. })) = self.link.awaiting(ticket) else {
+            return self.answered_too_late(ticket, &result);
+        };
+        if let Err(Failure::ConnectionLoss) = result {
+            return self.disconnected().into();
+        }
+        let awaits = match result {
+            Err(Failure::Throttled) => Awaits::Look,
+            _ => Awaits::Nothing,
+        };
+        self.link = Link::Up { session, awaits };
+        if awaits == Awaits::Look {
+            return Reaction::default();
+        }
+        let next = self.next_prefix();
+        let wanted = self.stage.demand(self.contest.home, next).map(|(request, _)| request);
+        if wanted != Some(request) {
+            return Reaction::default();
+        }
+        if matches!(self.stage, Stage::Ended(_)) {
+            self.cleanup_answered(session, result);
+            return Reaction::default();
+        }
+        match request {
+            Request::Create => self.create_answered(session, result),
+            Request::CreateElectionNode => self.election_node_answered(&result).into(),
+            Request::CreateHome => self.home_answered(&result).into(),
+            Request::Barrier => self.barrier_answered(&result).into(),
+            Request::BarrierBeforeEnd => self.barrier_before_end_answered(&result).into(),
+            Request::Search => self.search_answered(session, result).into(),
+            Request::InspectFound => self.unnamed_inspected(session, &result).into(),
+            Request::ReadFound => self.suspect_answered(session, ticket, &result).into(),
+            Request::DeleteGhost => self.ghost_deletion_answered(&result).into(),
+            Request::ReadOwn => self.own_read_answered(session, ticket, &result).into(),
+            Request::List | Request::Look => self.list_answered(None, result).into(),
+            Request::WatchList => self.list_answered(Some(ticket), result).into(),
+            Request::InspectGhost => self.ghost_inspection_answered(&result).into(),
+            Request::InspectForeign => {
+                self.foreign_inspection_answered(session, ticket, &result).into()
+            }
+            Request::LookForTombstone => self.tombstone_answered(ticket, &result).into(),
+            Request::ReadPredecessor => {
+                self.predecessor_read_answered(session, ticket, &result).into()
+            }
+            Request::DeleteOwn => self.own_deletion_answered(&result).into(),
+            Request::LookForEnd => self.end_answered(&result).into(),
+            Request::ReadMark => self.mark_read(&result).into(),
+            Request::WriteMark => self.mark_written(result).into(),
+            Request::DeleteOwnAndMark => self.own_and_mark_deleted(&result).into(),
+            // Of a nominee that has ended; and what it asks for on behalf of a lock, which is no state of
+            // its own.
+            Request::CleanUp | Request::OfLock => Reaction::default(),
+        }
+    }
+
+    /// The late reply to a create of an earlier incarnation can do nothing but clean up after
+    /// itself: acting on it made two leaders in Curator (CURATOR-653, CURATOR-498). One of the
+    /// present incarnation is left to the search, which finds the same znode. A name without an id may be
+    /// another's by now, if the election node was deleted meanwhile: the search has seen to it.
+    fn answered_too_late<'a>(
+        &self,
+        ticket: Ticket,
+        result: &Result<Reply<'a>, Failure>,
+    ) -> Reaction<'a> {
+        let over = matches!(self.stage, Stage::Ended(_)) || !ticket.is_of(self.incarnation);
+        match result {
+            Ok(Reply::Created { name, .. })
+                if over
+                    && self.contest.has_ids()
+                    && !ticket.is_cleanup()
+                    && self.candidate().is_none_or(|own| *own != **name) =>
+            {
+                Reaction { notice: None, discard: Some(name) }
+            }
+            _ => Reaction::default(),
+        }
+    }
+}

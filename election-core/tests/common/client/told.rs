@@ -1,0 +1,43 @@
+//! What the notices of a nominee amount to.
+
+use election_core::{Notice, Token};
+
+/// What the notices amount to so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Told {
+    NotLeading,
+    Leading,
+    Suspended,
+    Ended,
+}
+
+impl Told {
+    /// Which notice may follow which; `verified` is the own znode, as told on this connection.
+    pub fn after(self, notice: Notice, verified: Option<Token>) -> Result<Self, String> {
+        match (self, notice) {
+            (
+                Self::NotLeading,
+                Notice::Following
+                | Notice::FollowingUnwatched
+                | Notice::FollowingPersistent
+                | Notice::Obstructed(_)
+                | Notice::ForeignChild
+                | Notice::CandidateLost(_),
+            ) => Ok(Self::NotLeading),
+            (Self::NotLeading, Notice::Elected(token))
+            | (Self::Suspended, Notice::Resumed(token)) => {
+                if verified == Some(token) {
+                    Ok(Self::Leading)
+                } else {
+                    Err(format!("leads with {token}, but verified is {verified:?}"))
+                }
+            }
+            (Self::Leading, Notice::Suspended) => Ok(Self::Suspended),
+            (Self::Leading | Self::Suspended, Notice::Lost(_)) => Ok(Self::NotLeading),
+            (Self::NotLeading | Self::Leading | Self::Suspended, Notice::Ended(_)) => {
+                Ok(Self::Ended)
+            }
+            (told, notice) => Err(format!("{notice:?} comes while {told:?}")),
+        }
+    }
+}

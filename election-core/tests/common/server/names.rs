@@ -1,0 +1,125 @@
+//! What candidates and sessions are called, kept small.
+
+use election_core::{Access as Wanted, CandidatePrefix, Format, NomineeId, SessionId};
+
+use super::super::client::{FIRST_SESSION, SESSIONS, nominee_id};
+
+/// What a znode's name says that its contender wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Latch,
+    Lock,
+    Write,
+    Read,
+    /// `n_#`: no name tells whose it is.
+    Plain,
+    /// `x-<session>-#`.
+    Session,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Latch, "-latch-"),
+        (Self::Lock, "-lock-"),
+        (Self::Write, "-__WRIT__"),
+        (Self::Read, "-__READ__"),
+    ];
+
+    /// Of a format and an access.
+    pub fn of(format: Format, access: Wanted) -> Self {
+        let all = [Self::Latch, Self::Lock, Self::Write, Self::Read, Self::Plain, Self::Session];
+        let is_of = |kind: &Self| (kind.format(), kind.access()) == (format, access);
+        all.into_iter().find(is_of).expect("a kind that is modelled")
+    }
+
+    pub fn format(self) -> Format {
+        match self {
+            Self::Latch => Format::curator_latch(),
+            Self::Lock => Format::curator_lock(),
+            Self::Write | Self::Read => Format::curator_read_write(),
+            Self::Plain => Format::leader_election_support(),
+            Self::Session => Format::zookeeper_write_lock(),
+        }
+    }
+
+    pub fn access(self) -> Wanted {
+        if self == Self::Read { Wanted::Shared } else { Wanted::Exclusive }
+    }
+
+    pub fn prefix(self, id: NomineeId, attempt: u32) -> CandidatePrefix {
+        self.format().prefix(self.access(), id, attempt).expect("a format with ids")
+    }
+
+    /// Whether contenders of the two kinds cannot hold at the same time, and know it.
+    pub fn excludes(self, other: Self) -> bool {
+        self.format() == other.format() && (self, other) != (Self::Read, Self::Read)
+    }
+}
+
+/// The child that says that the election is ended.
+pub const END_MARK: &str = "ended";
+
+/// In the place of a client: its name does not tell its owner.
+pub const UNTOLD: usize = 99;
+/// The owner of a znode that is not ephemeral.
+pub const PERSISTENT: SessionId = SessionId::new(0);
+
+/// A candidate's name, kept small: which client's id it carries, by which create, and the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    pub sequence: i32,
+    pub client: usize,
+    pub attempt: u32,
+    pub kind: Kind,
+}
+
+impl Name {
+    pub fn text(self) -> String {
+        match self.kind {
+            Kind::Plain => return format!("n_{:010}", self.sequence),
+            Kind::Session => {
+                let session = session_of(self.client, self.attempt);
+                return format!("x-{}-{:010}", session.get(), self.sequence);
+            }
+            Kind::Latch | Kind::Lock | Kind::Write | Kind::Read => {}
+        }
+        let prefix = self.kind.prefix(nominee_id(self.client), self.attempt);
+        format!("{prefix}{:010}", self.sequence)
+    }
+
+    pub fn parse(text: &str) -> Self {
+        let (client, attempt, kind, digits) = split(text);
+        Self { client, attempt, kind, sequence: digits.parse().expect("a number") }
+    }
+}
+
+/// The id of a client repeats its number; the attempt is added to the last four of its bytes.
+pub fn split(text: &str) -> (usize, u32, Kind, &str) {
+    if let Some(digits) = text.strip_prefix("n_") {
+        return (UNTOLD, 0, Kind::Plain, digits);
+    }
+    if let Some((session, digits)) = text.strip_prefix("x-").and_then(|it| it.split_once('-')) {
+        let (client, number) = client_of(SessionId::new(session.parse().expect("a session")));
+        return (client, number, Kind::Session, digits);
+    }
+    let client = usize::from(text.as_bytes()[4] - b'0');
+    let (uuid, digits) = text["_c_".len()..].split_at(36);
+    let last = u32::from_str_radix(&uuid[28..], 16).expect("a uuid");
+    let first = u32::from_str_radix(&uuid[..8], 16).expect("a uuid");
+    let mut kinds = Kind::ALL.into_iter();
+    let number = |(kind, label): (Kind, &str)| Some((kind, digits.strip_prefix(label)?));
+    let (kind, digits) = kinds.find_map(number).expect("a kind");
+    (client, last.wrapping_sub(first), kind, digits)
+}
+
+/// The client of a session, and which of its sessions it is.
+pub fn client_of(session: SessionId) -> (usize, u32) {
+    let number = session.get() - FIRST_SESSION;
+    let small = |number: i64| u32::try_from(number).unwrap_or_default();
+    (usize::try_from(number / SESSIONS).unwrap_or(UNTOLD), small(number % SESSIONS))
+}
+
+pub fn session_of(client: usize, number: u32) -> SessionId {
+    let client = i64::try_from(client).expect("few clients");
+    SessionId::new(client * SESSIONS + FIRST_SESSION + i64::from(number))
+}

@@ -1,0 +1,28 @@
+//! What a session wants of its driver.
+
+use zk_session::{SaslChallenge, ServerAddress, ServerIndex, SessionEnd, TransportCommand};
+
+use crate::hub::Hub;
+
+/// What a session wants done.
+pub(super) struct Outputs {
+    pub(super) transport: Option<TransportCommand>,
+    pub(super) challenge: Option<SaslChallenge>,
+    pub(super) probe: Option<(ServerIndex, ServerAddress)>,
+    pub(super) ended: Option<SessionEnd>,
+}
+
+impl Outputs {
+    /// `None`, almost always, if it wants nothing. In a box: each wake-up of the driver moves it.
+    pub(super) fn poll(hub: &mut Hub) -> Option<Box<Self>> {
+        let outputs = Self {
+            transport: hub.poll_transport(),
+            challenge: hub.host.poll_sasl(),
+            probe: hub.poll_probe(),
+            ended: hub.ended(),
+        };
+        let Self { transport, challenge, probe, ended } = &outputs;
+        let are_some = transport.is_some() || challenge.is_some() || probe.is_some();
+        (are_some || ended.is_some()).then(|| Box::new(outputs))
+    }
+}

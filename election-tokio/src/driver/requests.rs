@@ -1,0 +1,63 @@
+//! Sending the requests of callers, and nothing else.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io;
+
+use futures_sink::Sink as _;
+
+use super::inputs::Inputs;
+use crate::clock::Reading;
+use crate::codec::{FrameCodec, Framing, Outgoing};
+use crate::hub::Shared;
+
+/// What became of requests that were to be sent, and nothing else.
+pub(super) enum Sending {
+    Done {
+        /// Bytes.
+        sent: usize,
+        /// Whether they took more memory than an idle client needs.
+        is_large: bool,
+        flushed: io::Result<()>,
+    },
+    /// There is more to do, and none is sent.
+    NotAlone,
+}
+
+/// Sends the requests that callers have submitted, if nothing else has changed since the driver looked at all:
+/// requests bring no deadline forward, and ask for nothing that is not sent.
+pub(super) fn send(
+    shared: &Shared,
+    framing: &mut Framing,
+    looked_at: Reading,
+    inputs: &Inputs,
+) -> Sending {
+    let cx = &mut Context::from_waker(inputs.waker());
+    if shared.clock.has_slept_since(looked_at) {
+        return Sending::NotAlone;
+    }
+    match Pin::new(&mut *framing).poll_ready(cx) {
+        Poll::Pending => return Sending::NotAlone,
+        Poll::Ready(Ok(())) => {}
+        Poll::Ready(Err(error)) => {
+            return Sending::Done { sent: 0, is_large: false, flushed: Err(error) };
+        }
+    }
+    let mut sent = 0;
+    let mut hub = shared.lock();
+    if hub.has_changed() {
+        return Sending::NotAlone;
+    }
+    let outgoing = Outgoing { host: &mut hub.host, sent: &mut sent };
+    let encoded = Pin::new(&mut *framing).start_send(outgoing);
+    hub.driver_sleeps(inputs.driver());
+    drop(hub);
+    let is_large = FrameCodec::is_large(framing);
+    let flushed = match encoded.map(|()| Pin::new(framing).poll_flush(cx)) {
+        Ok(Poll::Ready(flushed)) => flushed,
+        // The transport wakes the driver to go on.
+        Ok(Poll::Pending) => Ok(()),
+        Err(error) => Err(error),
+    };
+    Sending::Done { sent, is_large, flushed }
+}

@@ -1,0 +1,1 @@
+../../../../docs/guide/memory.rs
