@@ -65,7 +65,7 @@ pub(crate) struct Seat<R> {
 /// What a recipe awaits besides replies and changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Awaited {
-    /// The znode whose children it is to be told, by its path on the server.
+    /// The znode, by its path on the server, of which the recipe waits for the children.
     listing: Option<Arc<str>>,
     times: Times,
 }

@@ -122,7 +122,7 @@ impl<R, W: Clone> Session<R, W> {
         debug_assert!(picked.is_none(), "nothing is picked");
     }
 
-    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request whose tag `pick`
+    /// Takes in a frame as [`handle_frame`](Self::handle_frame) does. The answer to a request with a tag that `pick`
     /// takes is handed out at once, if the request succeeded and no event waits before it; anything else is
     /// left to [`poll_event`](Self::poll_event).
     ///

@@ -43,7 +43,7 @@ impl NominationProbe {
     /// It does not wait, and does no IO. It answers on any thread, even while the runtime of the
     /// client is blocked, and then reports that, as [`Client::health`](crate::Client::health) does.
     pub fn health(&self) -> NominationHealth {
-        // Not by the hub, whose lock may be held. Those of the status and the blocker are held for a few
+        // This avoids the hub, which may be locked. Those of the status and the blocker are held for a few
         // steps alone, in which nothing of a user's runs and nothing is waited for.
         let role = self.status.latest().role;
         let lasted = self.facts.leaderless.lasted(self.shared.clock.now());

@@ -46,7 +46,7 @@ pub enum Resignation {
 /// The nomination of a run ended against its will: standing again does not repair it, or by its policy it
 /// was not to stand again.
 ///
-/// A service whose [`reason`](Self::reason) is [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
+/// A service with the [`reason`](Self::reason) [`EndReason::Failed`] or [`EndReason::ElectionEnded`] is of no
 /// use again until an operator has been there: end it with an exit code that its manager does not restart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
